@@ -1,0 +1,467 @@
+//! What the operator of the server allows a question to be: a call may tighten these rules, never loosen them.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use validator::ValidateEmail;
+
+use crate::command::Suspend;
+use crate::ids::SuspensionId;
+use crate::json;
+use crate::problem::FieldError;
+use crate::retry::{PartialRetryPolicy, Schedule};
+use crate::suspension::{
+    CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, FallbackPolicy, Kind,
+    NOTIFY_TO_MAX, QUESTION_BYTES_MAX, Question, ResponseType, Style, SuspensionChoice, check_answer,
+};
+use crate::wire::{ChoiceRequest, SuspendRequest};
+
+/// The longest address.
+pub const ADDRESS_MAX: usize = 254;
+
+/// Addresses and domains (`*@example.com`) that questions may be sent to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowList {
+    addresses: BTreeSet<String>,
+    domains: BTreeSet<String>,
+}
+
+impl AllowList {
+    /// Reads a list of addresses and `*@domain` patterns.
+    ///
+    /// # Errors
+    ///
+    /// The first entry that is neither.
+    pub fn parse<'a>(entries: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        let mut list = Self::default();
+        for entry in entries.into_iter().map(str::trim).filter(|entry| !entry.is_empty()) {
+            if let Some(domain) = entry.strip_prefix("*@") {
+                if !format!("a@{domain}").validate_email() {
+                    return Err(format!("{entry:?} is no domain pattern like *@example.com"));
+                }
+                list.domains.insert(domain.to_lowercase());
+            } else if is_address(entry) {
+                list.addresses.insert(entry.to_lowercase());
+            } else {
+                return Err(format!("{entry:?} is no e-mail address"));
+            }
+        }
+        Ok(list)
+    }
+
+    /// Whether `address` is on the list. Domains match whole: `*@example.com` does not allow `sub.example.com`.
+    pub fn allows(&self, address: &str) -> bool {
+        let address = address.to_lowercase();
+        self.addresses.contains(&address) || address.rsplit_once('@').is_some_and(|(_, domain)| self.domains.contains(domain))
+    }
+}
+
+/// Whether `text` is an address a question can be sent to: one plain address, no display name, no control characters, ASCII.
+pub fn is_address(text: &str) -> bool {
+    text.len() <= ADDRESS_MAX
+        && text.is_ascii()
+        && !text.chars().any(|c| c.is_control() || c.is_whitespace())
+        && text.validate_email()
+}
+
+/// What becomes of a `channel_hint` this server does not know; the RFC's examples say "slack".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownChannel {
+    /// The default channels are used, and the answer warns.
+    Warn,
+    /// The call is refused.
+    Reject,
+}
+
+/// The operator's rules about questions.
+#[derive(Clone, Debug)]
+pub struct AskingPolicy {
+    /// The server's level of the retry cascade (RFC-0026).
+    pub default_retry_policy: Option<PartialRetryPolicy>,
+    /// Who is asked when a call names nobody.
+    pub operators: Vec<String>,
+    /// Who may be asked.
+    pub notify_allow: AllowList,
+    /// The channels there are.
+    pub channels: Vec<&'static str>,
+    /// What to do about others.
+    pub unknown_channel: UnknownChannel,
+    /// The fallback policies a call may choose.
+    pub fallback_allowed: Vec<FallbackPolicy>,
+    /// The shortest window after which a fallback other than `fail` may apply, in seconds.
+    pub fallback_min_window_seconds: u32,
+    /// Whether a fallback other than `fail` needs somebody to have been reached.
+    pub fallback_requires_delivery: bool,
+}
+
+/// A question that keeps every rule, and what the asker should know about it.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// The command.
+    pub suspend: Suspend,
+    /// What was understood differently from how it was written.
+    pub warnings: Vec<String>,
+}
+
+impl AskingPolicy {
+    /// Turns a request into a command (RFC-0025 §4–§6, RFC-0026).
+    ///
+    /// # Errors
+    ///
+    /// All field errors at once.
+    pub fn accept(&self, request: SuspendRequest, id: SuspensionId) -> Result<Accepted, Vec<FieldError>> {
+        let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
+        let response_type = request.response_type.unwrap_or_default();
+        check.question(&request);
+        let choices = check.choices(response_type, request.choices.unwrap_or_default());
+        self.check_channel(request.channel_hint.as_deref(), &mut check);
+        let recipients = self.recipients(request.notify_to, &mut check);
+        let schedule = Schedule::resolve(request.retry_policy, request.timeout_seconds, self.default_retry_policy.as_ref());
+        let schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
+        self.check_ladder(schedule.as_ref(), &mut check);
+        let fallback_policy = schedule
+            .as_ref()
+            .and_then(|schedule| schedule.retry_policy.as_ref()?.final_fallback_policy)
+            .or(request.fallback_policy)
+            .unwrap_or_default();
+        self.check_fallback(fallback_policy, request.fallback_value.as_ref(), schedule.as_ref(), &mut check);
+        if let (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) =
+            (fallback_policy, &request.fallback_value)
+            && check_answer(response_type, &choices, value).is_err()
+        {
+            check.error("fallback_value", "answer", "must be a valid answer to the question");
+        }
+        if request.confidence.is_some_and(|confidence| !(0.0..=1.0).contains(&confidence)) {
+            check.error("confidence", "range", "must be a number from 0 to 1");
+        }
+        let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
+        let question = Question {
+            question: request.question,
+            context: request.context.unwrap_or_default(),
+            channel_hint: request.channel_hint,
+            timeout_seconds: schedule.timeout_seconds,
+            retry_policy: schedule.retry_policy.clone(),
+            confidence_at_suspension: request.confidence,
+            decision_record: request.decision_record,
+            recipients,
+        };
+        let suspend = Suspend {
+            id,
+            kind: Kind::AwaitingInput,
+            question,
+            response_type,
+            choices,
+            schedule,
+            fallback_policy,
+            fallback_value: request.fallback_value,
+            requires_delivery: self.fallback_requires_delivery,
+            supersedes: request.supersedes,
+        };
+        Ok(Accepted { suspend, warnings: check.warnings })
+    }
+
+    fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
+        let Some(hint) = hint else { return };
+        if self.channels.contains(&hint) {
+            return;
+        }
+        let known = self.channels.join(", ");
+        match self.unknown_channel {
+            UnknownChannel::Reject => check.error("channel_hint", "known", format!("unknown channel; this server has: {known}")),
+            UnknownChannel::Warn => {
+                check.warnings.push(format!("channel_hint names no channel of this server ({known}); the default is used"))
+            }
+        }
+    }
+
+    fn recipients(&self, notify_to: Option<Vec<String>>, check: &mut Check) -> Vec<String> {
+        let Some(mut addresses) = notify_to else {
+            if self.operators.is_empty() {
+                check.warnings.push("nobody is told: notify_to is absent and the server has no default operators; the question waits in the inbox".into());
+            }
+            return self.operators.clone();
+        };
+        if addresses.is_empty() || addresses.len() > NOTIFY_TO_MAX {
+            check.error("notify_to", "length", format!("names 1 to {NOTIFY_TO_MAX} addresses"));
+            return Vec::new();
+        }
+        for (index, address) in addresses.iter().enumerate() {
+            self.check_address(&format!("notify_to[{index}]"), address, check);
+        }
+        let mut seen = BTreeSet::new();
+        addresses.retain(|address| seen.insert(address.to_lowercase()));
+        addresses
+    }
+
+    fn check_ladder(&self, schedule: Option<&Schedule>, check: &mut Check) {
+        let ladder = schedule.and_then(|schedule| schedule.retry_policy.as_ref()).map(|policy| &policy.escalation_ladder);
+        for (index, rung) in ladder.into_iter().flatten().enumerate() {
+            let field = format!("retry_policy.escalation_ladder[{index}]");
+            let addresses = rung.notify_to.as_ref().map_or(&[][..], |addresses| &addresses.0);
+            if addresses.len() > NOTIFY_TO_MAX {
+                check.error(&format!("{field}.notify_to"), "length", format!("names at most {NOTIFY_TO_MAX} addresses"));
+                continue;
+            }
+            for address in addresses {
+                self.check_address(&format!("{field}.notify_to"), address, check);
+            }
+            self.check_channel(rung.channel_hint.as_deref(), check);
+        }
+    }
+
+    fn check_address(&self, field: &str, address: &str, check: &mut Check) {
+        if !is_address(address) {
+            check.error(field, "email", "is no plain e-mail address");
+        } else if !self.notify_allow.allows(address) {
+            check.error(field, "allowed", "is not on the server's allow-list (PLACET_NOTIFY_ALLOW)");
+        }
+    }
+
+    /// Otherwise a prompt-injected agent asks for one second with `fallback_value: "approve"` and approves itself.
+    fn check_fallback(&self, policy: FallbackPolicy, value: Option<&Value>, schedule: Option<&Schedule>, check: &mut Check) {
+        if !self.fallback_allowed.contains(&policy) {
+            check.error("fallback_policy", "allowed", "this server does not allow this policy (fallback.allowed)");
+        }
+        if policy == FallbackPolicy::Fail {
+            return;
+        }
+        if value.is_none() {
+            check.error("fallback_value", "required", "is needed by this fallback_policy");
+        }
+        let minimum = self.fallback_min_window_seconds;
+        match schedule.map(|schedule| schedule.window_seconds) {
+            Some(None) => {
+                check.error("fallback_policy", "deadline", "without timeout_seconds or retry_policy the only policy is fail")
+            }
+            Some(Some(window)) if window < minimum => {
+                check.error(
+                    "timeout_seconds",
+                    "min",
+                    format!("a fallback other than fail needs a window of at least {minimum} seconds"),
+                );
+            }
+            Some(Some(_)) | None => {}
+        }
+    }
+}
+
+struct Check {
+    errors: Vec<FieldError>,
+    warnings: Vec<String>,
+}
+
+impl Check {
+    fn error(&mut self, field: &str, rule: &str, message: impl Into<String>) {
+        self.errors.push(FieldError::new(field, rule, message));
+    }
+
+    fn question(&mut self, request: &SuspendRequest) {
+        if request.question.trim().is_empty() {
+            self.error("question", "required", "must not be empty");
+        } else if request.question.len() > QUESTION_BYTES_MAX {
+            self.error("question", "length", format!("is at most {QUESTION_BYTES_MAX} bytes"));
+        }
+        self.no_nul("question", &request.question);
+        let size = |value: &Option<serde_json::Map<String, Value>>| {
+            value.as_ref().and_then(|map| json::canonical(map).ok()).map_or(0, |bytes| bytes.len())
+        };
+        for (field, value) in [("context", &request.context), ("decision_record", &request.decision_record)] {
+            if size(value) > CONTEXT_BYTES_MAX {
+                self.error(field, "length", format!("is at most {CONTEXT_BYTES_MAX} bytes of JSON"));
+            }
+        }
+    }
+
+    /// NUL means the end of a text to some readers: the person and the log could see different questions.
+    fn no_nul(&mut self, field: &str, text: &str) {
+        if text.contains('\0') {
+            self.error(field, "nul", "must not contain a NUL character");
+        }
+    }
+
+    fn choices(&mut self, response_type: ResponseType, requested: Vec<ChoiceRequest>) -> Vec<SuspensionChoice> {
+        if requested.len() > CHOICES_MAX {
+            self.error("choices", "length", format!("has at most {CHOICES_MAX} entries"));
+            return Vec::new();
+        }
+        let mut seen = BTreeSet::new();
+        for (index, choice) in requested.iter().enumerate() {
+            self.choice(index, choice);
+            if !seen.insert(choice.value.clone()) {
+                self.error(&format!("choices[{index}].value"), "unique", "comes twice");
+            }
+        }
+        let choices: Vec<SuspensionChoice> = requested.into_iter().map(ChoiceRequest::into_choice).collect();
+        match response_type {
+            ResponseType::Choice if choices.is_empty() => self.error("choices", "required", "a choice needs at least one entry"),
+            ResponseType::Confirm if choices.is_empty() => return SuspensionChoice::yes_no(),
+            ResponseType::Confirm if seen.iter().map(String::as_str).ne(["no", "yes"]) => {
+                self.error("choices", "confirm", "the values of a confirm must be exactly yes and no");
+            }
+            ResponseType::Choice | ResponseType::Confirm | ResponseType::Text | ResponseType::Form => {}
+        }
+        choices
+    }
+
+    fn choice(&mut self, index: usize, choice: &ChoiceRequest) {
+        let description = choice.description.as_deref().unwrap_or_default();
+        for (name, text, min, max) in [
+            ("value", choice.value.as_str(), 1, CHOICE_VALUE_MAX),
+            ("label", choice.label.as_str(), 1, CHOICE_LABEL_MAX),
+            ("description", description, 0, CHOICE_DESCRIPTION_MAX),
+        ] {
+            let field = format!("choices[{index}].{name}");
+            let length = text.chars().count();
+            if length < min || length > max {
+                self.error(&field, "length", format!("is {min} to {max} characters"));
+            }
+            self.no_nul(&field, text);
+        }
+    }
+}
+
+impl ChoiceRequest {
+    fn into_choice(self) -> SuspensionChoice {
+        let style = match self.style.as_deref() {
+            Some("primary") => Style::Primary,
+            Some("danger") => Style::Danger,
+            // An unknown hint is no reason to lose a question.
+            _ => Style::Default,
+        };
+        SuspensionChoice { value: self.value, label: self.label, description: self.description, style, metadata: self.metadata }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn policy() -> AskingPolicy {
+        AskingPolicy {
+            default_retry_policy: None,
+            operators: vec!["ops@example.com".into()],
+            notify_allow: AllowList::parse(["*@example.com", "one@other.example"]).unwrap(),
+            channels: vec!["email"],
+            unknown_channel: UnknownChannel::Warn,
+            fallback_allowed: vec![
+                FallbackPolicy::Fail,
+                FallbackPolicy::CompleteWithFallback,
+                FallbackPolicy::UseDefaultAndContinue,
+            ],
+            fallback_min_window_seconds: 10,
+            fallback_requires_delivery: true,
+        }
+    }
+
+    fn accept(policy: &AskingPolicy, change: impl std::borrow::Borrow<Value>) -> Result<Accepted, Vec<(String, String)>> {
+        let mut body = json!({"question": "Go?", "choices": [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}], "timeout_seconds": 60});
+        for (key, value) in change.borrow().as_object().unwrap() {
+            body[key] = value.clone();
+        }
+        let request: SuspendRequest = serde_json::from_value(body).unwrap();
+        policy
+            .accept(request, SuspensionId(Uuid::nil()))
+            .map_err(|errors| errors.into_iter().map(|e| (e.field, e.rule)).collect())
+    }
+
+    fn refused(change: Value) -> (String, String) {
+        accept(&policy(), change).unwrap_err().remove(0)
+    }
+
+    #[test]
+    fn a_plain_question_goes_to_the_default_operators() {
+        let accepted = accept(&policy(), json!({})).unwrap();
+        assert_eq!(accepted.suspend.question.recipients, ["ops@example.com"]);
+        assert!(accepted.warnings.is_empty());
+        let nobody = AskingPolicy { operators: vec![], ..policy() };
+        assert_eq!(accept(&nobody, json!({})).unwrap().warnings.len(), 1);
+    }
+
+    #[test]
+    fn every_limit_holds_at_its_bound_and_not_beyond() {
+        let choices =
+            |n: usize| json!({"choices": (0..n).map(|i| json!({"value": i.to_string(), "label": "x"})).collect::<Vec<_>>()});
+        let ok = |change: Value| accept(&policy(), change).is_ok();
+        assert!(ok(choices(CHOICES_MAX)) && !ok(choices(CHOICES_MAX + 1)) && !ok(choices(10_000)));
+        assert!(ok(json!({"question": "x".repeat(QUESTION_BYTES_MAX)})));
+        assert!(!ok(json!({"question": "x".repeat(QUESTION_BYTES_MAX + 1)})));
+        let one = |value: usize, label: usize, description: usize| json!({"choices": [{"value": "ä".repeat(value), "label": "x".repeat(label), "description": "x".repeat(description)}]});
+        assert!(ok(one(CHOICE_VALUE_MAX, CHOICE_LABEL_MAX, CHOICE_DESCRIPTION_MAX)));
+        assert!(
+            !ok(one(CHOICE_VALUE_MAX + 1, 1, 1))
+                && !ok(one(1, CHOICE_LABEL_MAX + 1, 1))
+                && !ok(one(1, 1, CHOICE_DESCRIPTION_MAX + 1))
+        );
+        assert!(!ok(one(0, 1, 0)) && !ok(one(1, 0, 0)));
+        let context = |n: usize| json!({"context": {"k": "x".repeat(n - 8)}});
+        assert!(ok(context(CONTEXT_BYTES_MAX)) && !ok(context(CONTEXT_BYTES_MAX + 1)));
+        let people = |n: usize| json!({"notify_to": (0..n).map(|i| format!("p{i}@example.com")).collect::<Vec<_>>()});
+        assert!(ok(people(NOTIFY_TO_MAX)) && !ok(people(NOTIFY_TO_MAX + 1)) && !ok(people(0)));
+    }
+
+    #[test]
+    fn each_broken_rule_names_its_field() {
+        for (change, field, rule) in [
+            (json!({"question": "  "}), "question", "required"),
+            (json!({"question": "a\u{0}b"}), "question", "nul"),
+            (json!({"choices": []}), "choices", "required"),
+            (json!({"choices": [{"value": "a", "label": "A"}, {"value": "a", "label": "B"}]}), "choices[1].value", "unique"),
+            (json!({"response_type": "confirm"}), "choices", "confirm"),
+            (json!({"notify_to": ["no address"]}), "notify_to[0]", "email"),
+            (json!({"notify_to": ["a@example.com\r\nBcc: x@y.example"]}), "notify_to[0]", "email"),
+            (json!({"notify_to": ["a@elsewhere.example"]}), "notify_to[0]", "allowed"),
+            (json!({"notify_to": ["a@sub.example.com"]}), "notify_to[0]", "allowed"),
+            (json!({"fallback_policy": "complete_with_fallback"}), "fallback_value", "required"),
+            (json!({"fallback_policy": "complete_with_fallback", "fallback_value": "c"}), "fallback_value", "answer"),
+            (
+                json!({"fallback_policy": "complete_with_fallback", "fallback_value": "a", "timeout_seconds": null}),
+                "fallback_policy",
+                "deadline",
+            ),
+            (
+                json!({"fallback_policy": "complete_with_fallback", "fallback_value": "a", "timeout_seconds": 9}),
+                "timeout_seconds",
+                "min",
+            ),
+            (json!({"timeout_seconds": 0}), "timeout_seconds", "range"),
+            (json!({"confidence": 1.5}), "confidence", "range"),
+            (
+                json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 30, "escalation_ladder": [{"attempt": 2, "notify_to": "x@y.example"}]}}),
+                "retry_policy.escalation_ladder[0].notify_to",
+                "allowed",
+            ),
+        ] {
+            assert_eq!(refused(change.clone()), (field.to_owned(), rule.to_owned()), "{change}");
+        }
+    }
+
+    #[test]
+    fn the_operators_rules_cannot_be_loosened_by_a_call() {
+        let strict = AskingPolicy { fallback_allowed: vec![FallbackPolicy::Fail], ..policy() };
+        let wants = json!({"fallback_policy": "use_default_and_continue", "fallback_value": "a"});
+        assert_eq!(accept(&strict, wants.clone()).unwrap_err()[0].0, "fallback_policy");
+        assert!(accept(&policy(), wants).is_ok());
+        let hidden = json!({"retry_policy": {"interval_seconds": 60, "final_fallback_policy": "use_default_and_continue"}, "fallback_value": "a"});
+        assert_eq!(accept(&strict, hidden).unwrap_err()[0].0, "fallback_policy");
+    }
+
+    #[test]
+    fn an_unknown_channel_warns_or_is_refused_as_configured() {
+        let slack = json!({"channel_hint": "slack"});
+        assert_eq!(accept(&policy(), slack.clone()).unwrap().warnings.len(), 1);
+        let rejecting = AskingPolicy { unknown_channel: UnknownChannel::Reject, ..policy() };
+        assert_eq!(accept(&rejecting, slack).unwrap_err()[0].0, "channel_hint");
+        assert!(accept(&rejecting, json!({"channel_hint": "email"})).is_ok());
+    }
+
+    #[test]
+    fn a_confirm_may_label_its_two_values_but_not_invent_others() {
+        let labelled = json!({"response_type": "confirm", "choices": [{"value": "yes", "label": "Ship it"}, {"value": "no", "label": "Wait"}]});
+        assert_eq!(accept(&policy(), labelled).unwrap().suspend.choices[0].label, "Ship it");
+        let defaults = accept(&policy(), json!({"response_type": "confirm", "choices": []})).unwrap();
+        assert_eq!(defaults.suspend.choices, SuspensionChoice::yes_no());
+    }
+}

@@ -1,0 +1,283 @@
+//! May this principal do this to that? The one place that says so, behind every way to act.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::ids::KeyId;
+use crate::problem::Rejection;
+use crate::suspension::Asker;
+
+/// What a key is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Asks: creates and suspends its own intents, reads them.
+    Agent,
+    /// Answers.
+    Operator,
+    /// Manages keys, withdraws questions; does not answer.
+    Admin,
+    /// Reads everything, changes nothing.
+    Auditor,
+    /// A gateway that answers for people it names.
+    Channel,
+}
+
+impl Role {
+    /// All roles, for tables and help texts.
+    pub const ALL: [Self; 5] = [Self::Agent, Self::Operator, Self::Admin, Self::Auditor, Self::Channel];
+
+    /// The word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Operator => "operator",
+            Self::Admin => "admin",
+            Self::Auditor => "auditor",
+            Self::Channel => "channel",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|role| role.as_str() == text)
+            .ok_or_else(|| "expected agent, operator, admin, auditor or channel".to_owned())
+    }
+}
+
+/// How sure we are that the subject is who acts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Assurance {
+    /// Possession of the mailbox a link was sent to.
+    EmailLink,
+    /// Possession of an API key.
+    ApiKey,
+    /// The server itself, on a timer.
+    Server,
+}
+
+/// Who acts, as the credential says; nothing in a body changes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Principal {
+    /// The key, when a key was presented.
+    pub key_id: Option<KeyId>,
+    /// The credential's name; the actor in the log, and for agents their identity.
+    pub name: String,
+    /// The person or service behind it; what `responded_by` says.
+    pub subject: String,
+    /// Groups credentials that belong together; none of them answers what another asked.
+    pub owner: String,
+    /// What it is for.
+    pub role: Role,
+    /// How sure we are.
+    pub assurance: Assurance,
+}
+
+impl Principal {
+    /// The server itself, when a deadline acts.
+    pub fn server() -> Self {
+        Self {
+            key_id: None,
+            name: "placet".to_owned(),
+            subject: "placet".to_owned(),
+            owner: "placet".to_owned(),
+            role: Role::Admin,
+            assurance: Assurance::Server,
+        }
+    }
+
+    /// The holder of an answer link that was sent to `recipient`.
+    pub fn link_holder(recipient: &str) -> Self {
+        Self {
+            key_id: None,
+            name: recipient.to_owned(),
+            subject: recipient.to_owned(),
+            owner: recipient.to_owned(),
+            role: Role::Operator,
+            assurance: Assurance::EmailLink,
+        }
+    }
+
+    /// Whether this key may act under the agent name `agent_id` (`X-Agent-ID`): its own name, its subject, or a name below its own (`name/…`).
+    pub fn may_act_for(&self, agent_id: &str) -> bool {
+        agent_id == self.name
+            || agent_id == self.subject
+            || agent_id.strip_prefix(self.name.as_str()).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
+    }
+}
+
+/// What somebody wants to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Create an intent.
+    CreateIntent,
+    /// Read an intent, its events, its suspensions.
+    Read,
+    /// Patch its state.
+    PatchState,
+    /// Change its status.
+    SetStatus,
+    /// Append an event to its log.
+    AppendEvent,
+    /// Acquire, renew or release a lease.
+    Lease,
+    /// Ask a question.
+    Suspend,
+    /// Answer one.
+    Respond,
+    /// Take one back.
+    Cancel,
+    /// Create, list, revoke and import keys.
+    ManageKeys,
+}
+
+impl Action {
+    /// All actions, for the generated matrix.
+    pub const ALL: [Self; 10] = [
+        Self::CreateIntent,
+        Self::Read,
+        Self::PatchState,
+        Self::SetStatus,
+        Self::AppendEvent,
+        Self::Lease,
+        Self::Suspend,
+        Self::Respond,
+        Self::Cancel,
+        Self::ManageKeys,
+    ];
+}
+
+/// What it is done to.
+#[derive(Clone, Copy, Debug)]
+pub enum Object<'a> {
+    /// The server as a whole.
+    Server,
+    /// One intent: who created it, and who asks on it if a question is open or named.
+    Intent {
+        /// The creator.
+        created_by: &'a Asker,
+        /// Who asked.
+        asked_by: Option<&'a Asker>,
+    },
+}
+
+/// Says whether `principal` may do `action` to `object`.
+///
+/// # Errors
+///
+/// `NotFound` when the caller may not even read it; `Forbidden` or `SelfResponse` when it may read but not act.
+pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
+    if let Object::Intent { created_by, .. } = object
+        && principal.role == Role::Agent
+        && created_by.name != principal.name
+    {
+        return Err(Rejection::NotFound);
+    }
+    let allowed = match action {
+        Action::Read => true,
+        Action::CreateIntent | Action::PatchState | Action::Lease | Action::Suspend => principal.role == Role::Agent,
+        Action::SetStatus | Action::Cancel => matches!(principal.role, Role::Agent | Role::Admin),
+        Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
+        // The asker is told why: it holds the question, so there is nothing to hide.
+        Action::Respond if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
+        Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
+        Action::ManageKeys => principal.role == Role::Admin,
+    };
+    if !allowed {
+        return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
+    }
+    if action == Action::Respond
+        && let Object::Intent { created_by, asked_by } = object
+        && (created_by.owner == principal.owner || asked_by.is_some_and(|asker| asker.owner == principal.owner))
+    {
+        return Err(Rejection::SelfResponse);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn principal(role: Role, name: &str, owner: &str) -> Principal {
+        Principal {
+            key_id: None,
+            name: name.into(),
+            subject: name.into(),
+            owner: owner.into(),
+            role,
+            assurance: Assurance::ApiKey,
+        }
+    }
+
+    fn asker(name: &str, owner: &str) -> Asker {
+        Asker { name: name.into(), owner: owner.into() }
+    }
+
+    /// The whole matrix: if a cell changes, somebody may do what they may not.
+    #[test]
+    fn the_matrix_of_roles_and_actions_is_this_one() {
+        let owner = asker("bot", "team-a");
+        let object = Object::Intent { created_by: &owner, asked_by: Some(&owner) };
+        let mut table = String::new();
+        for role in Role::ALL {
+            for (whose, name, owner) in [("own", "bot", "team-a"), ("sibling", "other", "team-a"), ("foreign", "other", "team-b")]
+            {
+                let who = principal(role, name, owner);
+                let cells: Vec<&str> = Action::ALL
+                    .into_iter()
+                    .map(|action| match authorize(&who, action, object) {
+                        Ok(()) => "yes",
+                        Err(Rejection::NotFound) => "404",
+                        Err(Rejection::SelfResponse) => "self",
+                        Err(_) => "403",
+                    })
+                    .collect();
+                table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
+            }
+        }
+        // Columns: create read patch status append lease suspend respond cancel keys.
+        let expected = "\
+agent own: yes yes yes yes yes yes yes self yes 403
+agent sibling: 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes 403 403 yes 403 403 self 403 403
+operator sibling: 403 yes 403 403 yes 403 403 self 403 403
+operator foreign: 403 yes 403 403 yes 403 403 yes 403 403
+admin own: 403 yes 403 yes 403 403 403 403 yes yes
+admin sibling: 403 yes 403 yes 403 403 403 403 yes yes
+admin foreign: 403 yes 403 yes 403 403 403 403 yes yes
+auditor own: 403 yes 403 403 403 403 403 403 403 403
+auditor sibling: 403 yes 403 403 403 403 403 403 403 403
+auditor foreign: 403 yes 403 403 403 403 403 403 403 403
+channel own: 403 yes 403 403 403 403 403 self 403 403
+channel sibling: 403 yes 403 403 403 403 403 self 403 403
+channel foreign: 403 yes 403 403 403 403 403 yes 403 403
+";
+        assert_eq!(table, expected);
+    }
+
+    #[test]
+    fn a_key_acts_for_itself_and_names_below_it_only() {
+        let key = principal(Role::Agent, "bot", "team-a");
+        for (agent_id, allowed) in
+            [("bot", true), ("bot/1", true), ("bot/", false), ("bottom", false), ("other", false), ("", false)]
+        {
+            assert_eq!(key.may_act_for(agent_id), allowed, "{agent_id}");
+        }
+    }
+}

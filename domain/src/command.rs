@@ -1,0 +1,152 @@
+//! What somebody, or time, wants to do to an intent.
+
+use serde_json::{Map, Value};
+
+use crate::authority::Action;
+use crate::body::Patch;
+use crate::event::{ClientEvent, Delivery};
+use crate::ids::{LeaseId, SuspensionId};
+use crate::intent::Status;
+use crate::retry::Schedule;
+use crate::suspension::{FallbackPolicy, Kind, Question, ResponseType, SuspensionChoice};
+
+/// A question as asked, resolved against the server's policy but not yet against time.
+#[derive(Clone, Debug)]
+pub struct Suspend {
+    /// The id it will have.
+    pub id: SuspensionId,
+    /// What it waits for.
+    pub kind: Kind,
+    /// What people read.
+    pub question: Question,
+    /// The kind of answer.
+    pub response_type: ResponseType,
+    /// The choices.
+    pub choices: Vec<SuspensionChoice>,
+    /// When it ends.
+    pub schedule: Schedule,
+    /// What happens then.
+    pub fallback_policy: FallbackPolicy,
+    /// The value that stands in.
+    pub fallback_value: Option<Value>,
+    /// Whether a fallback other than `fail` needs somebody to have been reached.
+    pub requires_delivery: bool,
+    /// The open suspension it replaces.
+    pub supersedes: Option<String>,
+}
+
+/// An answer as given.
+#[derive(Clone, Debug)]
+pub struct Respond {
+    /// The suspension it names.
+    pub suspension_id: String,
+    /// The answer.
+    pub value: Value,
+    /// Whom the body says it is from.
+    pub claimed_responded_by: Option<String>,
+    /// What came with it.
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// What somebody, or time, wants to do to an intent that exists.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Patch its state, acting as this agent.
+    PatchState {
+        /// The patches, in order.
+        patches: Vec<Patch>,
+        /// The acting agent.
+        agent_id: String,
+    },
+    /// Change its status.
+    SetStatus {
+        /// To what.
+        status: Status,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Append a client's event.
+    Append(ClientEvent),
+    /// Take a lease.
+    AcquireLease {
+        /// The id it will have.
+        id: LeaseId,
+        /// For whom.
+        agent_id: String,
+        /// On what.
+        scope: String,
+        /// For how long.
+        duration_seconds: u32,
+    },
+    /// Prolong a lease.
+    RenewLease {
+        /// Which.
+        id: LeaseId,
+        /// For whom.
+        agent_id: String,
+        /// For how long, from now.
+        duration_seconds: u32,
+    },
+    /// Give a lease back.
+    ReleaseLease {
+        /// Which.
+        id: LeaseId,
+        /// For whom.
+        agent_id: String,
+    },
+    /// Ask a question (RFC-0025 §9.1).
+    Suspend(Box<Suspend>),
+    /// Answer one (RFC-0025 §8).
+    Respond(Box<Respond>),
+    /// Take one back.
+    Cancel {
+        /// Which.
+        suspension_id: SuspensionId,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// The deadline of a suspension is due (RFC-0025 §6).
+    DeadlineReached {
+        /// Which.
+        suspension_id: SuspensionId,
+    },
+    /// A message about a suspension was accepted for delivery, or never will be.
+    RecordDelivery {
+        /// What became of it.
+        delivery: Delivery,
+        /// Whether it was accepted.
+        sent: bool,
+    },
+}
+
+impl Command {
+    /// What the caller must be allowed to do; `None` for what only the server does.
+    pub fn action(&self) -> Option<Action> {
+        match self {
+            Self::PatchState { .. } => Some(Action::PatchState),
+            Self::SetStatus { .. } => Some(Action::SetStatus),
+            Self::Append(_) => Some(Action::AppendEvent),
+            Self::AcquireLease { .. } | Self::RenewLease { .. } | Self::ReleaseLease { .. } => Some(Action::Lease),
+            Self::Suspend(_) => Some(Action::Suspend),
+            Self::Respond(_) => Some(Action::Respond),
+            Self::Cancel { .. } => Some(Action::Cancel),
+            Self::DeadlineReached { .. } | Self::RecordDelivery { .. } => None,
+        }
+    }
+
+    /// The suspension it names, so that a store can load it even if it has ended.
+    pub fn names_suspension(&self) -> Option<SuspensionId> {
+        match self {
+            Self::Respond(respond) => SuspensionId::parse(&respond.suspension_id),
+            Self::Suspend(suspend) => suspend.supersedes.as_deref().and_then(SuspensionId::parse),
+            Self::Cancel { suspension_id, .. } | Self::DeadlineReached { suspension_id } => Some(*suspension_id),
+            Self::RecordDelivery { delivery, .. } => Some(delivery.suspension_id),
+            Self::PatchState { .. }
+            | Self::SetStatus { .. }
+            | Self::Append(_)
+            | Self::AcquireLease { .. }
+            | Self::RenewLease { .. }
+            | Self::ReleaseLease { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! What happened: every change of state is one of these, under the RFC's wire names.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+
+use crate::authority::{Assurance, Role};
+use crate::body::{IntentBody, Patch};
+use crate::ids::{DeliveryId, SuspensionId};
+use crate::intent::Status;
+use crate::lease::Lease;
+use crate::suspension::{Ending, FallbackPolicy, Question, ResolutionReason, Suspension};
+use crate::time::naive;
+use crate::wire::SuspensionRecord;
+
+/// The largest answer kept with a refusal, in bytes of JSON; a larger one is recorded without its value.
+pub const REFUSED_VALUE_BYTES_MAX: usize = 16 * 1024;
+
+/// One thing that happened to one intent.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The intent began.
+    IntentCreated(Box<IntentBody>, Status),
+    /// Its state was patched.
+    StatePatched(Vec<Patch>),
+    /// Its status changed.
+    StatusChanged {
+        /// From.
+        old: Status,
+        /// To.
+        new: Status,
+        /// Why, in the caller's or the server's words.
+        reason: Option<String>,
+    },
+    /// A question was asked (RFC-0025 §3).
+    Suspended(Box<Suspension>, Box<Question>),
+    /// A person answered (RFC-0025 §3).
+    Resumed(Box<Resumed>),
+    /// Nobody answered, or nobody was reached, until the deadline (RFC-0025 §3).
+    SuspensionExpired {
+        /// Which.
+        suspension_id: SuspensionId,
+        /// `timeout` or `undeliverable`.
+        reason: ExpiryReason,
+        /// Notifications sent out by then.
+        attempts: u32,
+        /// What was to happen.
+        fallback_policy: FallbackPolicy,
+        /// The value that stands in for an answer, where one does.
+        fallback_value: Option<Value>,
+        /// Whether anybody was reached.
+        reached: bool,
+    },
+    /// Nobody could be reached until the deadline.
+    SuspensionUndeliverable {
+        /// Which.
+        suspension_id: SuspensionId,
+    },
+    /// Withdrawn or superseded.
+    SuspensionCancelled {
+        /// Which.
+        suspension_id: SuspensionId,
+        /// Which of the two.
+        reason: ResolutionReason,
+        /// The caller's words.
+        note: Option<String>,
+        /// Who.
+        cancelled_by: String,
+    },
+    /// An answer came after the deadline: refused as a decision, kept as a record.
+    LateAnswer(RefusedAnswer),
+    /// An answer came for a question that had already ended.
+    ResponseRejected(RefusedAnswer),
+    /// A lease was taken.
+    LeaseAcquired(Box<Lease>),
+    /// A lease was prolonged.
+    LeaseRenewed(Box<Lease>),
+    /// A lease was given back.
+    LeaseReleased(Box<Lease>),
+    /// A message was accepted for delivery.
+    DeliverySent(Delivery),
+    /// A message will not arrive.
+    DeliveryFailed(Delivery),
+    /// A client recorded something.
+    Appended(ClientEvent),
+}
+
+/// Why a suspension expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpiryReason {
+    /// Nobody answered.
+    Timeout,
+    /// Nobody was reached.
+    Undeliverable,
+}
+
+/// An accepted answer and where it came from.
+#[derive(Clone, Debug)]
+pub struct Resumed {
+    /// Which suspension.
+    pub suspension_id: SuspensionId,
+    /// The answer, when, by whom.
+    pub ending: Ending,
+    /// The label of the selected choice.
+    pub choice_label: Option<String>,
+    /// Its description.
+    pub choice_description: Option<String>,
+    /// The credential's role.
+    pub role: Role,
+    /// How sure we are of the subject.
+    pub assurance: Assurance,
+    /// Whom the body claimed, where that is not whom the credential names.
+    pub claimed_responded_by: Option<String>,
+}
+
+/// An answer that did not count.
+#[derive(Clone, Debug)]
+pub struct RefusedAnswer {
+    /// Which suspension it named.
+    pub suspension_id: SuspensionId,
+    /// The code it was refused with.
+    pub code: &'static str,
+    /// What it said; absent when larger than [`REFUSED_VALUE_BYTES_MAX`].
+    pub value: Option<Value>,
+    /// Who sent it.
+    pub responded_by: String,
+}
+
+/// What became of one message.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// The suspension it asks about.
+    pub suspension_id: SuspensionId,
+    /// The outbox row.
+    pub delivery_id: DeliveryId,
+    /// The attempt it belongs to.
+    pub attempt: u32,
+    /// The channel.
+    pub channel: String,
+    /// The recipient.
+    pub recipient: String,
+    /// The peer's last word, or why it failed.
+    pub detail: String,
+    /// How often it was tried.
+    pub tries: u32,
+}
+
+/// An event a client appends.
+#[derive(Clone, Debug)]
+pub struct ClientEvent {
+    /// One of the types clients may write.
+    pub event_type: String,
+    /// Its payload.
+    pub payload: Map<String, Value>,
+    /// The actor the body named.
+    pub claimed_actor: Option<String>,
+    /// For distributed tracing.
+    pub trace_id: Option<String>,
+    /// The event that led to it.
+    pub parent_event_id: Option<String>,
+}
+
+/// Whether a client may append events of this type; all others are the server's.
+pub fn client_may_append(event_type: &str) -> bool {
+    event_type == "comment"
+        || event_type == "engagement.decision"
+        || ["tool_call_", "llm_request_", "stream_", "x."]
+            .iter()
+            .any(|prefix| event_type.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()))
+}
+
+/// Whether the OpenIntent client knows this type; it raises on any other, so `/events` hides those by default.
+pub fn in_openintent_vocabulary(event_type: &str) -> bool {
+    const STREAMS_AND_CALLS: [&str; 10] = [
+        "tool_call_started",
+        "tool_call_completed",
+        "tool_call_failed",
+        "llm_request_started",
+        "llm_request_completed",
+        "llm_request_failed",
+        "stream_started",
+        "stream_chunk",
+        "stream_completed",
+        "stream_cancelled",
+    ];
+    const OURS: [&str; 11] = [
+        "intent_created",
+        "state_patched",
+        "status_changed",
+        "lease_acquired",
+        "lease_released",
+        "comment",
+        "intent.suspended",
+        "intent.resumed",
+        "intent.suspension_expired",
+        "engagement.decision",
+        "intent.suspension_renotified",
+    ];
+    OURS.contains(&event_type) || STREAMS_AND_CALLS.contains(&event_type) || event_type == "intent.suspension_escalated"
+}
+
+impl Event {
+    /// The wire name (RFC-0025 §3).
+    pub fn event_type(&self) -> &str {
+        match self {
+            Self::IntentCreated(..) => "intent_created",
+            Self::StatePatched(_) => "state_patched",
+            Self::StatusChanged { .. } => "status_changed",
+            Self::Suspended(..) => "intent.suspended",
+            Self::Resumed(_) => "intent.resumed",
+            Self::SuspensionExpired { .. } => "intent.suspension_expired",
+            Self::SuspensionUndeliverable { .. } => "intent.suspension_undeliverable",
+            Self::SuspensionCancelled { .. } => "intent.suspension_cancelled",
+            Self::LateAnswer(_) => "intent.late_answer",
+            Self::ResponseRejected(_) => "intent.response_rejected",
+            Self::LeaseAcquired(_) => "lease_acquired",
+            Self::LeaseRenewed(_) => "lease_renewed",
+            Self::LeaseReleased(_) => "lease_released",
+            Self::DeliverySent(_) => "delivery.sent",
+            Self::DeliveryFailed(_) => "delivery.failed",
+            Self::Appended(event) => &event.event_type,
+        }
+    }
+
+    /// The payload, before canonicalisation.
+    pub fn payload(&self) -> Map<String, Value> {
+        let value = match self {
+            Self::IntentCreated(body, status) => created_payload(body, *status),
+            Self::StatePatched(patches) => json!({ "patches": patches }),
+            Self::StatusChanged { old, new, reason } => status_payload(*old, *new, reason.as_deref()),
+            Self::Suspended(suspension, question) => suspended_payload(suspension, question),
+            Self::Resumed(resumed) => resumed_payload(resumed),
+            Self::SuspensionExpired { suspension_id, reason, attempts, fallback_policy, fallback_value, reached } => json!({
+                "suspension_id": suspension_id,
+                "reason": match reason { ExpiryReason::Timeout => "timeout", ExpiryReason::Undeliverable => "undeliverable" },
+                "attempts": attempts,
+                "fallback_policy": fallback_policy,
+                "fallback_value": fallback_value,
+                "reached": reached,
+            }),
+            Self::SuspensionUndeliverable { suspension_id } => json!({ "suspension_id": suspension_id }),
+            Self::SuspensionCancelled { suspension_id, reason, note, cancelled_by } => json!({
+                "suspension_id": suspension_id,
+                "resolution_reason": reason,
+                "reason": note,
+                "cancelled_by": cancelled_by,
+            }),
+            Self::LateAnswer(refused) | Self::ResponseRejected(refused) => json!({
+                "suspension_id": refused.suspension_id,
+                "code": refused.code,
+                "value": refused.value,
+                "value_omitted": refused.value.is_none(),
+                "responded_by": refused.responded_by,
+            }),
+            Self::LeaseAcquired(lease) | Self::LeaseRenewed(lease) | Self::LeaseReleased(lease) => json!(lease),
+            Self::DeliverySent(delivery) | Self::DeliveryFailed(delivery) => json!({
+                "suspension_id": delivery.suspension_id,
+                "delivery_id": delivery.delivery_id,
+                "attempt": delivery.attempt,
+                "channel": delivery.channel,
+                "recipient": delivery.recipient,
+                "detail": delivery.detail,
+                "tries": delivery.tries,
+            }),
+            Self::Appended(event) => return event.payload.clone(),
+        };
+        // Every arm above builds an object.
+        if let Value::Object(payload) = value { payload } else { Map::new() }
+    }
+
+    /// The actor a client's body named, when it appended the event.
+    pub fn claimed_actor(&self) -> Option<&str> {
+        self.appended().and_then(|event| event.claimed_actor.as_deref())
+    }
+
+    /// The trace a client gave.
+    pub fn trace_id(&self) -> Option<&str> {
+        self.appended().and_then(|event| event.trace_id.as_deref())
+    }
+
+    /// The parent event a client gave.
+    pub fn parent_event_id(&self) -> Option<&str> {
+        self.appended().and_then(|event| event.parent_event_id.as_deref())
+    }
+
+    fn appended(&self) -> Option<&ClientEvent> {
+        if let Self::Appended(event) = self { Some(event) } else { None }
+    }
+}
+
+fn created_payload(body: &IntentBody, status: Status) -> Value {
+    json!({
+        "title": body.title,
+        "description": body.description,
+        "created_by": body.created_by,
+        "parent_intent_id": body.parent_intent_id,
+        "depends_on": body.depends_on,
+        "constraints": body.constraints,
+        "state": body.state,
+        "governance_policy": body.governance_policy,
+        "confidence": body.confidence,
+        "status": status,
+    })
+}
+
+fn status_payload(old: Status, new: Status, reason: Option<&str>) -> Value {
+    let mut payload = json!({ "old_status": old, "new_status": new, "reason": reason });
+    if new == Status::Abandoned {
+        payload["abandonment_reason"] = json!(reason);
+    }
+    payload
+}
+
+fn suspended_payload(suspension: &Suspension, question: &Question) -> Value {
+    let mut payload = SuspensionRecord::of(suspension, question).naive();
+    payload["suspension_id"] = json!(suspension.id);
+    payload["asked_by"] = json!(suspension.asked_by.name);
+    payload
+}
+
+fn resumed_payload(resumed: &Resumed) -> Value {
+    let mut payload = json!({
+        "suspension_id": resumed.suspension_id,
+        "value": resumed.ending.response,
+        "responded_by": resumed.ending.by,
+        "responded_at": naive(resumed.ending.at),
+        "metadata": resumed.ending.metadata.clone().unwrap_or_default(),
+        "role": resumed.role,
+        "assurance": resumed.assurance,
+    });
+    for (name, value) in [
+        ("choice_label", &resumed.choice_label),
+        ("choice_description", &resumed.choice_description),
+        ("claimed_responded_by", &resumed.claimed_responded_by),
+    ] {
+        if let Some(value) = value {
+            payload[name] = json!(value);
+        }
+    }
+    payload
+}
+
+/// When an event says its suspension ended, for those that end one.
+pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
+    use crate::suspension::Resolution;
+    let ending = |resolution, reason, response, by| Some(Ending { resolution, reason, at: now, response, by, metadata: None });
+    match event {
+        Event::Resumed(resumed) => Some(resumed.ending.clone()),
+        Event::SuspensionExpired { reason: ExpiryReason::Timeout, fallback_value, .. } => {
+            ending(Resolution::Expired, None, fallback_value.clone(), None)
+        }
+        Event::SuspensionUndeliverable { .. } => ending(Resolution::Cancelled, Some(ResolutionReason::Undeliverable), None, None),
+        Event::SuspensionCancelled { reason, cancelled_by, .. } => {
+            ending(Resolution::Cancelled, Some(*reason), None, Some(cancelled_by.clone()))
+        }
+        // `undeliverable` is told twice for readers of the RFC; the first telling ended it.
+        Event::SuspensionExpired { reason: ExpiryReason::Undeliverable, .. }
+        | Event::IntentCreated(..)
+        | Event::StatePatched(_)
+        | Event::StatusChanged { .. }
+        | Event::Suspended(..)
+        | Event::LateAnswer(_)
+        | Event::ResponseRejected(_)
+        | Event::LeaseAcquired(_)
+        | Event::LeaseRenewed(_)
+        | Event::LeaseReleased(_)
+        | Event::DeliverySent(_)
+        | Event::DeliveryFailed(_)
+        | Event::Appended(_) => None,
+    }
+}

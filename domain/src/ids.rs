@@ -1,0 +1,93 @@
+//! Identity is an argument: every id is a `UUIDv7` made from a given time and given random bytes.
+
+use chrono::{DateTime, Utc};
+use uuid::{Builder, Uuid};
+
+/// Where randomness comes from; the only source of ids, salts and secrets.
+pub trait Entropy: Send + Sync {
+    /// Fills `buffer` with bytes nobody can guess.
+    fn fill(&self, buffer: &mut [u8]);
+
+    /// Makes a `UUIDv7` for `now`.
+    fn uuid(&self, now: DateTime<Utc>) -> Uuid {
+        let mut random = [0; 10];
+        self.fill(&mut random);
+        // Unwrap-free: a time before 1970 cannot be written in a UUIDv7, so it counts as 1970.
+        let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0);
+        Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
+    }
+
+    /// Draws 32 bytes: a salt, a token, a secret.
+    fn bytes32(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        self.fill(&mut bytes);
+        bytes
+    }
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.hyphenated().fmt(f)
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                // Only the hyphenated form: one id has one spelling.
+                if text.len() == 36 { text.parse().map(Self) } else { "-".parse().map(Self) }
+            }
+        }
+    };
+}
+
+id!(
+    /// Names an intent (RFC-0001).
+    IntentId
+);
+id!(
+    /// Names one delivery of one message to one recipient.
+    DeliveryId
+);
+id!(
+    /// Names a lease (RFC-0003).
+    LeaseId
+);
+id!(
+    /// Names an API key; not a secret.
+    KeyId
+);
+
+/// Names a suspension (RFC-0025 §5).
+///
+/// A capability when it travels (§11): `Debug` does not show it, so it cannot slip into a log.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+#[serde(transparent)]
+pub struct SuspensionId(pub Uuid);
+
+impl SuspensionId {
+    /// Parses the hyphenated form; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() == 36 { text.parse().ok().map(Self) } else { None }
+    }
+
+    /// The hyphenated form, for the wire only.
+    pub fn expose(&self) -> String {
+        self.0.hyphenated().to_string()
+    }
+}
+
+impl std::fmt::Debug for SuspensionId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SuspensionId(…)")
+    }
+}

@@ -1,0 +1,525 @@
+//! What a command does to an intent: `decide` says which events, `evolve` folds them back.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::authority::{Principal, Role};
+use crate::body::Patch;
+use crate::command::{Command, Respond, Suspend};
+use crate::event::{
+    ClientEvent, Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Resumed, client_may_append, ending_of,
+};
+use crate::ids::{IntentId, LeaseId, SuspensionId};
+use crate::lease::{Lease, LeaseStatus};
+use crate::problem::Rejection;
+use crate::suspension::{Asker, Ending, FallbackPolicy, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
+use crate::time::seconds;
+
+/// The lifecycle of an intent (RFC-0001, RFC-0025 §2); other protocols' states never appear here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Being written.
+    #[default]
+    Draft,
+    /// Being worked on.
+    Active,
+    /// Waiting for something that is not a person.
+    Blocked,
+    /// Waiting for a person (RFC-0025 §2).
+    SuspendedAwaitingInput,
+    /// Done.
+    Completed,
+    /// Given up.
+    Abandoned,
+}
+
+impl Status {
+    /// All statuses, for parsing and for stores.
+    pub const ALL: [Self; 6] =
+        [Self::Draft, Self::Active, Self::Blocked, Self::SuspendedAwaitingInput, Self::Completed, Self::Abandoned];
+
+    /// The wire's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Active => "active",
+            Self::Blocked => "blocked",
+            Self::SuspendedAwaitingInput => "suspended_awaiting_input",
+            Self::Completed => "completed",
+            Self::Abandoned => "abandoned",
+        }
+    }
+
+    /// The status with this word.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+
+    fn may_become(self, next: Self) -> bool {
+        match self {
+            Self::Draft | Self::Blocked | Self::SuspendedAwaitingInput => matches!(next, Self::Active | Self::Abandoned),
+            Self::Active => matches!(next, Self::Blocked | Self::Completed | Self::Abandoned),
+            Self::Completed | Self::Abandoned => false,
+        }
+    }
+}
+
+/// What deciding needs to know about an intent.
+#[derive(Clone, Debug)]
+pub struct Intent {
+    /// Its id.
+    pub id: IntentId,
+    /// Where it stands.
+    pub status: Status,
+    /// 1 at first; +1 per state patch and per change of status.
+    pub version: u32,
+    /// Who created it, by credential.
+    pub created_by: Asker,
+    /// When it began.
+    pub created_at: DateTime<Utc>,
+    /// When it last changed.
+    pub updated_at: DateTime<Utc>,
+    /// The open suspension.
+    pub open: Option<Suspension>,
+    /// Ended suspensions the command names.
+    pub ended: Vec<Suspension>,
+    /// Its leases that are not released.
+    pub leases: Vec<Lease>,
+}
+
+/// A refusal, with the events that record it: a late or duplicate answer is evidence, and is kept.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// Why.
+    pub rejection: Rejection,
+    /// What to record; empty for most refusals.
+    pub events: Vec<Event>,
+}
+
+impl From<Rejection> for Refusal {
+    fn from(rejection: Rejection) -> Self {
+        Self { rejection, events: Vec::new() }
+    }
+}
+
+/// Decides what `command` does to `intent` at `now`, without doing it.
+///
+/// Pure: no clock, no randomness, no I/O. Same inputs, same events, on every backend and in replay. Whether `by` may try at all was
+/// decided before, by [`crate::authority::authorize`].
+///
+/// # Errors
+///
+/// The refusal, with the events that record it.
+pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    match command {
+        Command::PatchState { patches, agent_id } => patch_state(intent, patches, agent_id, now),
+        Command::SetStatus { status, reason } => set_status(intent, *status, reason.as_ref(), by, now),
+        Command::Append(event) => append(event),
+        Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
+            acquire(intent, *id, agent_id, scope, *duration_seconds, now)
+        }
+        Command::RenewLease { id, agent_id, duration_seconds } => renew(intent, *id, agent_id, *duration_seconds, now),
+        Command::ReleaseLease { id, agent_id } => release(intent, *id, agent_id, now),
+        Command::Suspend(suspend) => self::suspend(intent, suspend, by, now),
+        Command::Respond(respond) => self::respond(intent, respond, by, now),
+        Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
+        Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
+            Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
+            // An answer beat the timer. Losing that race is normal, so it is not an error.
+            _ => Vec::new(),
+        }),
+        Command::RecordDelivery { delivery, sent } => {
+            Ok(vec![if *sent { Event::DeliverySent(delivery.clone()) } else { Event::DeliveryFailed(delivery.clone()) }])
+        }
+    }
+}
+
+fn patch_state(intent: &Intent, patches: &[Patch], agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    if patches.iter().any(Patch::reaches_suspension) {
+        return Err(Rejection::SuspensionIsServerOwned.into());
+    }
+    let suspended = intent.open.is_some();
+    for patch in patches {
+        let held_by_other = |lease: &&Lease| {
+            lease.holds(now, suspended) && lease.agent_id != agent_id && patch.segments().next() == Some(lease.scope.as_str())
+        };
+        if let Some(lease) = intent.leases.iter().find(held_by_other) {
+            return Err(Rejection::LeaseConflict { existing: Box::new(lease.clone()) }.into());
+        }
+    }
+    Ok(vec![Event::StatePatched(patches.to_vec())])
+}
+
+fn set_status(
+    intent: &Intent,
+    status: Status,
+    reason: Option<&String>,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    if status == Status::SuspendedAwaitingInput {
+        return Err(Rejection::UseSuspend.into());
+    }
+    if !intent.status.may_become(status) {
+        return Err(Rejection::InvalidTransition { from: intent.status.as_str().into(), to: status.as_str().into() }.into());
+    }
+    let changed = Event::StatusChanged { old: intent.status, new: status, reason: reason.cloned() };
+    let Some(open) = &intent.open else {
+        // Outside a suspension an admin has no part in an agent's work.
+        return if by.role == Role::Admin {
+            Err(Rejection::Forbidden { reason: "an admin changes the status of a suspended intent only".into() }.into())
+        } else {
+            Ok(vec![changed])
+        };
+    };
+    // An agent may not lift its own suspension: that would be an answer.
+    if status == Status::Active && by.role != Role::Admin {
+        return Err(Rejection::Forbidden {
+            reason: "only an admin may set a suspended intent active; cancel the suspension instead".into(),
+        }
+        .into());
+    }
+    if open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    Ok(vec![withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by), changed])
+}
+
+fn append(event: &ClientEvent) -> Result<Vec<Event>, Refusal> {
+    if client_may_append(&event.event_type) {
+        Ok(vec![Event::Appended(event.clone())])
+    } else {
+        Err(Rejection::ReservedEventType { event_type: event.event_type.clone() }.into())
+    }
+}
+
+fn acquire(
+    intent: &Intent,
+    id: LeaseId,
+    agent_id: &str,
+    scope: &str,
+    duration_seconds: u32,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let suspended = intent.open.is_some();
+    if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
+        if held.agent_id != agent_id {
+            return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
+        }
+        // Asking again for what one holds prolongs it; two grants of one scope never exist.
+        return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
+    }
+    if suspended {
+        return Err(Rejection::LeaseWhileSuspended.into());
+    }
+    Ok(vec![Event::LeaseAcquired(Box::new(Lease {
+        id,
+        intent_id: intent.id,
+        agent_id: agent_id.to_owned(),
+        scope: scope.to_owned(),
+        status: LeaseStatus::Active,
+        acquired_at: now,
+        created_at: now,
+        expires_at: now + seconds(duration_seconds),
+        released_at: None,
+        duration_seconds,
+    }))])
+}
+
+fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease {
+    Lease { expires_at: now + seconds(duration_seconds), duration_seconds, ..lease.clone() }
+}
+
+/// Renewal succeeds while the intent is suspended, also when the time ran out meanwhile (RFC-0025 §2).
+fn renew(intent: &Intent, id: LeaseId, agent_id: &str, duration_seconds: u32, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let lease = own_lease(intent, id, agent_id)?;
+    if !lease.holds(now, intent.open.is_some()) {
+        return Err(Rejection::invalid("lease_id", "expired", "the lease has run out; acquire it again").into());
+    }
+    Ok(vec![Event::LeaseRenewed(Box::new(prolonged(lease, duration_seconds, now)))])
+}
+
+fn release(intent: &Intent, id: LeaseId, agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let lease = own_lease(intent, id, agent_id)?;
+    Ok(vec![Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))])
+}
+
+fn own_lease<'a>(intent: &'a Intent, id: LeaseId, agent_id: &str) -> Result<&'a Lease, Rejection> {
+    intent.leases.iter().find(|lease| lease.id == id && lease.agent_id == agent_id).ok_or(Rejection::NotFound)
+}
+
+fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let mut events = Vec::with_capacity(2);
+    match (&intent.open, suspend.supersedes.as_deref()) {
+        (Some(open), Some(named)) => {
+            events.extend(supersede(intent, open, named, by, now)?);
+        }
+        (None, Some(named)) => return Err(why_refused(intent, named).into()),
+        (Some(_), None) => return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into()),
+        (None, None) if intent.status != Status::Active => {
+            return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into());
+        }
+        (None, None) => {}
+    }
+    let suspension = Suspension {
+        id: suspend.id,
+        intent_id: intent.id,
+        kind: suspend.kind,
+        version: 1,
+        attempt: 1,
+        response_type: suspend.response_type,
+        choices: suspend.choices.clone(),
+        suspended_at: now,
+        expires_at: suspend.schedule.expires_at(now),
+        fallback_policy: suspend.fallback_policy,
+        fallback_value: suspend.fallback_value.clone(),
+        // Without anybody to push to, the question is where it can be seen: in the inbox.
+        reached: suspend.question.recipients.is_empty(),
+        requires_delivery: suspend.requires_delivery,
+        refusals: 0,
+        asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
+        ending: None,
+    };
+    events.push(Event::Suspended(Box::new(suspension), Box::new(suspend.question.clone())));
+    if intent.status != Status::SuspendedAwaitingInput {
+        events.push(Event::StatusChanged {
+            old: intent.status,
+            new: Status::SuspendedAwaitingInput,
+            reason: Some("suspended".into()),
+        });
+    }
+    Ok(events)
+}
+
+fn supersede(
+    intent: &Intent,
+    open: &Suspension,
+    named: &str,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Option<Event>, Refusal> {
+    if SuspensionId::parse(named) != Some(open.id) {
+        return Err(why_refused(intent, named).into());
+    }
+    // A question whose time has passed is decided by its deadline, not by its asker.
+    if open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    Ok(Some(withdrawn(open, ResolutionReason::Superseded, None, by)))
+}
+
+fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let responded_by = match (&respond.claimed_responded_by, by.role) {
+        // Only a gateway may speak for another.
+        (Some(claimed), Role::Channel) => claimed.clone(),
+        (None, Role::Channel) => {
+            return Err(Rejection::invalid("responded_by", "required", "a channel key must name the person who answered").into());
+        }
+        _ => by.subject.clone(),
+    };
+    let named = SuspensionId::parse(&respond.suspension_id);
+    let Some(open) = intent.open.as_ref().filter(|open| Some(open.id) == named) else {
+        // Not "expected X": the active id is a capability, and this caller does not hold it.
+        let rejection = why_refused(intent, &respond.suspension_id);
+        let record = intent
+            .ended
+            .iter()
+            .find(|ended| Some(ended.id) == named)
+            .and_then(|ended| record_refusal(ended, &rejection, respond, responded_by));
+        return Err(Refusal { rejection, events: record.into_iter().collect() });
+    };
+    // The deadline binds when the clock says so, not when our timer gets around to it; a late answer makes it bind now.
+    if open.is_expired(now) {
+        let refusal = expired(intent, open);
+        let record = record_refusal(open, &refusal.rejection, respond, responded_by);
+        return Err(Refusal { rejection: refusal.rejection, events: refusal.events.into_iter().chain(record).collect() });
+    }
+    open.check(&respond.value)?;
+    let choice = open.choice(&respond.value);
+    let resumed = Resumed {
+        suspension_id: open.id,
+        choice_label: choice.map(|choice| choice.label.clone()),
+        choice_description: choice.and_then(|choice| choice.description.clone()),
+        role: by.role,
+        assurance: by.assurance,
+        claimed_responded_by: respond.claimed_responded_by.clone().filter(|claimed| *claimed != responded_by),
+        ending: Ending {
+            resolution: Resolution::Responded,
+            reason: None,
+            at: now,
+            response: Some(respond.value.clone()),
+            by: Some(responded_by),
+            metadata: respond.metadata.clone(),
+        },
+    };
+    Ok(vec![
+        Event::Resumed(Box::new(resumed)),
+        Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some("answered".into()) },
+    ])
+}
+
+fn record_refusal(suspension: &Suspension, rejection: &Rejection, respond: &Respond, responded_by: String) -> Option<Event> {
+    // Recording is rate-limited, or a stuck client could fill the log.
+    if suspension.refusals >= REFUSALS_RECORDED_MAX {
+        return None;
+    }
+    let small = respond.value.to_string().len() <= REFUSED_VALUE_BYTES_MAX;
+    let refused = RefusedAnswer {
+        suspension_id: suspension.id,
+        code: rejection.entry().code,
+        value: small.then(|| respond.value.clone()),
+        responded_by,
+    };
+    Some(if matches!(rejection, Rejection::Expired { .. }) {
+        Event::LateAnswer(refused)
+    } else {
+        Event::ResponseRejected(refused)
+    })
+}
+
+fn cancel(
+    intent: &Intent,
+    suspension_id: SuspensionId,
+    reason: Option<&String>,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
+        return Err(why_refused(intent, &suspension_id.expose()).into());
+    };
+    if open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    Ok(vec![
+        withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by),
+        Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some("withdrawn".into()) },
+    ])
+}
+
+fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Option<String>, by: &Principal) -> Event {
+    Event::SuspensionCancelled { suspension_id: open.id, reason, note, cancelled_by: by.subject.clone() }
+}
+
+/// The refusal of anything that comes after the deadline; it carries the deadline's own events, so that time is never left undone.
+fn expired(intent: &Intent, open: &Suspension) -> Refusal {
+    Refusal { rejection: Rejection::Expired { expired_at: open.expires_at }, events: end_by_deadline(intent, open) }
+}
+
+/// What the deadline does (RFC-0025 §6): our own silence must never be recorded as a person's.
+fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> {
+    let falls_back = open.fallback_policy != FallbackPolicy::Fail;
+    let excused = falls_back && !open.requires_delivery;
+    let undeliverable = !open.reached && !excused;
+    let continues = falls_back && !undeliverable;
+    let (new, reason) = match (continues, undeliverable) {
+        (true, _) => (Status::Active, "fallback_applied"),
+        (false, true) => (Status::Abandoned, "undeliverable"),
+        (false, false) => (Status::Abandoned, "suspension_expired"),
+    };
+    let mut events = Vec::with_capacity(3);
+    if undeliverable {
+        events.push(Event::SuspensionUndeliverable { suspension_id: open.id });
+    }
+    events.push(Event::SuspensionExpired {
+        suspension_id: open.id,
+        reason: if undeliverable { ExpiryReason::Undeliverable } else { ExpiryReason::Timeout },
+        attempts: open.attempt,
+        fallback_policy: open.fallback_policy,
+        fallback_value: if continues { open.fallback_value.clone() } else { None },
+        reached: open.reached,
+    });
+    events.push(Event::StatusChanged { old: intent.status, new, reason: Some(reason.into()) });
+    events
+}
+
+/// Why an id that is not the open one cannot be acted on.
+fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
+    let named = SuspensionId::parse(suspension_id).and_then(|id| intent.ended.iter().find(|ended| ended.id == id));
+    let Some(Ending { resolution, reason, at, by, .. }) = named.and_then(|ended| ended.ending.as_ref()) else {
+        return if intent.open.is_some() { Rejection::SuspensionMismatch } else { Rejection::NotSuspended };
+    };
+    match (resolution, reason) {
+        (Resolution::Expired, _) | (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
+            Rejection::Expired { expired_at: named.and_then(|ended| ended.expires_at) }
+        }
+        (Resolution::Responded | Resolution::Cancelled, _) => {
+            Rejection::AlreadyResolved { resolution: *resolution, reason: *reason, resolved_at: *at, resolved_by: by.clone() }
+        }
+    }
+}
+
+/// Folds one event into the intent; the state a store keeps is exactly this fold.
+pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
+    intent.updated_at = now;
+    match event {
+        // Born with version 1: see `Intent::born`.
+        Event::IntentCreated(..) | Event::Appended(_) | Event::DeliveryFailed(_) => {}
+        Event::StatePatched(_) => intent.version += 1,
+        Event::StatusChanged { new, .. } => {
+            intent.status = *new;
+            intent.version += 1;
+        }
+        Event::Suspended(suspension, _) => intent.open = Some((**suspension).clone()),
+        Event::Resumed(_)
+        | Event::SuspensionExpired { .. }
+        | Event::SuspensionUndeliverable { .. }
+        | Event::SuspensionCancelled { .. } => end(intent, ending_of(event, now), now),
+        Event::LateAnswer(refused) | Event::ResponseRejected(refused) => {
+            for suspension in intent.open.iter_mut().chain(&mut intent.ended) {
+                if suspension.id == refused.suspension_id {
+                    suspension.refusals += 1;
+                }
+            }
+        }
+        Event::LeaseAcquired(lease) => intent.leases.push((**lease).clone()),
+        Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
+            for held in &mut intent.leases {
+                if held.id == lease.id {
+                    held.clone_from(lease);
+                }
+            }
+        }
+        Event::DeliverySent(delivery) => {
+            for suspension in intent.open.iter_mut().chain(&mut intent.ended) {
+                // Only while open: what was decided about an ended one stays decided.
+                if suspension.id == delivery.suspension_id && suspension.ending.is_none() {
+                    suspension.reached = true;
+                }
+            }
+        }
+    }
+}
+
+fn end(intent: &mut Intent, ending: Option<Ending>, now: DateTime<Utc>) {
+    let (Some(ending), Some(mut suspension)) = (ending, intent.open.take_if(|open| open.ending.is_none())) else { return };
+    suspension.version += 1;
+    suspension.ending = Some(ending);
+    intent.ended.push(suspension);
+    for lease in &mut intent.leases {
+        lease.outlive_suspension(now);
+    }
+}
+
+impl Intent {
+    /// The intent as its first event leaves it.
+    pub fn born(id: IntentId, status: Status, created_by: Asker, now: DateTime<Utc>) -> Self {
+        Self {
+            id,
+            status,
+            version: 1,
+            created_by,
+            created_at: now,
+            updated_at: now,
+            open: None,
+            ended: Vec::new(),
+            leases: Vec::new(),
+        }
+    }
+
+    /// The suspension with this id, open or ended.
+    pub fn suspension(&self, id: SuspensionId) -> Option<&Suspension> {
+        self.open.iter().chain(&self.ended).find(|suspension| suspension.id == id)
+    }
+}

@@ -1,0 +1,229 @@
+//! One intent's chain of events: each is hashed over its canonical bytes, which name the hash before it.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use uuid::Uuid;
+
+use crate::event::Event;
+use crate::ids::IntentId;
+use crate::json;
+use crate::time::naive;
+
+/// The hash of one event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hash(pub [u8; 32]);
+
+impl Hash {
+    /// Hashes canonical bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+}
+
+impl std::fmt::Display for Hash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "sha256:{}", URL_SAFE_NO_PAD.encode(self.0))
+    }
+}
+
+/// Everything an event says besides what happened.
+#[derive(Clone, Debug)]
+pub struct Envelope<'a> {
+    /// The event's id.
+    pub id: Uuid,
+    /// The intent it belongs to.
+    pub intent_id: IntentId,
+    /// From 1, without gaps.
+    pub sequence: u64,
+    /// The principal that caused it.
+    pub actor: &'a str,
+    /// When.
+    pub created_at: DateTime<Utc>,
+    /// The hash of the event before it.
+    pub previous: Option<Hash>,
+    /// 32 random bytes, so that a removed payload cannot be guessed from its hash.
+    pub salt: [u8; 32],
+}
+
+/// An event as it is stored and served: the bytes that were hashed, and their hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sealed {
+    /// Canonical JSON (RFC 8785) of the whole event but its hash.
+    pub bytes: Vec<u8>,
+    /// SHA-256 of `bytes`.
+    pub hash: Hash,
+}
+
+impl Sealed {
+    /// The event as served: the stored object with its `event_hash` added.
+    pub fn served(&self) -> String {
+        // The stored bytes are a JSON object, so they end in one closing brace.
+        let inner = String::from_utf8_lossy(&self.bytes[..self.bytes.len().saturating_sub(1)]);
+        format!("{inner},\"event_hash\":\"{}\"}}", self.hash)
+    }
+}
+
+impl Envelope<'_> {
+    /// Seals `event` in this envelope.
+    ///
+    /// The members are written in their canonical order around payloads that are canonicalised once each: canonicalising is the dearest
+    /// part of a write outside the database.
+    ///
+    /// # Errors
+    ///
+    /// A payload JSON cannot hold; the edge lets none in.
+    pub fn seal(&self, event: &Event) -> Result<Sealed, serde_json::Error> {
+        let mut bytes = Vec::with_capacity(1024);
+        let mut member = |name: &str, value: &Value| -> Result<(), serde_json::Error> {
+            bytes.push(if bytes.is_empty() { b'{' } else { b',' });
+            bytes.push(b'"');
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.extend_from_slice(b"\":");
+            bytes.extend_from_slice(&json::canonical(value)?);
+            Ok(())
+        };
+        // Alphabetical: the canonical order. Absent members are omitted.
+        member("actor", &Value::from(self.actor))?;
+        if let Some(claimed) = event.claimed_actor() {
+            member("claimed_actor", &Value::from(claimed))?;
+        }
+        member("created_at", &Value::from(naive(self.created_at)))?;
+        member("event_type", &Value::from(event.event_type()))?;
+        member("id", &Value::from(self.id.hyphenated().to_string()))?;
+        member("intent_id", &Value::from(self.intent_id.to_string()))?;
+        if let Some(parent) = event.parent_event_id() {
+            member("parent_event_id", &Value::from(parent))?;
+        }
+        member("payload", &Value::Object(event.payload()))?;
+        member("previous_event_hash", &self.previous.map_or(Value::Null, |hash| Value::from(hash.to_string())))?;
+        member("salt", &Value::from(URL_SAFE_NO_PAD.encode(self.salt)))?;
+        member("sequence", &Value::from(self.sequence))?;
+        if let Some(trace) = event.trace_id() {
+            member("trace_id", &Value::from(trace))?;
+        }
+        bytes.push(b'}');
+        let hash = Hash::of(&bytes);
+        Ok(Sealed { bytes, hash })
+    }
+}
+
+/// Where a chain breaks.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Broken {
+    /// An event is no JSON.
+    #[error("event {0} is not JSON")]
+    NotJson(u64),
+    /// The bytes are not canonical.
+    #[error("event {0} is not in canonical form")]
+    NotCanonical(u64),
+    /// The bytes do not give the hash.
+    #[error("the hash of event {0} does not match its bytes")]
+    WrongHash(u64),
+    /// The event does not name the hash before it.
+    #[error("event {0} does not follow the event before it")]
+    WrongPrevious(u64),
+    /// A number is missing or comes twice.
+    #[error("event {0} has the wrong sequence number")]
+    WrongSequence(u64),
+}
+
+/// Verifies one intent's chain, oldest first: canonical form, hashes, links, gapless numbers from 1.
+///
+/// # Errors
+///
+/// The first place where it breaks, by sequence number.
+pub fn verify_chain<'a>(events: impl IntoIterator<Item = &'a Sealed>) -> Result<u64, Broken> {
+    let mut previous: Option<Hash> = None;
+    let mut sequence = 0;
+    for sealed in events {
+        sequence += 1;
+        let value: Value = serde_json::from_slice(&sealed.bytes).map_err(|_| Broken::NotJson(sequence))?;
+        if json::canonical(&value).ok().as_deref() != Some(sealed.bytes.as_slice()) {
+            return Err(Broken::NotCanonical(sequence));
+        }
+        if Hash::of(&sealed.bytes) != sealed.hash {
+            return Err(Broken::WrongHash(sequence));
+        }
+        if value["sequence"] != sequence {
+            return Err(Broken::WrongSequence(sequence));
+        }
+        if value["previous_event_hash"] != previous.map_or(Value::Null, |hash| Value::from(hash.to_string())) {
+            return Err(Broken::WrongPrevious(sequence));
+        }
+        previous = Some(sealed.hash);
+    }
+    Ok(sequence)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::event::ClientEvent;
+
+    fn chain(length: u64) -> Vec<Sealed> {
+        let mut previous = None;
+        (1..=length)
+            .map(|sequence| {
+                let envelope = Envelope {
+                    id: Uuid::from_u128(u128::from(sequence)),
+                    intent_id: IntentId(Uuid::from_u128(7)),
+                    sequence,
+                    actor: "bot \"quoted\" é",
+                    created_at: crate::time::from_micros(1_700_000_000_000_001),
+                    previous,
+                    salt: [3; 32],
+                };
+                let event = Event::Appended(ClientEvent {
+                    event_type: "comment".into(),
+                    payload: json!({"z": 1, "a": [true, null, 0.5], "é": "\u{7}"}).as_object().unwrap().clone(),
+                    claimed_actor: (sequence == 2).then(|| "someone".into()),
+                    trace_id: (sequence == 3).then(|| "trace".into()),
+                    parent_event_id: None,
+                });
+                let sealed = envelope.seal(&event).unwrap();
+                previous = Some(sealed.hash);
+                sealed
+            })
+            .collect()
+    }
+
+    #[test]
+    fn an_honest_chain_verifies_and_its_spliced_bytes_are_canonical() {
+        assert_eq!(verify_chain(&chain(5)), Ok(5));
+    }
+
+    #[test]
+    fn every_kind_of_tampering_is_found() {
+        let honest = chain(4);
+        let mut dropped = honest.clone();
+        dropped.remove(1);
+        assert_eq!(verify_chain(&dropped), Err(Broken::WrongSequence(2)));
+        let mut swapped = honest.clone();
+        swapped.swap(1, 2);
+        assert!(verify_chain(&swapped).is_err());
+        let mut flipped = honest.clone();
+        let position = flipped[2].bytes.iter().position(|byte| *byte == b'q').unwrap();
+        flipped[2].bytes[position] = b'Q';
+        assert_eq!(verify_chain(&flipped), Err(Broken::WrongHash(3)));
+        let mut rehashed = flipped;
+        rehashed[2].hash = Hash::of(&rehashed[2].bytes);
+        assert_eq!(verify_chain(&rehashed), Err(Broken::WrongPrevious(4)));
+        let mut spaced = honest;
+        spaced[0].bytes.push(b' ');
+        assert_eq!(verify_chain(&spaced), Err(Broken::NotCanonical(1)));
+    }
+
+    #[test]
+    fn a_served_event_is_the_stored_one_with_its_hash() {
+        let sealed = chain(1).remove(0);
+        let served: Value = serde_json::from_str(&sealed.served()).unwrap();
+        assert_eq!(served["event_hash"], json!(sealed.hash.to_string()));
+        assert_eq!(served["sequence"], json!(1));
+    }
+}

@@ -1,0 +1,5 @@
+//! The log a stranger can verify: canonical bytes and the chain they form (RFC-0019; the definition is in the wire document).
+
+mod chain;
+
+pub use chain::{Broken, Envelope, Hash, Sealed, verify_chain};

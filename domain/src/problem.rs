@@ -1,0 +1,217 @@
+//! The one table of refusals: code, status, title.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use utoipa::ToSchema;
+
+use crate::lease::Lease;
+use crate::suspension::{Resolution, ResolutionReason};
+
+/// One field that breaks one rule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FieldError {
+    /// The field, as a path: `choices[2].value`.
+    pub field: String,
+    /// The rule's name: `required`, `length`, `range`, `type`, `unknown`, …
+    pub rule: String,
+    /// What is wrong and how to mend it.
+    pub message: String,
+}
+
+impl FieldError {
+    /// Names a field, a rule and what to do.
+    pub fn new(field: impl Into<String>, rule: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), rule: rule.into(), message: message.into() }
+    }
+}
+
+/// Why the server refused. Refusing is an answer, not a failure: state is as it was.
+#[derive(Clone, Debug, PartialEq, Error, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Rejection {
+    /// No such thing, or none the caller may read: the two look the same.
+    #[error("not found")]
+    NotFound,
+    /// The caller may read it, but not do this.
+    #[error("{reason}")]
+    Forbidden {
+        /// What would be needed.
+        reason: String,
+    },
+    /// The agent that asked, or a key of the same owner, tried to answer.
+    #[error("the agent that asked, or a key of the same owner, may not answer")]
+    SelfResponse,
+    /// A client tried to write an event only the server writes.
+    #[error("clients may not append events of type {event_type}")]
+    ReservedEventType {
+        /// The type.
+        event_type: String,
+    },
+    /// A write that needs `If-Match` came without it, or with one that is no version.
+    #[error("If-Match header required")]
+    IfMatchRequired,
+    /// The same idempotency key came with another body.
+    #[error("this Idempotency-Key was used with another request")]
+    IdempotencyMismatch,
+    /// Fields that break rules.
+    #[error("{}", first_message(.errors))]
+    Invalid {
+        /// Each with its rule.
+        errors: Vec<FieldError>,
+    },
+    /// A value that is none of the choices.
+    #[error("the value is not one of the valid choices")]
+    InvalidChoice {
+        /// The accepted values.
+        valid_choices: Vec<String>,
+    },
+    /// The version named is not the current one.
+    #[error("Version conflict")]
+    VersionConflict {
+        /// The current one.
+        current_version: u32,
+    },
+    /// The deadline of the named suspension has passed, or it was undeliverable.
+    #[error("the deadline of this suspension has passed")]
+    Expired {
+        /// The deadline.
+        #[serde(with = "crate::time::z_option", default)]
+        expired_at: Option<DateTime<Utc>>,
+    },
+    /// The named suspension has ended otherwise.
+    #[error("this suspension is already {}", ending_word(*.resolution, *.reason))]
+    AlreadyResolved {
+        /// How it ended.
+        resolution: Resolution,
+        /// Which kind of cancellation.
+        reason: Option<ResolutionReason>,
+        /// When.
+        #[serde(with = "crate::time::z")]
+        resolved_at: DateTime<Utc>,
+        /// By whom.
+        resolved_by: Option<String>,
+    },
+    /// The id is not that of the open suspension.
+    #[error("suspension_id mismatch: it does not name the open suspension")]
+    SuspensionMismatch,
+    /// Nothing is open.
+    #[error("the intent is not suspended")]
+    NotSuspended,
+    /// Only an active intent can be suspended.
+    #[error("the intent is {status}; only an active intent can be suspended")]
+    NotActive {
+        /// What it is.
+        status: String,
+    },
+    /// A write to `_suspension`, which only the server writes.
+    #[error("state._suspension is owned by the server; use POST /api/v1/intents/{{id}}/suspend")]
+    SuspensionIsServerOwned,
+    /// `suspended_awaiting_input` is reached by asking a question.
+    #[error("use POST /api/v1/intents/{{id}}/suspend to suspend an intent")]
+    UseSuspend,
+    /// The lifecycle has no such step (RFC-0001, RFC-0025 §2).
+    #[error("an intent cannot go from {from} to {to}")]
+    InvalidTransition {
+        /// The status now.
+        from: String,
+        /// The status asked for.
+        to: String,
+    },
+    /// Someone else holds the lease.
+    #[error("the lease on this scope is held by another agent")]
+    LeaseConflict {
+        /// The lease in force.
+        existing: Box<Lease>,
+    },
+    /// Leases cannot be taken while the intent waits for a person.
+    #[error("no lease can be taken while the intent is suspended")]
+    LeaseWhileSuspended,
+}
+
+impl Rejection {
+    /// One field, one rule.
+    pub fn invalid(field: impl Into<String>, rule: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Invalid { errors: vec![FieldError::new(field, rule, message)] }
+    }
+
+    /// The row of the table: stable code, HTTP status, title.
+    pub fn entry(&self) -> Entry {
+        match self {
+            Self::NotFound => entry("not_found", 404, "Not found"),
+            Self::Forbidden { .. } => entry("forbidden", 403, "Forbidden"),
+            Self::SelfResponse => entry("self_response", 403, "The asker may not answer"),
+            Self::ReservedEventType { .. } => entry("reserved_event_type", 403, "Reserved event type"),
+            Self::IfMatchRequired => entry("if_match_required", 400, "If-Match required"),
+            Self::IdempotencyMismatch => entry("idempotency_mismatch", 422, "Idempotency key reused"),
+            Self::Invalid { .. } => entry("invalid", 422, "Invalid request"),
+            Self::InvalidChoice { .. } => entry("invalid_choice", 422, "Invalid choice"),
+            Self::VersionConflict { .. } => entry("version_conflict", 409, "Version conflict"),
+            Self::Expired { .. } => entry("expired", 409, "Deadline passed"),
+            Self::AlreadyResolved { .. } => entry("already_resolved", 409, "Already resolved"),
+            Self::SuspensionMismatch => entry("suspension_mismatch", 409, "Suspension mismatch"),
+            Self::NotSuspended => entry("not_suspended", 409, "Not suspended"),
+            Self::NotActive { .. } => entry("not_active", 409, "Not active"),
+            Self::SuspensionIsServerOwned => entry("suspension_is_server_owned", 409, "Owned by the server"),
+            Self::UseSuspend => entry("use_suspend", 409, "Use suspend"),
+            Self::InvalidTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
+            Self::LeaseConflict { .. } => entry("lease_conflict", 409, "Lease conflict"),
+            Self::LeaseWhileSuspended => entry("lease_while_suspended", 409, "Lease refused while suspended"),
+        }
+    }
+}
+
+/// One row of the table of codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The stable code clients match on.
+    pub code: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// A short title for people.
+    pub title: &'static str,
+}
+
+const fn entry(code: &'static str, status: u16, title: &'static str) -> Entry {
+    Entry { code, status, title }
+}
+
+/// Refusals of the edge, before any intent is looked at.
+pub mod edge {
+    use super::{Entry, entry};
+
+    /// No key, or none that counts.
+    pub const UNAUTHORIZED: Entry = entry("unauthorized", 401, "Invalid or missing API key");
+    /// Too many requests.
+    pub const RATE_LIMITED: Entry = entry("rate_limited", 429, "Too many requests");
+    /// The body is larger than allowed.
+    pub const TOO_LARGE: Entry = entry("body_too_large", 413, "Body too large");
+    /// The body took longer than allowed.
+    pub const TOO_SLOW: Entry = entry("body_timeout", 408, "Body took too long");
+    /// The body is not JSON.
+    pub const UNSUPPORTED_MEDIA: Entry = entry("unsupported_media_type", 415, "Unsupported media type");
+    /// The body is no JSON this server reads.
+    pub const MALFORMED: Entry = entry("malformed_json", 422, "Malformed JSON");
+    /// No such route.
+    pub const NO_ROUTE: Entry = entry("not_found", 404, "Not found");
+    /// The route knows other methods.
+    pub const NO_METHOD: Entry = entry("method_not_allowed", 405, "Method not allowed");
+    /// The store cannot take the write now; nothing was written, or the outcome is unknown: sending again is safe.
+    pub const UNAVAILABLE: Entry = entry("unavailable", 503, "Temporarily unavailable");
+    /// A failure of ours.
+    pub const INTERNAL: Entry = entry("internal", 500, "Internal error");
+}
+
+fn first_message(errors: &[FieldError]) -> String {
+    errors.first().map_or_else(|| "invalid request".to_owned(), |error| format!("{}: {}", error.field, error.message))
+}
+
+fn ending_word(resolution: Resolution, reason: Option<ResolutionReason>) -> &'static str {
+    match (resolution, reason) {
+        (Resolution::Responded, _) => "answered",
+        (Resolution::Expired, _) => "expired",
+        (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => "superseded",
+        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => "undeliverable",
+        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => "cancelled",
+    }
+}

@@ -1,0 +1,295 @@
+//! Asking again: the policy of one suspension, the cascade it comes from and the times that follow from it (RFC-0026).
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::problem::FieldError;
+use crate::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
+use crate::time::seconds;
+
+/// The most notifications of one suspension, the first included.
+pub const ATTEMPTS_MAX: u32 = 20;
+/// The longest time between two notifications, in seconds (30 days).
+pub const INTERVAL_SECONDS_MAX: u32 = 2_592_000;
+
+/// The cadence of notifications.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// The same interval every time.
+    #[default]
+    Fixed,
+}
+
+/// From this attempt on, another channel or other people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rung {
+    /// The attempt at which it takes effect, from 1.
+    pub attempt: u32,
+    /// The channel from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel_hint: Option<String>,
+    /// The people from then on; null means the original recipients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify_to: Option<OneOrMany>,
+}
+
+/// One address or several; the RFC's examples write both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(transparent)]
+pub struct OneOrMany(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for OneOrMany {
+    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> serde::de::Visitor<'de> for Either {
+            type Value = OneOrMany;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an address or a list of addresses")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<OneOrMany, E> {
+                // The RFC's examples write "" for "nobody else"; an empty list says the same.
+                Ok(OneOrMany(if text.is_empty() { Vec::new() } else { vec![text.to_owned()] }))
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<OneOrMany, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(OneOrMany(list))
+            }
+        }
+        input.deserialize_any(Either)
+    }
+}
+
+/// How often people are asked, and what happens in the end (RFC-0026).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HumanRetryPolicy {
+    /// Notifications in total, the first included; 1 … [`ATTEMPTS_MAX`].
+    pub max_attempts: u32,
+    /// Seconds between two notifications; 1 … [`INTERVAL_SECONDS_MAX`].
+    pub interval_seconds: u32,
+    /// The cadence.
+    #[serde(default)]
+    pub strategy: Strategy,
+    /// Who is asked from which attempt on.
+    #[serde(default)]
+    pub escalation_ladder: Vec<Rung>,
+    /// What happens after the last attempt; wins over `fallback_policy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_fallback_policy: Option<FallbackPolicy>,
+}
+
+/// A policy as a call, an agent or the server states it: any field may be left to the next level of the cascade.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartialRetryPolicy {
+    /// See [`HumanRetryPolicy::max_attempts`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+    /// See [`HumanRetryPolicy::interval_seconds`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_seconds: Option<u32>,
+    /// See [`HumanRetryPolicy::strategy`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+    /// See [`HumanRetryPolicy::escalation_ladder`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalation_ladder: Option<Vec<Rung>>,
+    /// See [`HumanRetryPolicy::final_fallback_policy`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_fallback_policy: Option<FallbackPolicy>,
+}
+
+impl PartialRetryPolicy {
+    /// Fills the fields this level leaves open from the next one (call over agent over server, field by field).
+    #[must_use]
+    pub fn or(self, next: &Self) -> Self {
+        Self {
+            max_attempts: self.max_attempts.or(next.max_attempts),
+            interval_seconds: self.interval_seconds.or(next.interval_seconds),
+            strategy: self.strategy.or(next.strategy),
+            escalation_ladder: self.escalation_ladder.or_else(|| next.escalation_ladder.clone()),
+            final_fallback_policy: self.final_fallback_policy.or(next.final_fallback_policy),
+        }
+    }
+}
+
+/// When one suspension asks and when it ends; computed once, from `suspended_at` alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// The policy in force, if any.
+    pub retry_policy: Option<HumanRetryPolicy>,
+    /// The window of one attempt, in seconds; absent means no deadline.
+    pub timeout_seconds: Option<u32>,
+    /// The window of all attempts, in seconds; absent means no deadline.
+    pub window_seconds: Option<u32>,
+}
+
+impl Schedule {
+    /// Resolves what the call says against the server's default (RFC-0026, cascade).
+    ///
+    /// # Errors
+    ///
+    /// One entry per field that breaks a rule; nothing is clamped.
+    pub fn resolve(
+        call: Option<PartialRetryPolicy>,
+        timeout_seconds: Option<u32>,
+        server: Option<&PartialRetryPolicy>,
+    ) -> Result<Self, Vec<FieldError>> {
+        let mut errors = Vec::new();
+        if timeout_seconds.is_some_and(|timeout| timeout == 0 || timeout > WINDOW_SECONDS_MAX) {
+            errors.push(FieldError::new("timeout_seconds", "range", format!("must be 1 to {WINDOW_SECONDS_MAX} seconds")));
+        }
+        let partial = match (call, timeout_seconds, server) {
+            // The server's default applies when the call says nothing at all about time.
+            (None, None, Some(server)) => Some(server.clone()),
+            (Some(call), _, Some(server)) => Some(call.or(server)),
+            (call, _, _) => call,
+        };
+        let Some(partial) = partial else {
+            return if errors.is_empty() {
+                Ok(Self { retry_policy: None, timeout_seconds, window_seconds: timeout_seconds })
+            } else {
+                Err(errors)
+            };
+        };
+        let max_attempts = partial.max_attempts.unwrap_or(1);
+        if max_attempts == 0 || max_attempts > ATTEMPTS_MAX {
+            errors.push(FieldError::new("retry_policy.max_attempts", "range", format!("must be 1 to {ATTEMPTS_MAX}")));
+        }
+        let Some(interval_seconds) = partial.interval_seconds.or(timeout_seconds) else {
+            errors.push(FieldError::new("retry_policy.interval_seconds", "required", "give interval_seconds or timeout_seconds"));
+            return Err(errors);
+        };
+        if interval_seconds == 0 || interval_seconds > INTERVAL_SECONDS_MAX {
+            errors.push(FieldError::new(
+                "retry_policy.interval_seconds",
+                "range",
+                format!("must be 1 to {INTERVAL_SECONDS_MAX} seconds"),
+            ));
+        }
+        if timeout_seconds.is_some_and(|timeout| interval_seconds > timeout) {
+            errors.push(FieldError::new("retry_policy.interval_seconds", "range", "must not be more than timeout_seconds"));
+        }
+        let escalation_ladder = partial.escalation_ladder.unwrap_or_default();
+        check_ladder(&escalation_ladder, max_attempts, &mut errors);
+        let window = interval_seconds.checked_mul(max_attempts).filter(|window| *window <= WINDOW_SECONDS_MAX);
+        if window.is_none() && errors.is_empty() {
+            errors.push(FieldError::new(
+                "retry_policy",
+                "range",
+                format!("all attempts together last at most {WINDOW_SECONDS_MAX} seconds"),
+            ));
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let policy = HumanRetryPolicy {
+            max_attempts,
+            interval_seconds,
+            strategy: partial.strategy.unwrap_or_default(),
+            escalation_ladder,
+            final_fallback_policy: partial.final_fallback_policy,
+        };
+        Ok(Self {
+            retry_policy: Some(policy),
+            timeout_seconds: Some(timeout_seconds.unwrap_or(interval_seconds)),
+            window_seconds: window,
+        })
+    }
+
+    /// The deadline of a suspension that begins at `suspended_at`.
+    pub fn expires_at(&self, suspended_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.window_seconds.map(|window| suspended_at + seconds(window))
+    }
+}
+
+/// When attempt `attempt` (from 1) is due: always counted from `suspended_at`, so lateness does not add up.
+pub fn attempt_due(policy: &HumanRetryPolicy, suspended_at: DateTime<Utc>, attempt: u32) -> DateTime<Utc> {
+    suspended_at + TimeDelta::seconds(i64::from(policy.interval_seconds) * i64::from(attempt.saturating_sub(1)))
+}
+
+fn check_ladder(ladder: &[Rung], max_attempts: u32, errors: &mut Vec<FieldError>) {
+    if ladder.len() > ATTEMPTS_MAX as usize {
+        errors.push(FieldError::new("retry_policy.escalation_ladder", "length", format!("has at most {ATTEMPTS_MAX} entries")));
+        return;
+    }
+    for (index, rung) in ladder.iter().enumerate() {
+        if rung.attempt == 0 || rung.attempt > max_attempts {
+            errors.push(FieldError::new(
+                format!("retry_policy.escalation_ladder[{index}].attempt"),
+                "range",
+                format!("must be 1 to max_attempts ({max_attempts})"),
+            ));
+        }
+        if ladder[..index].iter().any(|earlier| earlier.attempt == rung.attempt) {
+            errors.push(FieldError::new(
+                format!("retry_policy.escalation_ladder[{index}].attempt"),
+                "unique",
+                "names an attempt twice",
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn partial(max_attempts: Option<u32>, interval_seconds: Option<u32>) -> PartialRetryPolicy {
+        PartialRetryPolicy { max_attempts, interval_seconds, ..PartialRetryPolicy::default() }
+    }
+
+    #[test]
+    fn the_cascade_fills_field_by_field() {
+        let server = partial(Some(3), Some(600));
+        let both_absent = Schedule::resolve(None, None, Some(&server)).unwrap();
+        assert_eq!(both_absent.window_seconds, Some(1800));
+        let only_timeout = Schedule::resolve(None, Some(60), Some(&server)).unwrap();
+        assert_eq!((only_timeout.retry_policy, only_timeout.window_seconds), (None, Some(60)));
+        let mixed = Schedule::resolve(Some(partial(Some(2), None)), None, Some(&server)).unwrap();
+        assert_eq!(mixed.window_seconds, Some(1200));
+        assert_eq!(mixed.timeout_seconds, Some(600));
+    }
+
+    #[test]
+    fn without_a_server_default_a_policy_needs_some_time() {
+        assert!(Schedule::resolve(Some(partial(Some(2), None)), None, None).is_err());
+        let alone = Schedule::resolve(Some(partial(None, Some(5))), None, None).unwrap();
+        assert_eq!(alone.window_seconds, Some(5));
+        assert_eq!(Schedule::resolve(None, None, None).unwrap().window_seconds, None);
+    }
+
+    #[test]
+    fn every_bound_holds_and_breaks_one_beyond() {
+        let ok = |p: PartialRetryPolicy, t: Option<u32>| Schedule::resolve(Some(p), t, None).is_ok();
+        assert!(ok(partial(Some(ATTEMPTS_MAX), Some(1)), None));
+        assert!(!ok(partial(Some(ATTEMPTS_MAX + 1), Some(1)), None));
+        assert!(!ok(partial(Some(0), Some(1)), None));
+        assert!(ok(partial(Some(12), Some(INTERVAL_SECONDS_MAX)), None));
+        assert!(!ok(partial(Some(13), Some(INTERVAL_SECONDS_MAX)), None));
+        assert!(!ok(partial(Some(1), Some(INTERVAL_SECONDS_MAX + 1)), None));
+        assert!(ok(partial(Some(1), Some(60)), Some(60)));
+        assert!(!ok(partial(Some(1), Some(61)), Some(60)));
+        assert!(Schedule::resolve(None, Some(WINDOW_SECONDS_MAX), None).is_ok());
+        assert!(Schedule::resolve(None, Some(WINDOW_SECONDS_MAX + 1), None).is_err());
+        assert!(Schedule::resolve(None, Some(0), None).is_err());
+    }
+
+    #[test]
+    fn a_ladder_names_attempts_that_exist_once() {
+        let rung = |attempt| Rung { attempt, channel_hint: None, notify_to: None };
+        let with = |ladder: Vec<Rung>| {
+            let policy = PartialRetryPolicy { escalation_ladder: Some(ladder), ..partial(Some(2), Some(60)) };
+            Schedule::resolve(Some(policy), None, None).is_ok()
+        };
+        assert!(with(vec![rung(1), rung(2)]));
+        assert!(!with(vec![rung(3)]));
+        assert!(!with(vec![rung(0)]));
+        assert!(!with(vec![rung(2), rung(2)]));
+    }
+}

@@ -1,0 +1,305 @@
+//! The one durable record: this subject does nothing until X (RFC-0025 §4, §5).
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::ids::{IntentId, SuspensionId};
+use crate::problem::Rejection;
+use crate::retry::HumanRetryPolicy;
+
+/// The longest question, in bytes.
+pub const QUESTION_BYTES_MAX: usize = 4 * 1024;
+/// The largest context, in bytes of canonical JSON.
+pub const CONTEXT_BYTES_MAX: usize = 64 * 1024;
+/// The most choices one question offers.
+pub const CHOICES_MAX: usize = 50;
+/// The longest value of a choice, in characters.
+pub const CHOICE_VALUE_MAX: usize = 200;
+/// The longest label of a choice, in characters.
+pub const CHOICE_LABEL_MAX: usize = 200;
+/// The longest description of a choice, in characters.
+pub const CHOICE_DESCRIPTION_MAX: usize = 2_000;
+/// The longest text answer, in bytes (a deviation from RFC-0025 §8, which knows no limit).
+pub const TEXT_ANSWER_BYTES_MAX: usize = 16 * 1024;
+/// The longest window of one question, in seconds (366 days).
+pub const WINDOW_SECONDS_MAX: u32 = 31_622_400;
+/// The most people one question names itself.
+pub const NOTIFY_TO_MAX: usize = 20;
+/// How many refused answers are recorded for one suspension; further ones are refused without a record.
+pub const REFUSALS_RECORDED_MAX: u32 = 20;
+
+/// What a suspension waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A person must answer a question.
+    AwaitingInput,
+    /// A controller asked the agent to stop.
+    Paused,
+    /// The agent stopped itself until a condition holds.
+    Parked,
+}
+
+/// The kind of answer expected (RFC-0025 §4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseType {
+    /// One of the defined choices.
+    #[default]
+    Choice,
+    /// `yes` or `no`.
+    Confirm,
+    /// Any non-empty text.
+    Text,
+    /// Structured fields, passed through as they are.
+    Form,
+}
+
+/// A visual hint for one choice; it changes colour, never size, order or wording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// No hint; also what an unknown style becomes.
+    #[default]
+    Default,
+    /// What the asker suggests.
+    Primary,
+    /// What the asker warns of.
+    Danger,
+}
+
+/// One choice presented to the operator (RFC-0025 §4.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SuspensionChoice {
+    /// What the agent receives.
+    pub value: String,
+    /// What the operator reads.
+    pub label: String,
+    /// A longer explanation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A visual hint.
+    #[serde(default)]
+    pub style: Style,
+    /// Anything else the agent attaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+impl SuspensionChoice {
+    fn plain(value: &str, label: &str) -> Self {
+        Self { value: value.to_owned(), label: label.to_owned(), description: None, style: Style::Default, metadata: None }
+    }
+
+    /// Yes and no, what a `confirm` offers when it names no choices itself (RFC-0025 §4.2).
+    pub fn yes_no() -> Vec<Self> {
+        vec![Self::plain("yes", "Yes"), Self::plain("no", "No")]
+    }
+}
+
+/// What happens when nobody answers (RFC-0025 §6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FallbackPolicy {
+    /// The intent is abandoned and the agent told that nobody answered.
+    #[default]
+    Fail,
+    /// The fallback value is returned.
+    CompleteWithFallback,
+    /// An alias of [`FallbackPolicy::CompleteWithFallback`], kept for compatibility.
+    UseDefaultAndContinue,
+}
+
+/// How a suspension ended (RFC-0025 §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// A person answered.
+    Responded,
+    /// Nobody answered in time.
+    Expired,
+    /// Withdrawn, superseded or undeliverable: [`ResolutionReason`] says which.
+    Cancelled,
+}
+
+/// Which of the endings behind `cancelled` it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolutionReason {
+    /// The asker or an admin took the question back.
+    Withdrawn,
+    /// A newer question replaced this one.
+    Superseded,
+    /// Nobody could be reached until the deadline.
+    Undeliverable,
+}
+
+/// Who asked: enough to keep the asker from answering itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asker {
+    /// The name of the key that asked.
+    pub name: String,
+    /// The owner of that key; no key of this owner may answer.
+    pub owner: String,
+}
+
+/// How it ended, by whom and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ending {
+    /// The ending's word in the RFC.
+    pub resolution: Resolution,
+    /// Set for `cancelled`.
+    pub reason: Option<ResolutionReason>,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// The answer, or the fallback value that stands in for it.
+    pub response: Option<Value>,
+    /// The subject that answered or withdrew; absent when time ended it.
+    pub by: Option<String>,
+    /// What came with the answer (RFC-0025 §10).
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// What deciding about a suspension needs; the words shown to people are in [`Question`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Suspension {
+    /// Its id, a capability when it travels.
+    pub id: SuspensionId,
+    /// The suspended intent.
+    pub intent_id: IntentId,
+    /// What it waits for.
+    pub kind: Kind,
+    /// 1 at first; +1 per attempt, extension and ending.
+    pub version: u32,
+    /// The current attempt, from 1.
+    pub attempt: u32,
+    /// The kind of answer expected.
+    pub response_type: ResponseType,
+    /// The choices offered; filled for `choice` and `confirm`.
+    pub choices: Vec<SuspensionChoice>,
+    /// When it began.
+    pub suspended_at: DateTime<Utc>,
+    /// The deadline of all attempts; an answer counts iff `now < expires_at`.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// What happens then.
+    pub fallback_policy: FallbackPolicy,
+    /// The value that stands in for an answer.
+    pub fallback_value: Option<Value>,
+    /// Whether anybody was reached: a message accepted for delivery, or no push channel and the inbox shows it.
+    pub reached: bool,
+    /// Whether a fallback other than `fail` needs `reached`; fixed when it was asked.
+    pub requires_delivery: bool,
+    /// Refused answers recorded so far, up to [`REFUSALS_RECORDED_MAX`].
+    pub refusals: u32,
+    /// Who asked.
+    pub asked_by: Asker,
+    /// Absent while open.
+    pub ending: Option<Ending>,
+}
+
+/// What the operator reads; stored in the event that asked it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The question itself.
+    pub question: String,
+    /// Structured context.
+    pub context: Map<String, Value>,
+    /// The preferred channel.
+    pub channel_hint: Option<String>,
+    /// The window of one attempt, in seconds.
+    pub timeout_seconds: Option<u32>,
+    /// Reminders and escalation (RFC-0026).
+    pub retry_policy: Option<HumanRetryPolicy>,
+    /// The agent's confidence when it asked.
+    pub confidence_at_suspension: Option<f64>,
+    /// The engagement decision that led here.
+    pub decision_record: Option<Map<String, Value>>,
+    /// Who is told: the call's own list, else the operators of the server.
+    pub recipients: Vec<String>,
+}
+
+impl Suspension {
+    /// Whether its time has passed at `now`; the deadline binds when the clock says so, not when a timer gets around to it.
+    pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
+        self.expires_at.is_some_and(|at| now >= at)
+    }
+
+    /// The choice with this value.
+    pub fn choice(&self, value: &Value) -> Option<&SuspensionChoice> {
+        let value = value.as_str()?;
+        self.choices.iter().find(|choice| choice.value == value)
+    }
+
+    /// Checks a value against the response type and the choices (RFC-0025 §8).
+    ///
+    /// # Errors
+    ///
+    /// `InvalidChoice` with the accepted values, or `Invalid` naming `value`.
+    pub fn check(&self, value: &Value) -> Result<(), Rejection> {
+        check_answer(self.response_type, &self.choices, value)
+    }
+}
+
+/// Checks a value against a response type and its choices (RFC-0025 §8).
+///
+/// # Errors
+///
+/// `InvalidChoice` with the accepted values, or `Invalid` naming `value`.
+pub fn check_answer(response_type: ResponseType, choices: &[SuspensionChoice], value: &Value) -> Result<(), Rejection> {
+    match response_type {
+        ResponseType::Choice | ResponseType::Confirm => {
+            if value.as_str().is_some_and(|text| choices.iter().any(|choice| choice.value == text)) {
+                Ok(())
+            } else {
+                Err(Rejection::InvalidChoice { valid_choices: choices.iter().map(|choice| choice.value.clone()).collect() })
+            }
+        }
+        ResponseType::Text => match value.as_str() {
+            Some("") => Err(Rejection::invalid("value", "required", "a text answer must not be empty")),
+            Some(text) if text.len() > TEXT_ANSWER_BYTES_MAX => {
+                Err(Rejection::invalid("value", "length", format!("a text answer is at most {TEXT_ANSWER_BYTES_MAX} bytes")))
+            }
+            Some(_) => Ok(()),
+            None => Err(Rejection::invalid("value", "type", "a text answer must be a string")),
+        },
+        ResponseType::Form => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_choice_accepts_its_values_and_nothing_else() {
+        let choices = vec![SuspensionChoice::plain("approve", "Approve")];
+        assert!(check_answer(ResponseType::Choice, &choices, &json!("approve")).is_ok());
+        for wrong in [json!("Approve"), json!(""), json!(null), json!(1), json!(["approve"])] {
+            let refused = check_answer(ResponseType::Choice, &choices, &wrong).unwrap_err();
+            assert_eq!(refused, Rejection::InvalidChoice { valid_choices: vec!["approve".into()] });
+        }
+    }
+
+    #[test]
+    fn text_holds_at_its_bound_and_not_beyond() {
+        let check = |text: &str| check_answer(ResponseType::Text, &[], &json!(text));
+        assert!(check("").is_err());
+        assert!(check("x").is_ok());
+        assert!(check(&"x".repeat(TEXT_ANSWER_BYTES_MAX)).is_ok());
+        assert!(check(&"x".repeat(TEXT_ANSWER_BYTES_MAX + 1)).is_err());
+        assert!(check_answer(ResponseType::Text, &[], &json!(5)).is_err());
+    }
+
+    #[test]
+    fn confirm_is_yes_or_no() {
+        let choices = SuspensionChoice::yes_no();
+        assert!(check_answer(ResponseType::Confirm, &choices, &json!("yes")).is_ok());
+        assert!(check_answer(ResponseType::Confirm, &choices, &json!(true)).is_err());
+        assert!(check_answer(ResponseType::Confirm, &choices, &json!("Yes")).is_err());
+    }
+}

@@ -1,0 +1,343 @@
+//! The words and the inert text that mails and pages share.
+//!
+//! Text from an agent is shown to a person who is about to decide something. It must not be able to reorder the line
+//! it stands in, hide a part of itself, or become something to click. Nothing is dropped: what would be invisible is
+//! shown by its code point, so that the reader sees that something was there.
+
+use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
+
+/// Makes `text` inert and keeps its line breaks.
+///
+/// Control, bidirectional, zero-width and other invisible characters become `⟨U+202E⟩`. A carriage return before a
+/// line feed disappears and a tab becomes a space, because both are ordinary in honest text.
+#[must_use]
+pub fn visible(text: &str) -> String {
+    inert(text, '\n')
+}
+
+/// Makes `text` inert and puts it on one line: a line feed becomes a space.
+#[must_use]
+pub fn visible_line(text: &str) -> String {
+    inert(text, ' ')
+}
+
+/// Cuts `text` to at most `max_chars` characters; the last one is an ellipsis when something was cut.
+#[must_use]
+pub fn truncated(text: &str, max_chars: usize) -> String {
+    if text.chars().nth(max_chars).is_none() {
+        return text.to_owned();
+    }
+    let Some(kept_chars) = max_chars.checked_sub(1) else {
+        return String::new();
+    };
+    let kept: String = text.chars().take(kept_chars).collect();
+    format!("{}…", kept.trim_end())
+}
+
+/// Breaks every address in `text`, so that no mail program turns it into a link: `https[:]//help[.]example/t`.
+///
+/// Each dot of a host is broken, not only the last: of `bank.example.zip` a mail program would still link the front.
+/// The scheme is broken and not removed, because removing lets the parts around it join into a new one. Call it on
+/// text that [`visible`] has passed; an invisible character could hide an address from it.
+#[must_use]
+pub fn defanged(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut previous = None;
+    for (at, c) in text.char_indices() {
+        let rest = &text[at + c.len_utf8()..];
+        match c {
+            ':' if rest.starts_with("//") || ends_with_mailto(&text[..at]) => out.push_str("[:]"),
+            '.' | '．' | '。' | '｡' if joins_labels(previous, c, rest) => out.push_str("[.]"),
+            _ => out.push(c),
+        }
+        previous = Some(c);
+    }
+    out
+}
+
+/// Says how long is left: `3 days 4 h`, `2 h 14 min`, `9 min`, `less than a minute`.
+#[must_use]
+pub fn time_left(left: TimeDelta) -> String {
+    let minutes = left.num_minutes();
+    if minutes < 1 {
+        return "less than a minute".to_owned();
+    }
+    let (hours, minutes) = (minutes / 60, minutes % 60);
+    let (days, hours_of_day) = (hours / 24, hours % 24);
+    match (hours, hours_of_day, minutes) {
+        (0, _, _) => format!("{minutes} min"),
+        (48.., 0, _) => format!("{days} days"),
+        (48.., _, _) => format!("{days} days {hours_of_day} h"),
+        (_, _, 0) => format!("{hours} h"),
+        (_, _, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// The time of day, `09:30`; say the zone (UTC) beside it.
+#[must_use]
+pub fn clock(at: DateTime<Utc>) -> String {
+    at.format("%H:%M").to_string()
+}
+
+/// The time of day, with the date in front when it is not the day of `now`: `Wed 25 Nov, 09:30`.
+#[must_use]
+pub fn moment(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    if at.date_naive() == now.date_naive() {
+        clock(at)
+    } else {
+        date_and_clock(at, now)
+    }
+}
+
+/// A deadline in full, `Tue 24 Nov, 09:30 UTC`, with the year when it is not the year of `now`.
+#[must_use]
+pub fn deadline(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    format!("{} UTC", date_and_clock(at, now))
+}
+
+fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    let format = if at.year() == now.year() {
+        "%a %-d %b, %H:%M"
+    } else {
+        "%a %-d %b %Y, %H:%M"
+    };
+    at.format(format).to_string()
+}
+
+fn inert(text: &str, line_feed: char) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut previous = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        match c {
+            '\r' if next == Some('\n') => {}
+            '\n' => out.push(line_feed),
+            '\t' => out.push(' '),
+            _ if is_invisible(c) && !shapes_an_emoji(previous, c, next) => {
+                let shown = format!("⟨U+{:04X}⟩", u32::from(c));
+                out.push_str(&shown);
+            }
+            _ => out.push(c),
+        }
+        previous = Some(c);
+    }
+    out
+}
+
+/// Characters that show nothing, or change how others are shown: Unicode's controls, its default-ignorable code
+/// points, the line and paragraph separators, and the blank Braille cell.
+fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{00AD}'
+                | '\u{034F}'
+                | '\u{061C}'
+                | '\u{115F}'..='\u{1160}'
+                | '\u{17B4}'..='\u{17B5}'
+                | '\u{180B}'..='\u{180F}'
+                | '\u{200B}'..='\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{206F}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{FE00}'..='\u{FE0F}'
+                | '\u{FEFF}'
+                | '\u{FFA0}'
+                | '\u{FFF0}'..='\u{FFFB}'
+                | '\u{1BCA0}'..='\u{1BCA3}'
+                | '\u{1D173}'..='\u{1D17A}'
+                | '\u{E0000}'..='\u{E0FFF}'
+        )
+}
+
+/// Joiners and variation selectors are part of an honest emoji; anywhere else they only hide.
+fn shapes_an_emoji(previous: Option<char>, c: char, next: Option<char>) -> bool {
+    match c {
+        '\u{200D}' => previous.is_some_and(is_emoji_part) && next.is_some_and(is_emoji_part),
+        '\u{FE0E}' | '\u{FE0F}' => previous.is_some_and(is_emoji_base),
+        _ => false,
+    }
+}
+
+fn is_emoji_part(c: char) -> bool {
+    is_emoji_base(c) || c == '\u{FE0F}'
+}
+
+fn is_emoji_base(c: char) -> bool {
+    matches!(c, '©' | '®' | '‼' | '⁉' | '™' | '\u{2190}'..='\u{27BF}' | '\u{2900}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}')
+}
+
+/// Whether a dot stands between two labels of what a mail program could take for a host.
+///
+/// No top-level domain has fewer than two letters or starts with a digit, so `e.g.`, `4.18.0` and `€412.00` stay as
+/// they are. The ideographic full stop ends a sentence unless an ASCII letter touches it.
+fn joins_labels(previous: Option<char>, dot: char, rest: &str) -> bool {
+    let mut following = rest.chars();
+    let (Some(before), Some(first), Some(second)) = (previous, following.next(), following.next())
+    else {
+        return false;
+    };
+    let labels = before.is_alphanumeric()
+        && first.is_alphabetic()
+        && (second.is_alphanumeric() || second == '-');
+    labels && (matches!(dot, '.' | '．') || before.is_ascii() || first.is_ascii())
+}
+
+fn ends_with_mailto(text: &str) -> bool {
+    let scheme = "mailto";
+    text.len()
+        .checked_sub(scheme.len())
+        .and_then(|at| text.get(at..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(scheme))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeZone as _;
+
+    use super::*;
+
+    fn at(year: i32, month: u32, day: u32, hour: u32, minute: u32) -> DateTime<Utc> {
+        Utc.with_ymd_and_hms(year, month, day, hour, minute, 0)
+            .unwrap()
+    }
+
+    /// A reordered or hidden part of a question makes a person approve what they did not read.
+    #[test]
+    fn invisible_characters_are_shown_by_their_code_point() {
+        assert_eq!(visible("pay \u{202E}005€"), "pay ⟨U+202E⟩005€");
+        assert_eq!(
+            visible("a\u{0}b\u{1B}[2Jc\u{85}"),
+            "a⟨U+0000⟩b⟨U+001B⟩[2Jc⟨U+0085⟩"
+        );
+        for c in "\u{200E}\u{200F}\u{061C}\u{202A}\u{202D}\u{2066}\u{2069}\u{200B}\u{200C}\u{200D}\u{2060}\u{2064}\u{FEFF}\
+                  \u{00AD}\u{E0041}\u{E007F}\u{2028}\u{2029}\u{3164}\u{7F}\u{9F}"
+            .chars()
+        {
+            assert_eq!(visible(&format!("a{c}b")), format!("a⟨U+{:04X}⟩b", u32::from(c)));
+        }
+    }
+
+    #[test]
+    fn honest_text_stays_as_it_is() {
+        for text in [
+            "Refund €412.00?",
+            "日本語の質問",
+            "مرحبا",
+            "naïve café",
+            "👩‍👩‍👧 ❤️ 🏳️‍🌈 ☎️",
+        ] {
+            assert_eq!(visible(text), text);
+        }
+        assert_eq!(visible("one\r\ntwo\tthree\nfour"), "one\ntwo three\nfour");
+    }
+
+    #[test]
+    fn one_line_has_no_line_break_left() {
+        assert_eq!(
+            visible_line("one\r\ntwo\nthree\rfour"),
+            "one two three⟨U+000D⟩four"
+        );
+    }
+
+    #[test]
+    fn emoji_parts_outside_an_emoji_are_shown() {
+        assert_eq!(visible("a\u{200D}b"), "a⟨U+200D⟩b");
+        assert_eq!(visible("a\u{FE0F}"), "a⟨U+FE0F⟩");
+        assert_eq!(visible("👩\u{200D}"), "👩⟨U+200D⟩");
+    }
+
+    #[test]
+    fn truncation_counts_characters_and_keeps_short_text() {
+        assert_eq!(truncated("äöü", 3), "äöü");
+        assert_eq!(truncated("äöüß", 3), "äö…");
+        assert_eq!(truncated("one two", 5), "one…");
+        assert_eq!(truncated("a", 0), "");
+        assert_eq!(truncated("", 0), "");
+    }
+
+    /// Mail programs link whatever looks like an address; a phishing link must not look like ours.
+    #[test]
+    fn addresses_are_broken() {
+        assert_eq!(
+            defanged("see https://help.example/t now"),
+            "see https[:]//help[.]example/t now"
+        );
+        assert_eq!(
+            defanged("www.bank.example.zip"),
+            "www[.]bank[.]example[.]zip"
+        );
+        assert_eq!(defanged("HTTP://1.2.3.4/x"), "HTTP[:]//1.2.3.4/x");
+        assert_eq!(defanged("marta@shop.example"), "marta@shop[.]example");
+        assert_eq!(defanged("MailTo:a@b"), "MailTo[:]a@b");
+        assert_eq!(
+            defanged("evil。com evil．com 中文.com xn--a.xn--p1ai"),
+            "evil[.]com evil[.]com 中文[.]com xn--a[.]xn--p1ai"
+        );
+    }
+
+    #[test]
+    fn breaking_an_address_cannot_make_a_new_one() {
+        for text in [
+            "hthttps://tps://x.example",
+            "http:://://evil.example",
+            ":://////",
+            "https:https:////evil.example",
+        ] {
+            assert!(!defanged(text).contains("://"), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_sentences_are_no_addresses() {
+        for text in [
+            "€412.00",
+            "v4.18.0",
+            "e.g. this",
+            "Stop. Go",
+            "你好。世界",
+            "half...",
+            "12:30",
+            "a: b",
+            ".",
+        ] {
+            assert_eq!(defanged(text), text);
+        }
+    }
+
+    #[test]
+    fn time_left_uses_two_units_at_most() {
+        let cases = [
+            (TimeDelta::seconds(-5), "less than a minute"),
+            (TimeDelta::seconds(59), "less than a minute"),
+            (TimeDelta::minutes(1), "1 min"),
+            (TimeDelta::minutes(59), "59 min"),
+            (TimeDelta::minutes(60), "1 h"),
+            (TimeDelta::minutes(134), "2 h 14 min"),
+            (TimeDelta::minutes(48 * 60 - 1), "47 h 59 min"),
+            (TimeDelta::hours(48), "2 days"),
+            (TimeDelta::hours(76), "3 days 4 h"),
+        ];
+        for (left, words) in cases {
+            assert_eq!(time_left(left), words);
+        }
+    }
+
+    #[test]
+    fn deadlines_name_the_zone_and_a_foreign_year() {
+        let now = at(2026, 11, 24, 7, 16);
+        assert_eq!(clock(at(2026, 11, 24, 9, 30)), "09:30");
+        assert_eq!(
+            deadline(at(2026, 11, 24, 9, 30), now),
+            "Tue 24 Nov, 09:30 UTC"
+        );
+        assert_eq!(
+            deadline(at(2027, 1, 4, 9, 30), now),
+            "Mon 4 Jan 2027, 09:30 UTC"
+        );
+        assert_eq!(moment(at(2026, 11, 24, 9, 30), now), "09:30");
+        assert_eq!(moment(at(2026, 11, 25, 9, 30), now), "Wed 25 Nov, 09:30");
+    }
+}

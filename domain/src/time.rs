@@ -1,0 +1,123 @@
+//! The two ways a time is written: naive on the OpenIntent surface and in events, with `Z` on ours (`wire` decides which).
+
+use chrono::{DateTime, NaiveDateTime, SubsecRound, TimeDelta, Utc};
+use serde::{Deserialize, Deserializer, Serializer};
+
+/// Cuts a time to whole microseconds, the precision of every surface.
+pub fn to_micros(time: DateTime<Utc>) -> DateTime<Utc> {
+    time.trunc_subsecs(6)
+}
+
+/// Writes `2026-11-21T08:13:35.889468`: naive UTC with microseconds, as the OpenIntent client needs it.
+pub fn naive(time: DateTime<Utc>) -> String {
+    time.format("%Y-%m-%dT%H:%M:%S%.6f").to_string()
+}
+
+/// Writes `2026-11-21T08:13:35.889468Z` (RFC 3339).
+pub fn rfc3339(time: DateTime<Utc>) -> String {
+    time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+/// Reads either form.
+pub fn parse(text: &str) -> Option<DateTime<Utc>> {
+    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
+        return Some(to_micros(time.with_timezone(&Utc)));
+    }
+    let naive = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok()?;
+    Some(to_micros(naive.and_utc()))
+}
+
+/// Microseconds since 1970, the form in which databases keep a time.
+pub fn micros(time: DateTime<Utc>) -> i64 {
+    time.timestamp_micros()
+}
+
+/// The time `micros` after 1970; times no calendar holds become the nearest bound.
+pub fn from_micros(micros: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_micros(micros).unwrap_or(if micros < 0 {
+        DateTime::<Utc>::MIN_UTC
+    } else {
+        DateTime::<Utc>::MAX_UTC
+    })
+}
+
+/// Whole seconds as a span of time.
+pub fn seconds(seconds: u32) -> TimeDelta {
+    TimeDelta::seconds(i64::from(seconds))
+}
+
+/// `#[serde(with = "time::z")]`: RFC 3339 with microseconds and `Z`; both forms on input.
+pub mod z {
+    use super::{DateTime, Deserialize, Deserializer, Serializer, Utc, parse, rfc3339};
+
+    /// Writes the RFC 3339 form.
+    pub fn serialize<S: Serializer>(time: &DateTime<Utc>, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&rfc3339(*time))
+    }
+
+    /// Reads either form.
+    pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<DateTime<Utc>, D::Error> {
+        let text = String::deserialize(input)?;
+        parse(&text).ok_or_else(|| serde::de::Error::custom("expected an RFC 3339 time"))
+    }
+}
+
+/// `#[serde(with = "time::naive_form")]`: naive UTC with microseconds; both forms on input.
+pub mod naive_form {
+    pub use super::z::deserialize;
+    use super::{DateTime, Serializer, Utc, naive};
+
+    /// Writes the naive form.
+    pub fn serialize<S: Serializer>(time: &DateTime<Utc>, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(&naive(*time))
+    }
+}
+
+/// `#[serde(with = "time::naive_option")]`: as [`naive_form`], for an optional time.
+pub mod naive_option {
+    pub use super::z_option::deserialize;
+    use super::{DateTime, Serializer, Utc, naive};
+
+    /// Writes the naive form or null.
+    #[expect(clippy::ref_option, reason = "serde's `with` passes the field by reference")]
+    pub fn serialize<S: Serializer>(time: &Option<DateTime<Utc>>, out: S) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => out.serialize_str(&naive(*time)),
+            None => out.serialize_none(),
+        }
+    }
+}
+
+/// `#[serde(with = "time::z_option")]`: as [`z`], for an optional time.
+pub mod z_option {
+    use super::{DateTime, Deserialize, Deserializer, Serializer, Utc, parse, rfc3339};
+
+    /// Writes the RFC 3339 form or null.
+    #[expect(clippy::ref_option, reason = "serde's `with` passes the field by reference")]
+    pub fn serialize<S: Serializer>(time: &Option<DateTime<Utc>>, out: S) -> Result<S::Ok, S::Error> {
+        match time {
+            Some(time) => out.serialize_str(&rfc3339(*time)),
+            None => out.serialize_none(),
+        }
+    }
+
+    /// Reads either form or null.
+    pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<DateTime<Utc>>, D::Error> {
+        let text = Option::<String>::deserialize(input)?;
+        text.map(|text| parse(&text).ok_or_else(|| serde::de::Error::custom("expected an RFC 3339 time"))).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_read_and_each_is_written_back() {
+        let time = parse("2026-11-21T08:13:35.889468Z").unwrap();
+        assert_eq!(naive(time), "2026-11-21T08:13:35.889468");
+        assert_eq!(parse(&naive(time)), Some(time));
+        assert_eq!(parse("2026-11-21T09:13:35.889468999+01:00"), Some(time));
+        assert_eq!(parse("yesterday"), None);
+    }
+}

@@ -1,0 +1,578 @@
+//! Request and response bodies, shared by server and SDK. The row and the decision are other types.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::authority::Role;
+use crate::body::{IntentBody, Patch};
+use crate::ids::{IntentId, KeyId, SuspensionId};
+use crate::intent::{Intent, Status};
+use crate::problem::FieldError;
+use crate::retry::{HumanRetryPolicy, PartialRetryPolicy};
+use crate::suspension::{
+    FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
+};
+
+/// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuspendRequest {
+    /// The question, at most 4 KiB.
+    pub question: String,
+    /// The kind of answer expected; `choice` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_type: Option<ResponseType>,
+    /// At most 50 choices; an empty list means none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choices: Option<Vec<ChoiceRequest>>,
+    /// Structured context, at most 64 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub context: Option<Map<String, Value>>,
+    /// The preferred channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel_hint: Option<String>,
+    /// The window of one attempt, 1 to 31,622,400 seconds; no deadline if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<u32>,
+    /// What happens when nobody answers; `fail` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_policy: Option<FallbackPolicy>,
+    /// The value that stands in; must be a valid answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
+    pub fallback_value: Option<Value>,
+    /// Reminders and escalation (RFC-0026).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_policy: Option<PartialRetryPolicy>,
+    /// The agent's confidence, 0 to 1; kept as `confidence_at_suspension`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// The engagement decision that led here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub decision_record: Option<Map<String, Value>>,
+    /// Who is asked, 1 to 20 addresses; replaces the server's default operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify_to: Option<Vec<String>>,
+    /// The open suspension this question replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+}
+
+/// One choice as asked for; an unknown `style` counts as `default`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChoiceRequest {
+    /// What the agent receives, 1 to 200 characters, unique.
+    pub value: String,
+    /// What the operator reads, at most 200 characters.
+    pub label: String,
+    /// A longer explanation, at most 2,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `primary`, `danger` or `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<String>,
+    /// Anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// A suspension as shown on our surface (RFC-0025 §5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SuspensionRecord {
+    /// Its id: a capability, not for logs.
+    pub id: SuspensionId,
+    /// The suspended intent.
+    pub intent_id: IntentId,
+    /// What it waits for.
+    pub kind: Kind,
+    /// +1 per attempt, extension and ending.
+    pub version: u32,
+    /// The current attempt, from 1.
+    pub attempt: u32,
+    /// The question.
+    pub question: String,
+    /// The kind of answer expected.
+    pub response_type: ResponseType,
+    /// The choices offered.
+    pub choices: Vec<SuspensionChoice>,
+    /// Structured context.
+    #[schema(value_type = Object)]
+    pub context: Map<String, Value>,
+    /// The preferred channel.
+    pub channel_hint: Option<String>,
+    /// Who is told.
+    pub notify_to: Vec<String>,
+    /// When it began.
+    #[serde(with = "crate::time::z")]
+    pub suspended_at: DateTime<Utc>,
+    /// The window of one attempt, in seconds.
+    pub timeout_seconds: Option<u32>,
+    /// The deadline of all attempts.
+    #[serde(with = "crate::time::z_option")]
+    pub expires_at: Option<DateTime<Utc>>,
+    /// What happens then.
+    pub fallback_policy: FallbackPolicy,
+    /// The value that stands in.
+    #[schema(value_type = Option<Value>)]
+    pub fallback_value: Option<Value>,
+    /// Reminders and escalation.
+    pub retry_policy: Option<HumanRetryPolicy>,
+    /// The agent's confidence when it asked.
+    pub confidence_at_suspension: Option<f64>,
+    /// The engagement decision that led here.
+    #[schema(value_type = Option<Object>)]
+    pub decision_record: Option<Map<String, Value>>,
+    /// Whether anybody was reached so far.
+    pub reached: bool,
+    /// The answer, or the fallback value; absent while open.
+    #[schema(value_type = Option<Value>)]
+    pub response: Option<Value>,
+    /// The label of the selected choice (RFC-0025 §10).
+    pub choice_label: Option<String>,
+    /// Its description (RFC-0025 §10).
+    pub choice_description: Option<String>,
+    /// Who answered.
+    pub responded_by: Option<String>,
+    /// When; set for answers only.
+    #[serde(with = "crate::time::z_option")]
+    pub responded_at: Option<DateTime<Utc>>,
+    /// How it ended; absent while open.
+    pub resolution: Option<Resolution>,
+    /// Which ending `cancelled` was.
+    pub resolution_reason: Option<ResolutionReason>,
+    /// When it ended.
+    #[serde(with = "crate::time::z_option")]
+    pub resolved_at: Option<DateTime<Utc>>,
+    /// What came with the answer (RFC-0025 §10).
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+    /// What was understood differently from how it was written; on the answer to `suspend` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl SuspensionRecord {
+    /// Joins what was decided with what was asked.
+    pub fn of(suspension: &Suspension, question: &Question) -> Self {
+        let ending = suspension.ending.as_ref();
+        let answered = ending.filter(|ending| ending.resolution == Resolution::Responded);
+        let choice = ending.and_then(|ending| ending.response.as_ref()).and_then(|value| suspension.choice(value));
+        Self {
+            id: suspension.id,
+            intent_id: suspension.intent_id,
+            kind: suspension.kind,
+            version: suspension.version,
+            attempt: suspension.attempt,
+            question: question.question.clone(),
+            response_type: suspension.response_type,
+            choices: suspension.choices.clone(),
+            context: question.context.clone(),
+            channel_hint: question.channel_hint.clone(),
+            notify_to: question.recipients.clone(),
+            suspended_at: suspension.suspended_at,
+            timeout_seconds: question.timeout_seconds,
+            expires_at: suspension.expires_at,
+            fallback_policy: suspension.fallback_policy,
+            fallback_value: suspension.fallback_value.clone(),
+            retry_policy: question.retry_policy.clone(),
+            confidence_at_suspension: question.confidence_at_suspension,
+            decision_record: question.decision_record.clone(),
+            reached: suspension.reached,
+            response: ending.and_then(|ending| ending.response.clone()),
+            choice_label: choice.map(|choice| choice.label.clone()),
+            choice_description: choice.and_then(|choice| choice.description.clone()),
+            responded_by: answered.and_then(|ending| ending.by.clone()),
+            responded_at: answered.map(|ending| ending.at),
+            resolution: ending.map(|ending| ending.resolution),
+            resolution_reason: ending.and_then(|ending| ending.reason),
+            resolved_at: ending.map(|ending| ending.at),
+            metadata: ending.and_then(|ending| ending.metadata.clone()),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The question of a record as stored in its event; the inverse of [`SuspensionRecord::naive`] for what people read.
+    pub fn into_question(self) -> Question {
+        Question {
+            question: self.question,
+            context: self.context,
+            channel_hint: self.channel_hint,
+            timeout_seconds: self.timeout_seconds,
+            retry_policy: self.retry_policy,
+            confidence_at_suspension: self.confidence_at_suspension,
+            decision_record: self.decision_record,
+            recipients: self.notify_to,
+        }
+    }
+
+    /// The record as the OpenIntent surface shows it in `state._suspension`: times without `Z`.
+    pub fn naive(&self) -> Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        for field in ["suspended_at", "expires_at", "responded_at", "resolved_at"] {
+            if let Some(Value::String(time)) = value.get_mut(field) {
+                time.truncate(time.trim_end_matches('Z').len());
+            }
+        }
+        value
+    }
+}
+
+/// `POST /api/v1/intents/{id}/suspend/respond` (RFC-0025 §8). Unknown fields are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RespondRequest {
+    /// The suspension answered.
+    #[serde(default)]
+    pub suspension_id: String,
+    /// The answer.
+    #[schema(value_type = Value)]
+    #[serde(default, deserialize_with = "present")]
+    pub value: Option<Value>,
+    /// Whom it is from; counts for keys with the role `channel`, is kept as a claim otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub responded_by: Option<String>,
+    /// What comes with it, such as a comment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// Keeps an explicit null apart from an absent field.
+fn present<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(input).map(Some)
+}
+
+/// The answer to an accepted answer (RFC-0025 §8).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RespondResponse {
+    /// The intent, active again.
+    pub intent_id: IntentId,
+    /// The suspension that ended.
+    pub suspension_id: SuspensionId,
+    /// Always `responded`.
+    pub resolution: Resolution,
+    /// The recorded answer.
+    #[schema(value_type = Value)]
+    pub value: Value,
+    /// The label of the selected choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice_label: Option<String>,
+    /// Its description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice_description: Option<String>,
+    /// Who answered, by credential.
+    pub responded_by: String,
+    /// When.
+    #[serde(with = "crate::time::naive_form")]
+    pub responded_at: DateTime<Utc>,
+}
+
+/// `POST /api/v1/suspensions/{id}/cancel`. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CancelRequest {
+    /// Why, shown to the people asked; at most 2,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A page of suspensions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SuspensionPage {
+    /// Newest first.
+    pub suspensions: Vec<SuspensionRecord>,
+    /// Hand it back as `cursor` for the next page; absent on the last one.
+    pub next_cursor: Option<String>,
+}
+
+/// `POST /api/v1/intents`. Unknown fields are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CreateIntentRequest {
+    /// Its title.
+    pub title: String,
+    /// Its description; null counts as empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Who created it, as shown; visibility follows the credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<String>,
+    /// Its parent.
+    #[serde(default, alias = "parent_id", skip_serializing_if = "Option::is_none")]
+    pub parent_intent_id: Option<String>,
+    /// What it depends on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depends_on: Option<Vec<String>>,
+    /// Its constraints, an object or a legacy list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub constraints: Option<Value>,
+    /// Its state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub state: Option<Map<String, Value>>,
+    /// `draft` (default) or `active`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// How sure the agent is, 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// Its governance policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub governance_policy: Option<Value>,
+}
+
+/// An intent as the OpenIntent client reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct IntentView {
+    /// Its id.
+    pub id: IntentId,
+    /// Its title.
+    pub title: String,
+    /// Its description, never null.
+    pub description: String,
+    /// Who created it, as shown.
+    pub created_by: String,
+    /// Its parent.
+    pub parent_intent_id: Option<IntentId>,
+    /// The same, under the client's other name for it.
+    pub parent_id: Option<IntentId>,
+    /// What it depends on.
+    pub depends_on: Vec<IntentId>,
+    /// Its constraints.
+    #[schema(value_type = Object)]
+    pub constraints: Value,
+    /// Its state, with `_suspension` rendered from the newest suspension (RFC-0025 §5).
+    #[schema(value_type = Object)]
+    pub state: Map<String, Value>,
+    /// Where it stands.
+    pub status: Status,
+    /// How sure the agent is.
+    pub confidence: f64,
+    /// For `If-Match`.
+    pub version: u32,
+    /// Its governance policy.
+    #[schema(value_type = Option<Object>)]
+    pub governance_policy: Option<Value>,
+    /// When it began.
+    #[serde(with = "crate::time::naive_form")]
+    pub created_at: DateTime<Utc>,
+    /// When it last changed.
+    #[serde(with = "crate::time::naive_form")]
+    pub updated_at: DateTime<Utc>,
+}
+
+impl IntentView {
+    /// Joins what is decided with what is said; `newest` is the newest suspension's record.
+    pub fn of(intent: &Intent, body: IntentBody, newest: Option<&SuspensionRecord>) -> Self {
+        let mut state = body.state;
+        if let Some(record) = newest {
+            state.insert(crate::body::SUSPENSION_KEY.to_owned(), record.naive());
+        }
+        Self {
+            id: intent.id,
+            title: body.title,
+            description: body.description,
+            created_by: body.created_by,
+            parent_intent_id: body.parent_intent_id,
+            parent_id: body.parent_intent_id,
+            depends_on: body.depends_on,
+            constraints: body.constraints,
+            state,
+            status: intent.status,
+            confidence: body.confidence,
+            version: intent.version,
+            governance_policy: body.governance_policy,
+            created_at: intent.created_at,
+            updated_at: intent.updated_at,
+        }
+    }
+}
+
+/// `POST /api/v1/intents/{id}/state`: patches, or top-level keys to set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PatchStateRequest {
+    /// Patches, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patches: Option<Vec<Patch>>,
+    /// Top-level keys to set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub state: Option<Map<String, Value>>,
+}
+
+/// `POST /api/v1/intents/{id}/status`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SetStatusRequest {
+    /// One of the six statuses.
+    pub status: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `POST /api/v1/intents/{id}/events`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AppendEventRequest {
+    /// One of the types clients may write.
+    pub event_type: String,
+    /// Kept as `claimed_actor`; the actor is the credential's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// The payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub payload: Option<Map<String, Value>>,
+    /// For distributed tracing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+    /// The event that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_event_id: Option<String>,
+}
+
+/// An event as served; the hashed members exactly as they were hashed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EventView {
+    /// Its id.
+    pub id: String,
+    /// The intent.
+    pub intent_id: IntentId,
+    /// From 1, without gaps.
+    pub sequence: u64,
+    /// What happened.
+    pub event_type: String,
+    /// Who caused it, by credential.
+    pub actor: String,
+    /// What it says.
+    #[schema(value_type = Object)]
+    pub payload: Map<String, Value>,
+    /// When, naive UTC.
+    pub created_at: String,
+    /// The hash of the event before it.
+    pub previous_event_hash: Option<String>,
+    /// 32 random bytes.
+    pub salt: String,
+    /// SHA-256 over the canonical form of all the others.
+    pub event_hash: String,
+    /// For distributed tracing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+    /// The event that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_event_id: Option<String>,
+    /// The actor the client named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_actor: Option<String>,
+}
+
+/// `POST /api/v1/intents/{id}/leases`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AcquireLeaseRequest {
+    /// The part of the state it covers.
+    pub scope: String,
+    /// For how long, 1 to 86,400; 300 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_seconds: Option<u32>,
+}
+
+/// `PATCH /api/v1/intents/{id}/leases/{lease}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RenewLeaseRequest {
+    /// For how long from now, 1 to 86,400; 300 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_seconds: Option<u32>,
+}
+
+/// `POST /api/v1/keys`. Unknown fields are refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateKeyRequest {
+    /// What it is for.
+    pub role: Role,
+    /// Its name: the actor in the log, and for agents their identity.
+    pub name: String,
+    /// Who answers with it; the name by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+    /// Groups keys that belong together; the name by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+}
+
+/// A key as listed: everything but the secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeyView {
+    /// Its id, not a secret.
+    pub id: KeyId,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// Who answers with it.
+    pub subject: String,
+    /// What it belongs to.
+    pub owner: String,
+    /// When it was made.
+    #[serde(with = "crate::time::z")]
+    pub created_at: DateTime<Utc>,
+    /// When it stopped counting.
+    #[serde(with = "crate::time::z_option")]
+    pub revoked_at: Option<DateTime<Utc>>,
+}
+
+/// A new key, with its secret: shown this once.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+pub struct CreatedKey {
+    /// Its id.
+    pub id: KeyId,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// The secret.
+    pub key: String,
+}
+
+/// An error on our surface: `application/problem+json` (RFC 9457).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ProblemBody {
+    /// A URI reference naming the kind of problem.
+    pub r#type: String,
+    /// A short title.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What happened here.
+    pub detail: String,
+    /// The stable code to match on.
+    pub code: String,
+    /// The fields that break rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<FieldError>,
+    /// Further members of the code: `valid_choices`, `current_version`, …
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    pub more: Map<String, Value>,
+}
+
+/// `GET /api/v1/server/config` (RFC-0026, cascade).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ServerConfigView {
+    /// The protocol's version.
+    pub protocol_version: String,
+    /// What concerns suspensions.
+    pub suspension: SuspensionConfigView,
+}
+
+/// The part of the configuration that concerns suspensions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SuspensionConfigView {
+    /// The server's level of the retry cascade.
+    pub default_retry_policy: Option<PartialRetryPolicy>,
+}
