@@ -169,7 +169,7 @@ impl AskingPolicy {
         match self.unknown_channel {
             UnknownChannel::Reject => check.error("channel_hint", "known", format!("unknown channel; this server has: {known}")),
             UnknownChannel::Warn => {
-                check.warnings.push(format!("channel_hint names no channel of this server ({known}); the default is used"))
+                check.warnings.push(format!("channel_hint names no channel of this server ({known}); the default is used"));
             }
         }
     }
@@ -231,7 +231,7 @@ impl AskingPolicy {
         let minimum = self.fallback_min_window_seconds;
         match schedule.map(|schedule| schedule.window_seconds) {
             Some(None) => {
-                check.error("fallback_policy", "deadline", "without timeout_seconds or retry_policy the only policy is fail")
+                check.error("fallback_policy", "deadline", "without timeout_seconds or retry_policy the only policy is fail");
             }
             Some(Some(window)) if window < minimum => {
                 check.error(

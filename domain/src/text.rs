@@ -82,11 +82,7 @@ pub fn clock(at: DateTime<Utc>) -> String {
 /// The time of day, with the date in front when it is not the day of `now`: `Wed 25 Nov, 09:30`.
 #[must_use]
 pub fn moment(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    if at.date_naive() == now.date_naive() {
-        clock(at)
-    } else {
-        date_and_clock(at, now)
-    }
+    if at.date_naive() == now.date_naive() { clock(at) } else { date_and_clock(at, now) }
 }
 
 /// A deadline in full, `Tue 24 Nov, 09:30 UTC`, with the year when it is not the year of `now`.
@@ -96,11 +92,7 @@ pub fn deadline(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
 }
 
 fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    let format = if at.year() == now.year() {
-        "%a %-d %b, %H:%M"
-    } else {
-        "%a %-d %b %Y, %H:%M"
-    };
+    let format = if at.year() == now.year() { "%a %-d %b, %H:%M" } else { "%a %-d %b %Y, %H:%M" };
     at.format(format).to_string()
 }
 
@@ -175,22 +167,16 @@ fn is_emoji_base(c: char) -> bool {
 /// they are. The ideographic full stop ends a sentence unless an ASCII letter touches it.
 fn joins_labels(previous: Option<char>, dot: char, rest: &str) -> bool {
     let mut following = rest.chars();
-    let (Some(before), Some(first), Some(second)) = (previous, following.next(), following.next())
-    else {
+    let (Some(before), Some(first), Some(second)) = (previous, following.next(), following.next()) else {
         return false;
     };
-    let labels = before.is_alphanumeric()
-        && first.is_alphabetic()
-        && (second.is_alphanumeric() || second == '-');
+    let labels = before.is_alphanumeric() && first.is_alphabetic() && (second.is_alphanumeric() || second == '-');
     labels && (matches!(dot, '.' | '．') || before.is_ascii() || first.is_ascii())
 }
 
 fn ends_with_mailto(text: &str) -> bool {
     let scheme = "mailto";
-    text.len()
-        .checked_sub(scheme.len())
-        .and_then(|at| text.get(at..))
-        .is_some_and(|end| end.eq_ignore_ascii_case(scheme))
+    text.len().checked_sub(scheme.len()).and_then(|at| text.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(scheme))
 }
 
 #[cfg(test)]
@@ -200,18 +186,14 @@ mod tests {
     use super::*;
 
     fn at(year: i32, month: u32, day: u32, hour: u32, minute: u32) -> DateTime<Utc> {
-        Utc.with_ymd_and_hms(year, month, day, hour, minute, 0)
-            .unwrap()
+        Utc.with_ymd_and_hms(year, month, day, hour, minute, 0).unwrap()
     }
 
     /// A reordered or hidden part of a question makes a person approve what they did not read.
     #[test]
     fn invisible_characters_are_shown_by_their_code_point() {
         assert_eq!(visible("pay \u{202E}005€"), "pay ⟨U+202E⟩005€");
-        assert_eq!(
-            visible("a\u{0}b\u{1B}[2Jc\u{85}"),
-            "a⟨U+0000⟩b⟨U+001B⟩[2Jc⟨U+0085⟩"
-        );
+        assert_eq!(visible("a\u{0}b\u{1B}[2Jc\u{85}"), "a⟨U+0000⟩b⟨U+001B⟩[2Jc⟨U+0085⟩");
         for c in "\u{200E}\u{200F}\u{061C}\u{202A}\u{202D}\u{2066}\u{2069}\u{200B}\u{200C}\u{200D}\u{2060}\u{2064}\u{FEFF}\
                   \u{00AD}\u{E0041}\u{E007F}\u{2028}\u{2029}\u{3164}\u{7F}\u{9F}"
             .chars()
@@ -222,13 +204,8 @@ mod tests {
 
     #[test]
     fn honest_text_stays_as_it_is() {
-        for text in [
-            "Refund €412.00?",
-            "日本語の質問",
-            "مرحبا",
-            "naïve café",
-            "👩‍👩‍👧 ❤️ 🏳️‍🌈 ☎️",
-        ] {
+        for text in ["Refund €412.00?", "日本語の質問", "مرحبا", "naïve café", "👩‍👩‍👧 ❤️ 🏳️‍🌈 ☎️"]
+        {
             assert_eq!(visible(text), text);
         }
         assert_eq!(visible("one\r\ntwo\tthree\nfour"), "one\ntwo three\nfour");
@@ -236,10 +213,7 @@ mod tests {
 
     #[test]
     fn one_line_has_no_line_break_left() {
-        assert_eq!(
-            visible_line("one\r\ntwo\nthree\rfour"),
-            "one two three⟨U+000D⟩four"
-        );
+        assert_eq!(visible_line("one\r\ntwo\nthree\rfour"), "one two three⟨U+000D⟩four");
     }
 
     #[test]
@@ -261,48 +235,24 @@ mod tests {
     /// Mail programs link whatever looks like an address; a phishing link must not look like ours.
     #[test]
     fn addresses_are_broken() {
-        assert_eq!(
-            defanged("see https://help.example/t now"),
-            "see https[:]//help[.]example/t now"
-        );
-        assert_eq!(
-            defanged("www.bank.example.zip"),
-            "www[.]bank[.]example[.]zip"
-        );
+        assert_eq!(defanged("see https://help.example/t now"), "see https[:]//help[.]example/t now");
+        assert_eq!(defanged("www.bank.example.zip"), "www[.]bank[.]example[.]zip");
         assert_eq!(defanged("HTTP://1.2.3.4/x"), "HTTP[:]//1.2.3.4/x");
         assert_eq!(defanged("marta@shop.example"), "marta@shop[.]example");
         assert_eq!(defanged("MailTo:a@b"), "MailTo[:]a@b");
-        assert_eq!(
-            defanged("evil。com evil．com 中文.com xn--a.xn--p1ai"),
-            "evil[.]com evil[.]com 中文[.]com xn--a[.]xn--p1ai"
-        );
+        assert_eq!(defanged("evil。com evil．com 中文.com xn--a.xn--p1ai"), "evil[.]com evil[.]com 中文[.]com xn--a[.]xn--p1ai");
     }
 
     #[test]
     fn breaking_an_address_cannot_make_a_new_one() {
-        for text in [
-            "hthttps://tps://x.example",
-            "http:://://evil.example",
-            ":://////",
-            "https:https:////evil.example",
-        ] {
+        for text in ["hthttps://tps://x.example", "http:://://evil.example", ":://////", "https:https:////evil.example"] {
             assert!(!defanged(text).contains("://"), "{text}");
         }
     }
 
     #[test]
     fn numbers_and_sentences_are_no_addresses() {
-        for text in [
-            "€412.00",
-            "v4.18.0",
-            "e.g. this",
-            "Stop. Go",
-            "你好。世界",
-            "half...",
-            "12:30",
-            "a: b",
-            ".",
-        ] {
+        for text in ["€412.00", "v4.18.0", "e.g. this", "Stop. Go", "你好。世界", "half...", "12:30", "a: b", "."] {
             assert_eq!(defanged(text), text);
         }
     }
@@ -329,14 +279,8 @@ mod tests {
     fn deadlines_name_the_zone_and_a_foreign_year() {
         let now = at(2026, 11, 24, 7, 16);
         assert_eq!(clock(at(2026, 11, 24, 9, 30)), "09:30");
-        assert_eq!(
-            deadline(at(2026, 11, 24, 9, 30), now),
-            "Tue 24 Nov, 09:30 UTC"
-        );
-        assert_eq!(
-            deadline(at(2027, 1, 4, 9, 30), now),
-            "Mon 4 Jan 2027, 09:30 UTC"
-        );
+        assert_eq!(deadline(at(2026, 11, 24, 9, 30), now), "Tue 24 Nov, 09:30 UTC");
+        assert_eq!(deadline(at(2027, 1, 4, 9, 30), now), "Mon 4 Jan 2027, 09:30 UTC");
         assert_eq!(moment(at(2026, 11, 24, 9, 30), now), "09:30");
         assert_eq!(moment(at(2026, 11, 25, 9, 30), now), "Wed 25 Nov, 09:30");
     }

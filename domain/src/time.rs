@@ -79,7 +79,6 @@ pub mod naive_option {
     use super::{DateTime, Serializer, Utc, naive};
 
     /// Writes the naive form or null.
-    #[expect(clippy::ref_option, reason = "serde's `with` passes the field by reference")]
     pub fn serialize<S: Serializer>(time: &Option<DateTime<Utc>>, out: S) -> Result<S::Ok, S::Error> {
         match time {
             Some(time) => out.serialize_str(&naive(*time)),
@@ -93,7 +92,6 @@ pub mod z_option {
     use super::{DateTime, Deserialize, Deserializer, Serializer, Utc, parse, rfc3339};
 
     /// Writes the RFC 3339 form or null.
-    #[expect(clippy::ref_option, reason = "serde's `with` passes the field by reference")]
     pub fn serialize<S: Serializer>(time: &Option<DateTime<Utc>>, out: S) -> Result<S::Ok, S::Error> {
         match time {
             Some(time) => out.serialize_str(&rfc3339(*time)),

@@ -1,0 +1,4 @@
+//! The Placet approval server.
+
+pub mod clock;
+pub mod store;

@@ -1,0 +1,58 @@
+//! How enums are written in rows: fixed numbers, never reused.
+
+use domain::authority::Role;
+use domain::intent::Status;
+use domain::lease::LeaseStatus;
+use domain::suspension::{FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType};
+
+use super::rows::RowsError;
+
+/// An enum with a fixed number for each value.
+pub(super) trait Code: Copy + Sized {
+    fn code(self) -> i32;
+    fn from_code(code: i32) -> Result<Self, RowsError>;
+}
+
+macro_rules! code {
+    ($type:ident { $($value:ident = $code:literal),* $(,)? }) => {
+        impl Code for $type {
+            fn code(self) -> i32 {
+                match self { $(Self::$value => $code),* }
+            }
+            fn from_code(code: i32) -> Result<Self, RowsError> {
+                match code {
+                    $($code => Ok(Self::$value),)*
+                    _ => Err(RowsError::Inconsistent(concat!("unknown code of ", stringify!($type)))),
+                }
+            }
+        }
+    };
+}
+
+code!(Status { Draft = 0, Active = 1, Blocked = 2, SuspendedAwaitingInput = 3, Completed = 4, Abandoned = 5 });
+code!(Kind { AwaitingInput = 0, Paused = 1, Parked = 2 });
+code!(ResponseType { Choice = 0, Confirm = 1, Text = 2, Form = 3 });
+code!(FallbackPolicy { Fail = 0, CompleteWithFallback = 1, UseDefaultAndContinue = 2 });
+code!(Resolution { Responded = 0, Expired = 1, Cancelled = 2 });
+code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2 });
+code!(LeaseStatus { Active = 0, Released = 1, Expired = 2 });
+code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4 });
+code!(TimerKind { Deadline = 0 });
+code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3 });
+
+/// What a timer does when it is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimerKind {
+    /// Ends the suspension.
+    Deadline,
+}
+
+/// Where a message stands; while queued it may be leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DeliveryState {
+    Queued,
+    Sent,
+    Failed,
+    /// Its question ended before it could be sent.
+    Obsolete,
+}

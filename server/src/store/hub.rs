@@ -1,0 +1,95 @@
+//! Where commits are announced: wake-ups are hints, and whoever is woken looks again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::ids::SuspensionId;
+use tokio::sync::Notify;
+
+/// Something a transaction did that somebody may be waiting for; announced after its commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A suspension has a new version.
+    Suspension(SuspensionId),
+    /// There is a message to send.
+    Delivery,
+    /// There is a deadline earlier than before.
+    Timer,
+}
+
+/// Wakes whoever waits for a suspension, a message or a deadline.
+#[derive(Default)]
+pub struct Hub {
+    // A std mutex: held for a map operation, never across an await.
+    waiting: Mutex<HashMap<SuspensionId, (Arc<Notify>, usize)>>,
+    deliveries: Notify,
+    timers: Notify,
+}
+
+impl Hub {
+    /// Announces what a commit did.
+    pub fn announce(&self, notices: &[Notice]) {
+        for notice in notices {
+            match notice {
+                Notice::Suspension(id) => {
+                    if let Some((notify, _)) = self.waiting().get(id) {
+                        notify.notify_waiters();
+                    }
+                }
+                Notice::Delivery => self.deliveries.notify_one(),
+                Notice::Timer => self.timers.notify_one(),
+            }
+        }
+    }
+
+    /// Registers interest in a suspension. Register before you look: a change between looking and waiting would be lost.
+    pub fn watch(&self, id: SuspensionId) -> Watch<'_> {
+        let mut waiting = self.waiting();
+        let (notify, watchers) = waiting.entry(id).or_default();
+        *watchers += 1;
+        Watch { hub: self, id, notify: notify.clone() }
+    }
+
+    /// Waits for a message to send; a permit is kept, so one announced before the call is not lost.
+    pub async fn delivery(&self) {
+        self.deliveries.notified().await;
+    }
+
+    /// Waits for an earlier deadline; a permit is kept, so one announced before the call is not lost.
+    pub async fn timer(&self) {
+        self.timers.notified().await;
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<SuspensionId, (Arc<Notify>, usize)>> {
+        // A panic cannot leave the map half changed, so a poisoned lock is as good as any.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Interest in one suspension; ends when dropped.
+pub struct Watch<'a> {
+    hub: &'a Hub,
+    id: SuspensionId,
+    notify: Arc<Notify>,
+}
+
+impl Watch<'_> {
+    /// A future that resolves at the next announcement; it counts from this call on, not from its first poll.
+    pub fn changed(&self) -> std::pin::Pin<Box<tokio::sync::futures::Notified<'_>>> {
+        let mut changed = Box::pin(self.notify.notified());
+        changed.as_mut().enable();
+        changed
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.hub.waiting();
+        if let Some((_, watchers)) = waiting.get_mut(&self.id) {
+            *watchers -= 1;
+            if *watchers == 0 {
+                waiting.remove(&self.id);
+            }
+        }
+    }
+}

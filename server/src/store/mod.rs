@@ -1,0 +1,257 @@
+//! Where intents live, with their event logs and the work those events cause.
+//!
+//! [`Store`] is what the rest of the server sees: about a dozen units of work. Each database is itself behind it: a private,
+//! synchronous [`rows::Rows`], over which the transaction bodies in [`unit`] and the reads in [`reads`] are written once.
+
+mod codes;
+pub mod hub;
+pub mod link;
+mod reads;
+mod rows;
+pub mod sqlite;
+mod unit;
+
+use chrono::{DateTime, Utc};
+use domain::authority::{Action, Principal, Role};
+use domain::body::IntentBody;
+use domain::command::Command;
+use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::intent::Status;
+use domain::lease::Lease;
+use domain::problem::{FieldError, Rejection};
+use domain::suspension::{Question, Suspension};
+use domain::wire::{IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use self::hub::Hub;
+use self::link::LinkToken;
+
+/// Why a unit of work gave no result.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The domain refused; state is unchanged, only the refusal's own events are committed.
+    #[error("{0}")]
+    Rejected(Rejection),
+    /// The outcome is unknown, or the queue is full. Sending the same command again is safe.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(String),
+    /// The database or a row in it is not what it must be.
+    #[error("the store failed")]
+    Failed(#[source] anyhow::Error),
+}
+
+impl From<Rejection> for StoreError {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection)
+    }
+}
+
+/// What `If-Match` said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// Nothing, and nothing was needed.
+    None,
+    /// Nothing, or no version, where a version was needed.
+    Missing,
+    /// This version.
+    Version(u32),
+}
+
+/// What makes a repeat recognisable: hashes of (principal, method, route, key) and of the canonical body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    pub key_hash: [u8; 32],
+    pub body_hash: [u8; 32],
+}
+
+/// One write by somebody, with everything that is checked before it is decided.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub principal: Principal,
+    pub action: Action,
+    pub target: Target,
+    pub precondition: Precondition,
+    pub idempotency: Option<Idempotency>,
+    /// The command, or the fields that break rules: those are told only to who may act.
+    pub command: Result<Command, Vec<FieldError>>,
+}
+
+/// What a write is aimed at.
+#[derive(Clone, Debug)]
+pub enum Target {
+    Intent(IntentId),
+    /// The intent of this suspension.
+    Suspension(SuspensionId),
+}
+
+/// A new intent, with everything that is checked before it exists.
+#[derive(Clone, Debug)]
+pub struct CreateIntent {
+    pub principal: Principal,
+    pub idempotency: Option<Idempotency>,
+    pub intent: Result<NewIntent, Vec<FieldError>>,
+}
+
+/// A new intent.
+#[derive(Clone, Debug)]
+pub struct NewIntent {
+    pub id: IntentId,
+    pub status: Status,
+    pub body: IntentBody,
+}
+
+/// What a write did, as the caller gets to see it; stored for replays.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Intent(Box<IntentView>),
+    Suspension(Box<SuspensionRecord>),
+    Responded(Box<RespondResponse>),
+    /// The event as served.
+    Event(String),
+    Lease(Box<Lease>),
+}
+
+/// Which events of an intent to read, newest first.
+#[derive(Clone, Debug)]
+pub struct EventFilter {
+    pub limit: u32,
+    pub offset: u32,
+    pub event_type: Option<String>,
+    pub since: Option<DateTime<Utc>>,
+    /// Everything, or only what the OpenIntent client knows.
+    pub all: bool,
+}
+
+/// Which suspensions to read, newest first.
+#[derive(Clone, Debug)]
+pub struct SuspensionFilter {
+    pub limit: u32,
+    /// Open ones only.
+    pub open: bool,
+    /// Only those before this row.
+    pub before: Option<i64>,
+}
+
+/// A message to send, leased to one worker: only the holder of `lease` may complete it.
+#[derive(Clone)]
+pub struct LeasedDelivery {
+    pub rid: i64,
+    pub lease: [u8; 16],
+    pub id: DeliveryId,
+    pub channel: String,
+    pub recipient: String,
+    pub attempt: u32,
+    pub tries: u32,
+    /// The answer link's token, known only here and in the message.
+    pub token: LinkToken,
+    pub intent_title: String,
+    pub agent: String,
+    pub suspension: Suspension,
+    pub question: Question,
+    pub now: DateTime<Utc>,
+}
+
+/// What became of a leased message.
+#[derive(Clone, Debug)]
+pub enum DeliveryResult {
+    /// Accepted, with the peer's last word.
+    Sent(String),
+    /// Worth another try.
+    Retry(String),
+    /// Never going to arrive.
+    Failed(String),
+}
+
+/// What the holder of an answer link may see.
+#[derive(Clone, Debug)]
+pub struct LinkView {
+    pub recipient: String,
+    pub intent_title: String,
+    pub agent: String,
+    pub suspension: Suspension,
+    pub question: Question,
+}
+
+/// A key to be kept: everything but its secret, of which only the hash goes in.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    pub id: KeyId,
+    pub name: String,
+    pub role: Role,
+    pub subject: String,
+    pub owner: String,
+    pub hash: [u8; 32],
+}
+
+/// The result of one unit of work.
+pub type Unit<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// Where intents live, with their event logs and the work those events cause.
+///
+/// Every write is one transaction that loads, asks [`domain::intent::decide`], appends the events, and queues the timers and
+/// deliveries they imply. The future resolves after the commit is durable, so a 200 is a promise. Dropping the future does not
+/// cancel the write; it only stops you hearing of it. Commands on one intent are serialized.
+pub trait Store: Send + Sync + 'static {
+    /// Applies a command to one intent: commits everything it caused, or nothing but the refusal's own events.
+    fn execute(&self, request: Request) -> Unit<'_, Outcome>;
+    /// Begins an intent.
+    fn create(&self, request: CreateIntent) -> Unit<'_, Outcome>;
+    /// Reads an intent.
+    fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView>;
+    /// Lists the intents the principal may read, newest first.
+    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>>;
+    /// Reads events as served.
+    fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>>;
+    /// Reads the leases of an intent.
+    fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>>;
+    /// Reads a suspension.
+    fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord>;
+    /// Lists the suspensions the principal may read.
+    fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage>;
+    /// Opens an answer link; `None` for a token nobody minted.
+    fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
+    /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and when the next one is due.
+    fn fire_deadlines(&self) -> Unit<'_, Fired>;
+    /// Leases messages that are due, minting a token for each; drops those whose question ended meanwhile.
+    fn lease_deliveries(&self) -> Unit<'_, Leased>;
+    /// Records what became of a leased message; a lease that was lost changes nothing and returns false.
+    fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
+    /// Finds the principal of a key by the hash of its secret; revoked keys are not found.
+    fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>>;
+    /// Keeps a new key.
+    fn create_key(&self, key: NewKey) -> Unit<'_, KeyView>;
+    /// Lists keys, oldest first.
+    fn keys(&self) -> Unit<'_, Vec<KeyView>>;
+    /// Stops a key from counting; `NotFound` if there is none.
+    fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView>;
+    /// Reads a secret of the server's own, made at first use and kept.
+    fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
+    /// Forgets what was kept for a while: idempotency records older than 24 hours.
+    fn forget_expired(&self) -> Unit<'_, u64>;
+    /// Proves that a write can be committed.
+    fn probe(&self) -> Unit<'_, ()>;
+    /// Where commits are announced.
+    fn hub(&self) -> &Hub;
+}
+
+/// What firing deadlines did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fired {
+    /// Timer rows dealt with.
+    pub rows: usize,
+    /// When the next one is due.
+    pub next_due: Option<DateTime<Utc>>,
+}
+
+/// What leasing deliveries did.
+pub struct Leased {
+    /// Messages to send.
+    pub deliveries: Vec<LeasedDelivery>,
+    /// Rows dropped because their question had ended.
+    pub obsolete: usize,
+    /// When the next one is due.
+    pub next_due: Option<DateTime<Utc>>,
+}

@@ -1,0 +1,138 @@
+//! The reads, written once over any database: load, authorize, convert.
+
+use chrono::{DateTime, Utc};
+use domain::authority::{Action, Object, Principal, Role, authorize};
+use domain::event::in_openintent_vocabulary;
+use domain::ids::{IntentId, SuspensionId};
+use domain::intent::Status;
+use domain::lease::Lease;
+use domain::problem::Rejection;
+use domain::wire::{IntentView, SuspensionPage, SuspensionRecord};
+
+use super::link::LinkToken;
+use super::rows::{IntentRow, ReadRows, RowsResult, SuspensionRow};
+use super::unit::Decided;
+use super::{EventFilter, LinkView, SuspensionFilter};
+
+/// An intent as shown, with `_suspension` rendered from its newest suspension.
+pub(super) fn intent_view<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<IntentView> {
+    let newest = match row.newest_suspension {
+        Some(rid) => {
+            let suspension = rows.suspension_at(rid)?;
+            Some(record(rows, &suspension)?)
+        }
+        None => None,
+    };
+    Ok(IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref()))
+}
+
+fn record<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<SuspensionRecord> {
+    Ok(SuspensionRecord::of(&row.suspension, &rows.question(row)?))
+}
+
+fn may_read(principal: &Principal, row: &IntentRow) -> Result<(), Rejection> {
+    authorize(principal, Action::Read, Object::Intent { created_by: &row.intent.created_by, asked_by: None })
+}
+
+/// Agents see their own; everybody else who may read sees all.
+fn own_only(principal: &Principal) -> Option<&str> {
+    (principal.role == Role::Agent).then_some(principal.name.as_str())
+}
+
+fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentRow> {
+    let Some(row) = rows.intent(id)? else { return Ok(Err(Rejection::NotFound)) };
+    Ok(may_read(principal, &row).map(|()| row))
+}
+
+pub(super) fn intent<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentView> {
+    match readable(rows, principal, id)? {
+        Ok(row) => Ok(Ok(intent_view(rows, &row)?)),
+        Err(rejection) => Ok(Err(rejection)),
+    }
+}
+
+pub(super) fn intents<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    status: Option<Status>,
+    limit: u32,
+    offset: u32,
+) -> RowsResult<Vec<IntentView>> {
+    let found = rows.intents(own_only(principal), status, limit, offset)?;
+    found.iter().map(|row| intent_view(rows, row)).collect()
+}
+
+pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<Vec<Lease>> {
+    let row = match readable(rows, principal, id)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let suspended = row.open_suspension.is_some();
+    Ok(Ok(rows.leases(row.rid)?.into_iter().map(|lease| lease.seen_at(now, suspended)).collect()))
+}
+
+/// Walks the log from its end: each event names the one before it, so the cost is what is asked for, not what there is.
+pub(super) fn events<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    filter: &EventFilter,
+) -> Decided<Vec<String>> {
+    let row = match readable(rows, principal, id)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let mut next = (row.last_sequence > 0).then_some(row.last_event);
+    let mut skipped = 0;
+    let mut served = Vec::new();
+    while let (Some(rid), true) = (next, served.len() < filter.limit as usize) {
+        let event = rows.event(rid)?;
+        next = event.previous;
+        if filter.since.is_some_and(|since| event.created_at < since) {
+            break;
+        }
+        let wanted = (filter.all || in_openintent_vocabulary(&event.event_type))
+            && filter.event_type.as_ref().is_none_or(|event_type| *event_type == event.event_type);
+        if !wanted {
+            continue;
+        }
+        if skipped < filter.offset {
+            skipped += 1;
+            continue;
+        }
+        served.push(event.sealed.served());
+    }
+    Ok(Ok(served))
+}
+
+pub(super) fn suspension<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId) -> Decided<SuspensionRecord> {
+    let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let intent = rows.intent_at(row.intent)?;
+    if let Err(rejection) = may_read(principal, &intent) {
+        return Ok(Err(rejection));
+    }
+    Ok(Ok(record(rows, &row)?))
+}
+
+pub(super) fn suspensions<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    filter: &SuspensionFilter,
+) -> RowsResult<SuspensionPage> {
+    // One row more than asked for says whether there is another page.
+    let mut found = rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?;
+    let more = found.len() > filter.limit as usize;
+    found.truncate(filter.limit as usize);
+    let next_cursor = if more { found.last().map(|row| row.rid.to_string()) } else { None };
+    let suspensions = found.iter().map(|row| record(rows, row)).collect::<RowsResult<_>>()?;
+    Ok(SuspensionPage { suspensions, next_cursor })
+}
+
+pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<Option<LinkView>> {
+    let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
+    let row = rows.suspension_at(kept.suspension)?;
+    let question = rows.question(&row)?;
+    let intent_title = rows.body(row.intent)?.title;
+    let agent = row.suspension.asked_by.name.clone();
+    Ok(Some(LinkView { recipient: kept.recipient, intent_title, agent, suspension: row.suspension, question }))
+}

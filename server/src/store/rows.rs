@@ -1,0 +1,194 @@
+//! What a database must be able to do inside one transaction: small, synchronous, without policy.
+
+use chrono::{DateTime, Utc};
+use domain::authority::Principal;
+use domain::body::IntentBody;
+use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::intent::{Intent, Status};
+use domain::lease::Lease;
+use domain::log::{Hash, Sealed};
+use domain::suspension::{Question, Suspension};
+use domain::wire::KeyView;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::codes::{DeliveryState, TimerKind};
+use super::hub::Notice;
+use super::{Idempotency, NewKey};
+
+/// Why a row could not be read or written. The transaction is over.
+#[derive(Debug, Error)]
+pub(super) enum RowsError {
+    #[error("the database refused")]
+    Database(#[from] diesel::result::Error),
+    /// A row is not what the schema promises.
+    #[error("inconsistent row: {0}")]
+    Inconsistent(&'static str),
+    #[error("a row holds JSON that cannot be read")]
+    Json(#[from] serde_json::Error),
+}
+
+pub(super) type RowsResult<T> = Result<T, RowsError>;
+
+/// An intent's row: what deciding needs, and where its log ends.
+#[derive(Clone, Debug)]
+pub(super) struct IntentRow {
+    pub(super) rid: i64,
+    /// Without suspensions and leases: those are other rows.
+    pub(super) intent: Intent,
+    pub(super) open_suspension: Option<i64>,
+    pub(super) newest_suspension: Option<i64>,
+    pub(super) has_leases: bool,
+    pub(super) last_event: i64,
+    pub(super) last_sequence: u64,
+    pub(super) last_hash: Option<Hash>,
+}
+
+/// A suspension's row, with the rows it hangs on.
+#[derive(Clone, Debug)]
+pub(super) struct SuspensionRow {
+    pub(super) rid: i64,
+    pub(super) intent: i64,
+    /// The event that asked, which holds the question.
+    pub(super) event: i64,
+    pub(super) suspension: Suspension,
+}
+
+/// An event to append.
+pub(super) struct NewEvent<'a> {
+    pub(super) rid: i64,
+    pub(super) intent: i64,
+    pub(super) previous: Option<i64>,
+    pub(super) event_type: &'a str,
+    pub(super) created_at: DateTime<Utc>,
+    pub(super) sealed: &'a Sealed,
+}
+
+/// An event as read back.
+pub(super) struct EventRow {
+    pub(super) event_type: String,
+    pub(super) created_at: DateTime<Utc>,
+    pub(super) sealed: Sealed,
+    pub(super) previous: Option<i64>,
+}
+
+/// A timer that is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimerRow {
+    pub(super) due_at: DateTime<Utc>,
+    pub(super) suspension: i64,
+    pub(super) kind: TimerKind,
+    pub(super) attempt: u32,
+}
+
+/// A message that is queued.
+#[derive(Clone, Debug)]
+pub(super) struct OutboxRow {
+    pub(super) rid: i64,
+    pub(super) id: DeliveryId,
+    pub(super) suspension: i64,
+    pub(super) attempt: u32,
+    pub(super) channel: String,
+    pub(super) recipient: String,
+    pub(super) tries: u32,
+    pub(super) due_at: DateTime<Utc>,
+    pub(super) lease: Option<Vec<u8>>,
+}
+
+/// An answer link's row.
+pub(super) struct TokenRow {
+    pub(super) rid: i64,
+    pub(super) hash: Vec<u8>,
+    pub(super) suspension: i64,
+    pub(super) recipient: String,
+    pub(super) created_at: DateTime<Utc>,
+}
+
+/// The tables whose row ids the writer assigns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Table {
+    Intents,
+    Events,
+    Suspensions,
+    Outbox,
+    Tokens,
+}
+
+/// One transaction on one database.
+pub(super) trait Rows {
+    /// What reads in the same transaction.
+    type Reads: ReadRows;
+
+    /// Reads in the same transaction.
+    fn reads(&mut self) -> &mut Self::Reads;
+    /// The next row id of a table.
+    fn next(&mut self, table: Table) -> RowsResult<i64>;
+    /// Something to announce after the commit.
+    fn notice(&mut self, notice: Notice);
+
+    fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()>;
+    fn update_intent(&mut self, row: &IntentRow) -> RowsResult<()>;
+    fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()>;
+    fn insert_event(&mut self, event: &NewEvent<'_>) -> RowsResult<()>;
+    fn insert_suspension(&mut self, row: &SuspensionRow) -> RowsResult<()>;
+    /// Ends a suspension that is open; false if it has already ended. The one place where that happens.
+    fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool>;
+    /// Writes what may change while it is open, or after: `reached` and `refusals`.
+    fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()>;
+    fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
+    fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
+    fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
+    fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()>;
+    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
+    fn finish_outbox(&mut self, rid: i64, state: DeliveryState) -> RowsResult<()>;
+    fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()>;
+    fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()>;
+    fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
+    fn insert_idempotent(&mut self, key: Idempotency, now: DateTime<Utc>, outcome: &str) -> RowsResult<()>;
+    /// Deletes idempotency records of the days before `day`; returns how many.
+    fn forget_idempotent_before(&mut self, day: i32) -> RowsResult<u64>;
+    fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()>;
+    fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool>;
+    fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()>;
+}
+
+/// What can be read, inside a transaction that writes or outside.
+pub(super) trait ReadRows {
+    fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>>;
+    fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow>;
+    fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
+    /// Newest first; `creator` limits to one agent's own.
+    fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>>;
+    fn event(&mut self, rid: i64) -> RowsResult<EventRow>;
+    fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>>;
+    fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow>;
+    /// Newest first; `asker` limits to one agent's own.
+    fn suspensions(&mut self, asker: Option<&str>, open: bool, before: Option<i64>, limit: u32)
+    -> RowsResult<Vec<SuspensionRow>>;
+    /// The leases of an intent that were not given back.
+    fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>>;
+    fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>>;
+    fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
+    fn due_deliveries(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    fn next_delivery(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
+    fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>>;
+    fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>>;
+    /// The suspension a suspend with this key made, and the hash of its body.
+    fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>>;
+    /// The outcome kept for a key, and the hash of its body.
+    fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>>;
+    fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>>;
+    fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>>;
+    fn keys(&mut self) -> RowsResult<Vec<KeyView>>;
+    fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>>;
+
+    /// The question a suspension asks, read from the event that asked it.
+    fn question(&mut self, row: &SuspensionRow) -> RowsResult<Question> {
+        #[derive(serde::Deserialize)]
+        struct Asked {
+            payload: domain::wire::SuspensionRecord,
+        }
+        let asked: Asked = serde_json::from_slice(&self.event(row.event)?.sealed.bytes)?;
+        Ok(asked.payload.into_question())
+    }
+}

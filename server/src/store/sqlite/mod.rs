@@ -1,0 +1,303 @@
+//! SQLite, the embedded default: one thread writes, a pool of read-only connections reads.
+
+mod columns;
+mod reads;
+mod rows;
+mod schema;
+mod statements;
+mod writer;
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use diesel::Connection;
+use diesel::connection::SimpleConnection;
+use diesel::r2d2::{ConnectionManager, CustomizeConnection, Pool};
+use diesel::sqlite::SqliteConnection;
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use domain::authority::Principal;
+use domain::clock::Clock;
+use domain::ids::{Entropy, IntentId, KeyId, SuspensionId};
+use domain::intent::Status;
+use domain::lease::Lease;
+use domain::wire::{IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use futures_util::FutureExt;
+
+use self::writer::{Outside, Writer, classify};
+use super::hub::Hub;
+use super::link::LinkToken;
+use super::rows::{ReadRows, RowsResult};
+use super::unit::Decided;
+use super::{
+    CreateIntent, DeliveryResult, EventFilter, Fired, Leased, LinkView, NewKey, Outcome, Request, Store, StoreError,
+    SuspensionFilter, Unit, reads as read, unit,
+};
+
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
+
+/// Connections that read at the same time.
+const READERS_MAX: u32 = 8;
+/// How long a read waits for a connection.
+const READER_WAIT: Duration = Duration::from_secs(5);
+
+/// What every connection is set to. A full sync on every commit is what makes a 200 a promise; there is no setting for it.
+const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+                       PRAGMA cache_size = -32768; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
+                       PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
+const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
+
+/// Whether another process may serve the same file at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exclusive {
+    /// This process serves: a second one is refused.
+    Serve,
+    /// A command that works beside a server: `keys`, `export`.
+    Beside,
+}
+
+/// A store on one SQLite file.
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Pool<ConnectionManager<SqliteConnection>>,
+    clock: Arc<dyn Clock>,
+    hub: Arc<Hub>,
+    // Held for the life of the store; the system drops it with the process, so a SIGKILL leaves none.
+    _lock: Option<File>,
+}
+
+impl SqliteStore {
+    /// Opens the file, creating it, its folder and its tables where they are missing.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
+    pub fn open(path: &Path, exclusive: Exclusive, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
+        create(path)?;
+        let lock = match exclusive {
+            Exclusive::Serve => Some(lock(path)?),
+            Exclusive::Beside => None,
+        };
+        let url = path.to_str().context("the database path is not valid UTF-8")?;
+        let mut conn = SqliteConnection::establish(url).with_context(|| format!("failed to open {}", path.display()))?;
+        conn.batch_execute(PRAGMAS).with_context(|| format!("failed to set up {}", path.display()))?;
+        migrate(&mut conn).with_context(|| format!("failed to migrate {}", path.display()))?;
+        let readers = Pool::builder()
+            .max_size(READERS_MAX)
+            .min_idle(Some(1))
+            .connection_timeout(READER_WAIT)
+            .connection_customizer(Box::new(ReadOnly))
+            .build(ConnectionManager::new(url))
+            .with_context(|| format!("failed to open {} for reading", path.display()))?;
+        let hub = Arc::new(Hub::default());
+        let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, hub: hub.clone() })?;
+        Ok(Self { writer, readers, clock, hub, _lock: lock })
+    }
+
+    /// Resolves when nothing can be written any more.
+    pub async fn closed(&self) {
+        self.writer.closed().await;
+    }
+
+    fn write<'a, T: Send + 'static>(
+        &'a self,
+        work: impl Fn(&mut rows::Writing<'_>, &unit::Env<'_>) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'a, T> {
+        async move { self.writer.submit(work).await }.boxed()
+    }
+
+    fn decide<'a, T: Send + 'static>(
+        &'a self,
+        work: impl Fn(&mut rows::Writing<'_>, &unit::Env<'_>) -> Decided<T> + Send + 'static,
+    ) -> Unit<'a, T> {
+        async move { self.writer.submit(work).await?.map_err(StoreError::Rejected) }.boxed()
+    }
+
+    /// Runs a read on a blocking thread, so that a slow disk never holds up the event loop.
+    fn read<T: Send + 'static>(&self, work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static) -> Unit<'_, T> {
+        let readers = self.readers.clone();
+        let job = move || {
+            let mut conn = readers.get().map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            // One snapshot for all statements of one read.
+            conn.transaction(|conn| work(conn).map_err(ReadError)).map_err(|error| classify(&error.0))
+        };
+        async move {
+            let joined = tokio::task::spawn_blocking(job).await;
+            joined.unwrap_or_else(|error| Err(StoreError::Failed(anyhow::anyhow!(error))))
+        }
+        .boxed()
+    }
+
+    fn authorized<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> Decided<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        let read = self.read(work);
+        async move { read.await?.map_err(StoreError::Rejected) }.boxed()
+    }
+}
+
+/// Lets a read's own error travel through diesel's `transaction`.
+struct ReadError(super::rows::RowsError);
+
+impl From<diesel::result::Error> for ReadError {
+    fn from(error: diesel::result::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl Store for SqliteStore {
+    fn execute(&self, request: Request) -> Unit<'_, Outcome> {
+        self.decide(move |rows, env| unit::execute(rows, env, &request))
+    }
+
+    fn create(&self, request: CreateIntent) -> Unit<'_, Outcome> {
+        self.decide(move |rows, env| unit::create(rows, env, &request))
+    }
+
+    fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView> {
+        self.authorized(move |rows| read::intent(rows, &principal, id))
+    }
+
+    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>> {
+        self.read(move |rows| read::intents(rows, &principal, status, limit, offset))
+    }
+
+    fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>> {
+        self.authorized(move |rows| read::events(rows, &principal, id, &filter))
+    }
+
+    fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {
+        let now = self.clock.now();
+        self.authorized(move |rows| read::leases(rows, &principal, id, now))
+    }
+
+    fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord> {
+        self.authorized(move |rows| read::suspension(rows, &principal, id))
+    }
+
+    fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage> {
+        self.read(move |rows| read::suspensions(rows, &principal, &filter))
+    }
+
+    fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
+        self.read(move |rows| read::link(rows, &token))
+    }
+
+    fn fire_deadlines(&self) -> Unit<'_, Fired> {
+        self.write(|rows, env| unit::fire_deadlines(rows, env))
+    }
+
+    fn lease_deliveries(&self) -> Unit<'_, Leased> {
+        self.write(|rows, env| unit::lease_deliveries(rows, env))
+    }
+
+    fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
+        self.write(move |rows, env| unit::complete_delivery(rows, env, rid, &lease, &result))
+    }
+
+    fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
+        self.read(move |rows| rows.principal(&key_hash))
+    }
+
+    fn create_key(&self, key: NewKey) -> Unit<'_, KeyView> {
+        self.write(move |rows, env| unit::create_key(rows, env, &key))
+    }
+
+    fn keys(&self) -> Unit<'_, Vec<KeyView>> {
+        self.read(ReadRows::keys)
+    }
+
+    fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView> {
+        self.decide(move |rows, env| unit::revoke_key(rows, env, id))
+    }
+
+    fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
+        self.write(move |rows, env| unit::secret(rows, env, name))
+    }
+
+    fn forget_expired(&self) -> Unit<'_, u64> {
+        self.write(|rows, env| unit::forget_expired(rows, env))
+    }
+
+    fn probe(&self) -> Unit<'_, ()> {
+        // BEGIN IMMEDIATE and COMMIT prove that the lock can be had and the writer lives.
+        self.write(|_, _| Ok(()))
+    }
+
+    fn hub(&self) -> &Hub {
+        &self.hub
+    }
+}
+
+#[derive(Debug)]
+struct ReadOnly;
+
+impl CustomizeConnection<SqliteConnection, diesel::r2d2::Error> for ReadOnly {
+    fn on_acquire(&self, conn: &mut SqliteConnection) -> Result<(), diesel::r2d2::Error> {
+        conn.batch_execute(READER_PRAGMAS).map_err(diesel::r2d2::Error::QueryError)
+    }
+}
+
+/// Makes the folder and the file, readable by their owner alone: tokens and keys are hashed in it, questions are not.
+fn create(path: &Path) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).with_context(|| format!("failed to create the folder {}", folder.display()))?;
+    }
+    if !path.exists() {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path).with_context(|| format!("failed to create {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Locks a file beside the database; SQLite's own locks come and go with each transaction.
+fn lock(path: &Path) -> anyhow::Result<File> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".serve-lock");
+    let name = PathBuf::from(name);
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&name);
+    let file = file.with_context(|| format!("failed to open {}", name.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => anyhow::bail!("another placet serves {} already; stop it first", path.display()),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("failed to lock {}", name.display())),
+    }
+}
+
+fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
+    let known: Vec<String> = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&MIGRATIONS)
+        .map_err(|error| anyhow::anyhow!(error))?
+        .iter()
+        .map(|migration| migration.name().version().to_string())
+        .collect();
+    let applied = conn.applied_migrations().map_err(|error| anyhow::anyhow!(error))?;
+    if let Some(newer) = applied.iter().map(ToString::to_string).find(|version| !known.contains(version)) {
+        anyhow::bail!("the database was written by a newer placet (migration {newer}); use that version or restore a backup");
+    }
+    // Two processes may start on a new file at once: the second finds the lock, then finds nothing left to do.
+    conn.exclusive_transaction(|conn| {
+        conn.run_pending_migrations(MIGRATIONS).map_err(|error| anyhow::anyhow!(error))?;
+        Ok(())
+    })
+    .map_err(|error: MigrateError| error.0)
+}
+
+struct MigrateError(anyhow::Error);
+
+impl From<diesel::result::Error> for MigrateError {
+    fn from(error: diesel::result::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl From<anyhow::Error> for MigrateError {
+    fn from(error: anyhow::Error) -> Self {
+        Self(error)
+    }
+}

@@ -1,0 +1,172 @@
+//! Reading rows: on the writer's connection inside a transaction, or on a reader's outside.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::authority::Principal;
+use domain::body::IntentBody;
+use domain::ids::{IntentId, KeyId, SuspensionId};
+use domain::intent::Status;
+use domain::lease::{Lease, LeaseStatus};
+use domain::time::{from_micros, micros};
+use domain::wire::KeyView;
+
+use super::columns::{
+    BodyColumns, EventColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, SuspensionColumns, TimerColumns,
+    TokenColumns, uuid,
+};
+use super::schema::{
+    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, secrets, suspension_keys, suspensions, timers, tokens,
+};
+use super::statements as hot;
+use crate::store::codes::Code;
+use crate::store::rows::{EventRow, IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow, TimerRow, TokenRow};
+use crate::store::unit::day;
+
+/// How long an idempotency record counts, in hours.
+const IDEMPOTENCY_HOURS: i64 = 24;
+
+impl ReadRows for SqliteConnection {
+    fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
+        hot::SelectIntent { id: id.0.as_bytes() }
+            .get_result::<IntentColumns>(self)
+            .optional()?
+            .map(IntentColumns::into_row)
+            .transpose()
+    }
+
+    fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow> {
+        hot::SelectIntentAt { rid: &rid }.get_result::<IntentColumns>(self)?.into_row()
+    }
+
+    fn body(&mut self, intent: i64) -> RowsResult<IntentBody> {
+        intent_bodies::table.find(intent).first::<BodyColumns>(self)?.into_body()
+    }
+
+    fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>> {
+        let mut query = intents::table.into_boxed();
+        if let Some(creator) = creator {
+            query = query.filter(intents::creator.eq(creator));
+        }
+        if let Some(status) = status {
+            query = query.filter(intents::status.eq(status.code()));
+        }
+        let page = query.order(intents::rid.desc()).limit(i64::from(limit)).offset(i64::from(offset));
+        page.load::<IntentColumns>(self)?.into_iter().map(IntentColumns::into_row).collect()
+    }
+
+    fn event(&mut self, rid: i64) -> RowsResult<EventRow> {
+        events::table.find(rid).first::<EventColumns>(self)?.into_row()
+    }
+
+    fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
+        let found = hot::SelectSuspension { id: id.0.as_bytes() }.get_result::<SuspensionColumns>(self).optional()?;
+        found.map(|columns| with_intent_id(self, columns)).transpose()
+    }
+
+    fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow> {
+        let found = hot::SelectSuspensionAt { rid: &rid }.get_result::<SuspensionColumns>(self)?;
+        with_intent_id(self, found)
+    }
+
+    fn suspensions(
+        &mut self,
+        asker: Option<&str>,
+        open: bool,
+        before: Option<i64>,
+        limit: u32,
+    ) -> RowsResult<Vec<SuspensionRow>> {
+        let mut query = suspensions::table.into_boxed();
+        if let Some(asker) = asker {
+            query = query.filter(suspensions::asker.eq(asker));
+        }
+        if open {
+            query = query.filter(suspensions::resolution.is_null());
+        }
+        if let Some(before) = before {
+            query = query.filter(suspensions::rid.lt(before));
+        }
+        let page = query.order(suspensions::rid.desc()).limit(i64::from(limit)).load::<SuspensionColumns>(self)?;
+        page.into_iter().map(|columns| with_intent_id(self, columns)).collect()
+    }
+
+    fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>> {
+        let intent_id = IntentId(uuid(&intents::table.find(intent).select(intents::id).first::<Vec<u8>>(self)?)?);
+        let held = leases::table.filter(leases::intent.eq(intent)).filter(leases::status.ne(LeaseStatus::Released.code()));
+        let held = held.order(leases::rid).load::<LeaseColumns>(self)?;
+        held.into_iter().map(|columns| columns.into_lease(intent_id)).collect()
+    }
+
+    fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>> {
+        let due = timers::table.filter(timers::due_at.le(micros(now))).order(timers::due_at).limit(i64::from(limit));
+        due.load::<TimerColumns>(self)?.into_iter().map(TimerColumns::into_row).collect()
+    }
+
+    fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
+        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first::<Option<i64>>(self)?.map(from_micros))
+    }
+
+    fn due_deliveries(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
+        let due = queued.filter(outbox::due_at.le(micros(now))).order(outbox::due_at).limit(i64::from(limit));
+        due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn next_delivery(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
+        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
+        let next = queued.select(outbox::due_at).order(outbox::due_at).first::<i64>(self).optional()?;
+        Ok(next.map(from_micros))
+    }
+
+    fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>> {
+        outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+    }
+
+    fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {
+        Ok(tokens::table.find(rid).first::<TokenColumns>(self).optional()?.map(TokenColumns::into_row))
+    }
+
+    fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>> {
+        let kept = suspension_keys::table.find(key_hash.as_slice());
+        let columns = (suspension_keys::body_hash, suspension_keys::suspension);
+        Ok(kept.select(columns).first(self).optional()?)
+    }
+
+    fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
+        let today = day(now);
+        let since = micros(now - TimeDelta::hours(IDEMPOTENCY_HOURS));
+        for day in [today, today - 1] {
+            let kept = idempotency::table.find((day, key_hash.as_slice())).filter(idempotency::created_at.gt(since));
+            let columns = (idempotency::body_hash, idempotency::outcome);
+            if let Some(found) = kept.select(columns).first(self).optional()? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>> {
+        let counting = api_keys::table.filter(api_keys::hash.eq(key_hash.as_slice())).filter(api_keys::revoked_at.is_null());
+        counting.first::<KeyColumns>(self).optional()?.map(KeyColumns::into_principal).transpose()
+    }
+
+    fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>> {
+        let key = api_keys::table.filter(api_keys::id.eq(id.0.as_bytes().to_vec()));
+        key.first::<KeyColumns>(self).optional()?.map(KeyColumns::into_view).transpose()
+    }
+
+    fn keys(&mut self) -> RowsResult<Vec<KeyView>> {
+        let all = api_keys::table.order(api_keys::rid).load::<KeyColumns>(self)?;
+        all.into_iter().map(KeyColumns::into_view).collect()
+    }
+
+    fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {
+        Ok(secrets::table.find(name).select(secrets::value).first(self).optional()?)
+    }
+}
+
+/// A suspension's row links its intent by row; what is shown names it by id.
+fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
+    let id = intents::table.find(columns.intent()).select(intents::id).first::<Vec<u8>>(conn)?;
+    columns.into_row(IntentId(uuid(&id)?))
+}

@@ -1,0 +1,188 @@
+//! Owns the only connection that writes, and turns queued jobs into group commits.
+//!
+//! There is no batching timer. An idle server commits each job at once; a busy one shares each fsync among whatever queued behind
+//! the previous one, so latency and throughput need no tuning.
+//!
+//! Guarantee: nobody hears "yes" before the disk does, and a job that fails leaves its neighbours alone. Mechanism: jobs decide on rows
+//! read inside the transaction, before their first write, so a refusal has nothing to undo and needs no savepoint. Failure: when a
+//! statement fails after a write, the whole batch is rolled back and its jobs are applied again, one per transaction; jobs are pure
+//! functions of the rows, so replay is safe. A panic ends this thread on purpose: from then on every write is refused, and the
+//! process stops (`closed`).
+
+use std::iter;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+use diesel::connection::SimpleConnection;
+use diesel::sqlite::SqliteConnection;
+use domain::clock::Clock;
+use domain::ids::Entropy;
+use tokio::sync::{oneshot, watch};
+
+use super::rows::{RowIds, Writing};
+use crate::store::StoreError;
+use crate::store::hub::{Hub, Notice};
+use crate::store::rows::{RowsError, RowsResult};
+use crate::store::unit::Env;
+
+/// How many jobs share one commit.
+const BATCH_MAX: usize = 256;
+/// How many jobs may wait; more are refused at once rather than answered late.
+const QUEUE_MAX: usize = 4_096;
+
+/// The way to the writer.
+#[derive(Clone)]
+pub(super) struct Writer {
+    jobs: SyncSender<Box<dyn Job>>,
+    closed: watch::Receiver<bool>,
+}
+
+/// What the writer thread owns besides its connection.
+pub(super) struct Outside {
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) hub: Arc<Hub>,
+}
+
+/// One unit of work and the place its result goes to.
+trait Job: Send {
+    /// Runs it; may be called again after a rollback.
+    fn run(&mut self, rows: &mut Writing<'_>, env: &Env<'_>) -> RowsResult<()>;
+    /// Answers, after the commit.
+    fn answer(self: Box<Self>);
+    /// Answers that it failed and left nothing behind.
+    fn fail(self: Box<Self>, error: StoreError);
+}
+
+struct Task<T, W> {
+    work: W,
+    result: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for Task<T, W> {
+    fn run(&mut self, rows: &mut Writing<'_>, env: &Env<'_>) -> RowsResult<()> {
+        self.result = Some((self.work)(rows, env)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>) {
+        let Self { result, reply, .. } = *self;
+        let result = result.ok_or_else(|| StoreError::Unavailable("the job did not run".into()));
+        // A caller that went away stops hearing of the write; the write stays.
+        drop(reply.send(result));
+    }
+
+    fn fail(self: Box<Self>, error: StoreError) {
+        drop(self.reply.send(Err(error)));
+    }
+}
+
+impl Writer {
+    /// Starts the writer thread on `conn`.
+    pub(super) fn start(mut conn: SqliteConnection, outside: Outside) -> anyhow::Result<Self> {
+        let ids = RowIds::load(&mut conn)?;
+        let (jobs, queue) = sync_channel(QUEUE_MAX);
+        let (open, closed) = watch::channel(false);
+        std::thread::Builder::new().name("store-writer".into()).spawn(move || {
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut conn, ids, &queue, &outside)));
+            if ended.is_err() {
+                tracing::error!("the store's writer panicked; the server cannot write any more and stops");
+            }
+            open.send_replace(true);
+        })?;
+        Ok(Self { jobs, closed })
+    }
+
+    /// Queues one unit of work and waits until it is durable.
+    pub(super) async fn submit<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let task = Task { work, result: None, reply };
+        self.jobs.try_send(Box::new(task)).map_err(|refused| match refused {
+            TrySendError::Full(_) => StoreError::Unavailable("too many writes are waiting".into()),
+            TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
+        })?;
+        answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the writer stopped before it answered".into())))
+    }
+
+    /// Resolves when the writer thread has ended, which it does only by panic or when the store is dropped.
+    pub(super) async fn closed(&self) {
+        let mut closed = self.closed.clone();
+        // An error means the thread is gone as well.
+        drop(closed.wait_for(|closed| *closed).await);
+    }
+}
+
+fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside) {
+    let env = Env { clock: &*outside.clock, entropy: &*outside.entropy };
+    while let Ok(first) = queue.recv() {
+        let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
+        match commit(conn, &mut ids, &env, &mut batch) {
+            Ok(notices) => {
+                outside.hub.announce(&notices);
+                batch.into_iter().for_each(Job::answer);
+            }
+            Err(error) if batch.len() == 1 => fail_all(batch, &error),
+            // One of them failed: find out which by giving each a transaction of its own.
+            Err(_) => batch.into_iter().for_each(|job| apply_alone(conn, &mut ids, &env, job, &outside.hub)),
+        }
+    }
+}
+
+fn apply_alone(conn: &mut SqliteConnection, ids: &mut RowIds, env: &Env<'_>, job: Box<dyn Job>, hub: &Hub) {
+    let mut batch = vec![job];
+    match commit(conn, ids, env, &mut batch) {
+        Ok(notices) => {
+            hub.announce(&notices);
+            batch.into_iter().for_each(Job::answer);
+        }
+        Err(error) => fail_all(batch, &error),
+    }
+}
+
+/// Runs the jobs in one transaction and commits it, or leaves nothing behind.
+fn commit(conn: &mut SqliteConnection, ids: &mut RowIds, env: &Env<'_>, batch: &mut [Box<dyn Job>]) -> RowsResult<Vec<Notice>> {
+    let before = *ids;
+    let mut notices = Vec::new();
+    let done = attempt(conn, ids, env, batch, &mut notices);
+    if done.is_err() {
+        *ids = before;
+        // SQLite may have rolled back by itself (a full disk); then this says so, and that is fine.
+        if let Err(error) = conn.batch_execute("ROLLBACK") {
+            tracing::debug!(error = %error, "nothing to roll back");
+        }
+    }
+    done.map(|()| notices)
+}
+
+fn attempt(
+    conn: &mut SqliteConnection,
+    ids: &mut RowIds,
+    env: &Env<'_>,
+    batch: &mut [Box<dyn Job>],
+    notices: &mut Vec<Notice>,
+) -> RowsResult<()> {
+    conn.batch_execute("BEGIN IMMEDIATE")?;
+    for job in batch {
+        job.run(&mut Writing { conn: &mut *conn, ids: &mut *ids, notices: &mut *notices }, env)?;
+    }
+    Ok(conn.batch_execute("COMMIT")?)
+}
+
+fn fail_all(batch: Vec<Box<dyn Job>>, error: &RowsError) {
+    tracing::error!(error = error as &dyn std::error::Error, jobs = batch.len(), "a write failed and left nothing behind");
+    for job in batch {
+        job.fail(classify(error));
+    }
+}
+
+/// Whether trying again may help: a busy, full or broken disk is the operator's; an inconsistent row is ours.
+pub(super) fn classify(error: &RowsError) -> StoreError {
+    match error {
+        RowsError::Database(error) => StoreError::Unavailable(error.to_string()),
+        RowsError::Inconsistent(_) | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}")),
+    }
+}
