@@ -116,14 +116,17 @@ impl AskingPolicy {
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
         let recipients = self.recipients(request.notify_to, &mut check);
+        // The call's word counts before the server's, whichever of the two names it uses for it.
+        let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
         let schedule = Schedule::resolve(request.retry_policy, request.timeout_seconds, self.default_retry_policy.as_ref());
-        let schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
+        let mut schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
         self.check_ladder(schedule.as_ref(), &mut check);
-        let fallback_policy = schedule
-            .as_ref()
-            .and_then(|schedule| schedule.retry_policy.as_ref()?.final_fallback_policy)
-            .or(request.fallback_policy)
-            .unwrap_or_default();
+        let mut retry_policy = schedule.as_mut().and_then(|schedule| schedule.retry_policy.as_mut());
+        let fallback_policy =
+            stated.or(retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy)).unwrap_or_default();
+        if let Some(policy) = &mut retry_policy {
+            policy.final_fallback_policy = Some(fallback_policy);
+        }
         self.check_fallback(fallback_policy, request.fallback_value.as_ref(), schedule.as_ref(), &mut check);
         if let (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) =
             (fallback_policy, &request.fallback_value)
@@ -317,6 +320,10 @@ impl Check {
             }
             self.no_nul(&field, text);
         }
+        // A browser sends a line break in a value back as another one: the answer would match no choice.
+        if choice.value.chars().any(char::is_control) {
+            self.error(&format!("choices[{index}].value"), "control", "must not contain control characters");
+        }
     }
 }
 
@@ -409,6 +416,7 @@ mod tests {
             (json!({"question": "a\u{0}b"}), "question", "nul"),
             (json!({"choices": []}), "choices", "required"),
             (json!({"choices": [{"value": "a", "label": "A"}, {"value": "a", "label": "B"}]}), "choices[1].value", "unique"),
+            (json!({"choices": [{"value": "a\nb", "label": "A"}]}), "choices[0].value", "control"),
             (json!({"response_type": "confirm"}), "choices", "confirm"),
             (json!({"notify_to": ["no address"]}), "notify_to[0]", "email"),
             (json!({"notify_to": ["a@example.com\r\nBcc: x@y.example"]}), "notify_to[0]", "email"),
@@ -446,6 +454,20 @@ mod tests {
         assert!(accept(&policy(), wants).is_ok());
         let hidden = json!({"retry_policy": {"interval_seconds": 60, "final_fallback_policy": "use_default_and_continue"}, "fallback_value": "a"});
         assert_eq!(accept(&strict, hidden).unwrap_err()[0].0, "fallback_policy");
+    }
+
+    #[test]
+    fn the_calls_fallback_counts_before_the_servers() {
+        let server = PartialRetryPolicy {
+            interval_seconds: Some(60),
+            final_fallback_policy: Some(FallbackPolicy::Fail),
+            ..PartialRetryPolicy::default()
+        };
+        let with_default = AskingPolicy { default_retry_policy: Some(server), ..policy() };
+        let silent = accept(&with_default, json!({"timeout_seconds": null})).unwrap();
+        assert_eq!(silent.suspend.fallback_policy, FallbackPolicy::Fail);
+        let stated = json!({"timeout_seconds": null, "fallback_policy": "complete_with_fallback", "fallback_value": "a"});
+        assert_eq!(accept(&with_default, stated).unwrap().suspend.fallback_policy, FallbackPolicy::CompleteWithFallback);
     }
 
     #[test]

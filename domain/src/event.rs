@@ -349,8 +349,10 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
             ending(Resolution::Expired, None, fallback_value.clone(), None)
         }
         Event::SuspensionUndeliverable { .. } => ending(Resolution::Cancelled, Some(ResolutionReason::Undeliverable), None, None),
-        Event::SuspensionCancelled { reason, cancelled_by, .. } => {
+        Event::SuspensionCancelled { reason, note, cancelled_by, .. } => {
+            let metadata = note.as_ref().map(|note| Map::from_iter([("reason".to_owned(), Value::from(note.as_str()))]));
             ending(Resolution::Cancelled, Some(*reason), None, Some(cancelled_by.clone()))
+                .map(|ending| Ending { metadata, ..ending })
         }
         // `undeliverable` is told twice for readers of the RFC; the first telling ended it.
         Event::SuspensionExpired { reason: ExpiryReason::Undeliverable, .. }

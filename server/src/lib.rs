@@ -1,4 +1,12 @@
 //! The Placet approval server.
 
+pub mod app;
+pub mod cli;
 pub mod clock;
+pub mod config;
+pub mod http;
+pub mod keys;
+pub mod pages;
 pub mod store;
+pub mod telemetry;
+pub mod worker;

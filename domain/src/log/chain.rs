@@ -59,6 +59,14 @@ pub struct Sealed {
 }
 
 impl Sealed {
+    /// Takes a served event apart again, so that a reader can verify what it was given; `None` if it is not of that form.
+    pub fn from_served(served: &Value) -> Option<Self> {
+        let mut event = served.as_object()?.clone();
+        let hash = event.remove("event_hash")?;
+        let hash = URL_SAFE_NO_PAD.decode(hash.as_str()?.strip_prefix("sha256:")?).ok()?;
+        Some(Self { bytes: json::canonical(&event).ok()?, hash: Hash(hash.try_into().ok()?) })
+    }
+
     /// The event as served: the stored object with its `event_hash` added.
     pub fn served(&self) -> String {
         // The stored bytes are a JSON object, so they end in one closing brace.
@@ -225,5 +233,7 @@ mod tests {
         let served: Value = serde_json::from_str(&sealed.served()).unwrap();
         assert_eq!(served["event_hash"], json!(sealed.hash.to_string()));
         assert_eq!(served["sequence"], json!(1));
+        assert_eq!(Sealed::from_served(&served), Some(sealed));
+        assert_eq!(Sealed::from_served(&json!({"event_hash": "md5:x"})), None);
     }
 }

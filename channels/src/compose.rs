@@ -1,0 +1,252 @@
+use std::time::SystemTime;
+
+use chrono::{DateTime, Datelike as _, Utc};
+use lettre::{
+    Address,
+    address::Envelope,
+    message::{
+        Body, Mailbox, Message as Mail, MultiPart, SinglePart,
+        header::{ContentTransferEncoding, ContentType, HeaderName, HeaderValue},
+    },
+};
+
+use crate::{DeliveryError, Message, Occasion, Rendered, SettingsError, render};
+
+/// Cannot occur in a part: both are quoted-printable, which writes every `=` as `=3D` (RFC 2045 §6.7).
+const BOUNDARY: &str = "=_placet_parts";
+/// The longest message id that fits a header line, with room to spare.
+const MESSAGE_ID_BYTES_MAX: usize = 250;
+/// The longest address SMTP carries (RFC 5321 §4.5.3.1.3).
+const ADDRESS_BYTES_MAX: usize = 254;
+
+/// A mail as it is sent, beside the words it was made from.
+pub(crate) struct Composed {
+    pub(crate) rendered: Rendered,
+    pub(crate) mail: Mail,
+}
+
+/// Makes the mail for `message`; the same message gives the same bytes.
+///
+/// Every string that goes into a header is free of control characters before lettre sees it: lettre panics on a line
+/// break in a display name. Whatever cannot be sent is [`DeliveryError::Permanent`], because it will not change.
+pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, DeliveryError> {
+    let to = address(&message.recipient).ok_or_else(|| DeliveryError::permanent("the recipient is no usable address"))?;
+    let rendered = render(message).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+    let envelope = Envelope::new(Some(from.email.clone()), vec![to.clone()])
+        .map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+    let mut builder = Mail::builder()
+        .raw_header(id_header("Message-ID", &message.message_id)?)
+        .date(date(message.sent_at)?)
+        .from(from.clone())
+        .to(Mailbox::new(None, to))
+        .subject(&rendered.subject)
+        .raw_header(text_header("Auto-Submitted", "auto-generated"))
+        .raw_header(text_header("X-Auto-Response-Suppress", "All"))
+        .envelope(envelope);
+    if let (Occasion::Reminder { .. }, Some(first)) = (&message.occasion, &message.in_reply_to) {
+        builder = builder.raw_header(id_header("In-Reply-To", first)?).raw_header(id_header("References", first)?);
+    }
+    let parts = MultiPart::alternative()
+        .boundary(BOUNDARY)
+        .singlepart(part(ContentType::TEXT_PLAIN, &rendered.text)?)
+        .singlepart(part(ContentType::TEXT_HTML, &rendered.html)?);
+    let mail = builder.multipart(parts).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+    Ok(Composed { rendered, mail })
+}
+
+/// Reads the sender, `Placet <placet@example.com>` or a bare address.
+pub(crate) fn sender(from: &str) -> Result<Mailbox, SettingsError> {
+    if from.chars().any(char::is_control) {
+        return Err(SettingsError::From("it has control characters"));
+    }
+    let mailbox: Mailbox = from.parse().map_err(|_| SettingsError::From("it is not one address"))?;
+    let email = address(mailbox.email.as_ref()).ok_or(SettingsError::From("the address is not plain ASCII"))?;
+    Ok(Mailbox::new(mailbox.name, email))
+}
+
+/// One bare address that every mail server takes.
+///
+/// Quoted local parts may hold spaces and brackets, which mail servers have read as the end of the command; addresses
+/// beyond ASCII need an extension that the next server on the way may not have.
+fn address(text: &str) -> Option<Address> {
+    let is_plain = |c: char| c.is_ascii_graphic() && !"\"\\<>(),;".contains(c);
+    if text.len() > ADDRESS_BYTES_MAX || !text.chars().all(is_plain) {
+        return None;
+    }
+    text.parse().ok()
+}
+
+/// A header with one message id. It is written as it is: lettre would fold a long one, which some programs mistake
+/// for an empty id and then do not thread.
+fn id_header(name: &'static str, id: &str) -> Result<HeaderValue, DeliveryError> {
+    let is_plain = |c: char| c.is_ascii_graphic() && !"\"\\<>()[],;:".contains(c);
+    let has_two_sides =
+        id.split_once('@').is_some_and(|(left, right)| !left.is_empty() && !right.is_empty() && !right.contains('@'));
+    if !has_two_sides || id.len() > MESSAGE_ID_BYTES_MAX || !id.chars().all(is_plain) {
+        return Err(DeliveryError::permanent("the message id is not usable"));
+    }
+    let value = format!("<{id}>");
+    Ok(HeaderValue::dangerous_new_pre_encoded(HeaderName::new_from_ascii_str(name), value.clone(), value))
+}
+
+fn text_header(name: &'static str, value: &'static str) -> HeaderValue {
+    HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
+}
+
+/// A year that fits the format; lettre panics outside of it.
+fn date(at: DateTime<Utc>) -> Result<SystemTime, DeliveryError> {
+    if (1970..=9999).contains(&at.year()) { Ok(at.into()) } else { Err(DeliveryError::permanent("the date does not fit a mail")) }
+}
+
+fn part(content_type: ContentType, content: &str) -> Result<SinglePart, DeliveryError> {
+    let body = Body::new_with_encoding(content.to_owned(), ContentTransferEncoding::QuotedPrintable)
+        .map_err(|_| DeliveryError::permanent("a part of the mail cannot be encoded"))?;
+    Ok(SinglePart::builder().header(content_type).body(body))
+}
+
+#[cfg(test)]
+mod tests {
+    use mail_parser::{HeaderValue as Parsed, MessageParser};
+
+    use super::*;
+    use crate::message::sample;
+
+    fn from() -> Mailbox {
+        sender("Placet <placet@northpine.example>").unwrap()
+    }
+
+    fn sent(message: &Message) -> String {
+        String::from_utf8(compose(message, &from()).unwrap().mail.formatted()).unwrap()
+    }
+
+    #[test]
+    fn a_reminder_has_the_headers_of_a_generated_mail_in_a_thread() {
+        let composed = compose(&sample::reminder(), &from()).unwrap();
+        insta::assert_snapshot!(composed.mail.headers().to_string().replace("\r\n", "\n"), @r"
+        Message-ID: <0193600b-2f1c-7000-8000-000000000002@placet.northpine.example>
+        Date: Tue, 24 Nov 2026 08:00:00 +0000
+        From: Placet <placet@northpine.example>
+        To: priya.raman@northpine.example
+        Subject: Re: [Placet] Refund =?utf-8?b?4oKsNDEyLjAw?= to Marta Kowalska for
+         order 10-88421?
+        Auto-Submitted: auto-generated
+        X-Auto-Response-Suppress: All
+        In-Reply-To: <0193600b-2f1c-7000-8000-000000000001@placet.northpine.example>
+        References: <0193600b-2f1c-7000-8000-000000000001@placet.northpine.example>
+        MIME-Version: 1.0
+        ");
+    }
+
+    #[test]
+    fn only_a_reminder_continues_a_thread() {
+        let mut escalation = sample::escalation();
+        escalation.in_reply_to = Some(sample::question().message_id);
+        assert!(!sent(&escalation).contains("In-Reply-To"));
+        assert!(!sent(&sample::question()).contains("References"));
+    }
+
+    #[test]
+    fn the_same_message_gives_the_same_bytes() {
+        assert_eq!(sent(&sample::question()), sent(&sample::question()));
+    }
+
+    /// What arrives is what was rendered, after every encoding on the way.
+    #[test]
+    fn a_mail_reader_gets_both_parts_back() {
+        for message in [sample::question(), sample::reminder(), sample::escalation()] {
+            let rendered = render(&message).unwrap();
+            let raw = sent(&message);
+            assert!(raw.is_ascii());
+            assert!(raw.split("\r\n").all(|line| line.len() <= 78 && !line.contains(['\r', '\n'])));
+            let mail = MessageParser::default().parse(raw.as_bytes()).unwrap();
+            assert_eq!(mail.subject(), Some(rendered.subject.as_str()));
+            assert_eq!(mail.message_id(), Some(message.message_id.as_str()));
+            assert_eq!(mail.date().unwrap().to_timestamp(), message.sent_at.timestamp());
+            assert_eq!(mail.body_text(0).unwrap().replace("\r\n", "\n"), rendered.text);
+            assert_eq!(mail.body_html(0).unwrap().replace("\r\n", "\n"), rendered.html);
+        }
+    }
+
+    /// An agent chooses the question and sometimes the recipient. Neither may add a header, a recipient or a command.
+    #[test]
+    fn hostile_strings_neither_inject_nor_panic() {
+        let injections = [
+            "a\r\nBcc: evil@x.example",
+            "a\nBcc: evil@x.example",
+            "a\rBcc: evil@x.example",
+            "a\0b",
+            "a\u{2028}Bcc: x",
+            "\r\n\r\n<script>",
+            "\r\n.\r\nMAIL FROM:<evil@x.example>",
+            "=?utf-8?q?=0D=0ABcc:_evil@x.example?=",
+            "\u{7F}\u{1}\u{8}",
+            "",
+        ];
+        for injection in injections {
+            let mut message = sample::reminder();
+            message.question = injection.to_owned();
+            message.agent = injection.to_owned();
+            let raw = sent(&message);
+            let mail = MessageParser::default().parse(raw.as_bytes()).unwrap();
+            assert!(mail.bcc().is_none() && mail.cc().is_none(), "{injection:?}");
+            assert_eq!(mail.parts.len(), 3, "{injection:?}");
+            assert!(!matches!(mail.header("Subject"), Some(Parsed::Empty) | None));
+
+            for hostile in [
+                Message { recipient: format!("priya@northpine.example{injection}"), ..sample::question() },
+                Message { recipient: format!("{injection}@northpine.example"), ..sample::question() },
+                Message { message_id: format!("{injection} x@y"), ..sample::question() },
+                Message { in_reply_to: Some(format!("x@y>{injection}")), ..sample::reminder() },
+            ] {
+                let refused = compose(&hostile, &from());
+                let is_harmless = injection.is_empty() && hostile.recipient == "priya@northpine.example";
+                assert!(is_harmless || matches!(refused, Err(DeliveryError::Permanent { .. })), "{injection:?}");
+            }
+            match sender(&format!("Pla{injection}cet <placet@northpine.example>")) {
+                Ok(mailbox) => {
+                    assert!(!injection.contains(char::is_control), "{injection:?}");
+                    compose(&sample::question(), &mailbox).unwrap();
+                }
+                Err(error) => assert!(matches!(error, SettingsError::From(_)), "{error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn only_one_plain_address_is_a_recipient() {
+        for recipient in [
+            "priya",
+            "Priya <priya@northpine.example>",
+            "priya@northpine.example, jonas@northpine.example",
+            "finance: priya@northpine.example;",
+            "\"p r\"@northpine.example",
+            "priya@[northpine",
+            "pr\u{ed}ya@northpine.example",
+            "priya@n\u{f6}rdpine.example",
+            "@northpine.example",
+            "priya@",
+            " priya@northpine.example",
+        ] {
+            let message = Message { recipient: recipient.to_owned(), ..sample::question() };
+            assert!(matches!(compose(&message, &from()), Err(DeliveryError::Permanent { .. })), "{recipient}");
+        }
+        assert!(address(&format!("{}@northpine.example", "a".repeat(300))).is_none());
+    }
+
+    #[test]
+    fn a_sender_may_have_any_printable_name() {
+        for from in ["placet@northpine.example", "Pl\u{e5}cet \u{1F7E2} <p@x.example>", "\"Placet, Inc.\" <p@x.example>"] {
+            let mailbox = sender(from).unwrap();
+            compose(&sample::question(), &mailbox).unwrap();
+        }
+        for from in ["", "Placet", "a@x.example, b@x.example", "Placet\r\n <p@x.example>", "Placet <p\u{e5}@x.example>"] {
+            assert!(matches!(sender(from), Err(SettingsError::From(_))), "{from}");
+        }
+    }
+
+    #[test]
+    fn a_date_outside_the_format_is_refused() {
+        let message = Message { sent_at: DateTime::<Utc>::MIN_UTC, expires_at: None, ..sample::question() };
+        assert!(matches!(compose(&message, &from()), Err(DeliveryError::Permanent { .. })));
+    }
+}

@@ -1,0 +1,334 @@
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lettre::{
+    Message as Mail,
+    message::Mailbox,
+    transport::smtp::{
+        Error as SmtpError,
+        client::AsyncSmtpConnection,
+        commands,
+        response::{Response, Severity},
+    },
+};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use crate::{
+    Channel, DeliveryError, Message, Receipt, SettingsError,
+    compose::{compose, sender},
+    smtp_server::SmtpServer,
+};
+
+/// How long a whole delivery may take, from connecting to the reply after the last line.
+pub const DELIVERY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a good-bye may take. The mail is taken or refused by then, so nothing depends on it.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// What the mail channel needs to know.
+#[derive(Clone, Debug)]
+pub struct EmailSettings {
+    /// `smtps://user:password@host`, or `smtp://host?tls=required` for STARTTLS.
+    pub smtp_url: SecretString,
+    /// `Placet <placet@example.com>`.
+    pub from: String,
+    /// Whether a mail may cross a network unencrypted; the loopback interface needs no permission.
+    pub allow_insecure: bool,
+    /// The limit of one delivery, usually [`DELIVERY_TIMEOUT`].
+    pub timeout: Duration,
+}
+
+/// Sends questions as mail.
+///
+/// One session per mail: nothing is left behind when a delivery is cancelled or times out, and no reply can be taken
+/// for the reply to another mail.
+#[derive(Debug)]
+pub struct EmailChannel {
+    server: SmtpServer,
+    from: Mailbox,
+    timeout: Duration,
+}
+
+impl EmailChannel {
+    /// Checks the settings; nothing is connected yet.
+    pub fn new(settings: &EmailSettings) -> Result<Self, SettingsError> {
+        Ok(Self {
+            server: SmtpServer::parse(settings.smtp_url.expose_secret(), settings.allow_insecure)?,
+            from: sender(&settings.from)?,
+            timeout: settings.timeout,
+        })
+    }
+
+    async fn hand_over(&self, mail: &Mail) -> Result<Offered, DeliveryError> {
+        let mut connection = self.server.connect(self.timeout).await.map_err(|error| session_failed(&error))?;
+        let reply = offer(&mut connection, mail).await;
+        Ok(Offered { connection, reply })
+    }
+}
+
+/// What came of offering a mail, and the session it happened in.
+struct Offered {
+    connection: AsyncSmtpConnection,
+    reply: Result<Response, DeliveryError>,
+}
+
+#[async_trait]
+impl Channel for EmailChannel {
+    fn name(&self) -> &'static str {
+        "email"
+    }
+
+    async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
+        let mail = compose(message, &self.from)?.mail;
+        let handed_over = tokio::time::timeout(self.timeout, self.hand_over(&mail)).await;
+        let offered = handed_over.unwrap_or_else(|_| {
+            // Perhaps the mail was taken and only the reply is late. Sending it twice is better than not at all.
+            let seconds = self.timeout.as_secs_f32();
+            Err(DeliveryError::retry(&format!("the mail server did not finish within {seconds} s")))
+        })?;
+        say_goodbye(offered.connection).await;
+        let reply = offered.reply?;
+        let words = reply.message().collect::<Vec<_>>().join(" ");
+        Ok(Receipt::new(&format!("{} {words}", reply.code())))
+    }
+}
+
+/// Offers `mail` command by command and returns the reply to its last line.
+///
+/// Not with lettre's `send`, which says good-bye before it tells that a mail was refused: a server that leaves the
+/// good-bye unanswered would turn a refusal into a timeout. A mail of ours needs no extension, it is ASCII throughout.
+async fn offer(connection: &mut AsyncSmtpConnection, mail: &Mail) -> Result<Response, DeliveryError> {
+    let envelope = mail.envelope();
+    let sender = commands::Mail::new(envelope.from().cloned(), Vec::new());
+    connection.command(sender).await.map_err(|error| refused(&error))?;
+    for to in envelope.to() {
+        let recipient = commands::Rcpt::new(to.clone(), Vec::new());
+        connection.command(recipient).await.map_err(|error| refused(&error))?;
+    }
+    let go_on = connection.command(commands::Data).await.map_err(|error| refused(&error))?;
+    expect_severity(&go_on, Severity::PositiveIntermediate)?;
+    let taken = connection.message(&mail.formatted()).await.map_err(|error| refused(&error))?;
+    expect_severity(&taken, Severity::PositiveCompletion)?;
+    Ok(taken)
+}
+
+/// lettre takes any 2xx or 3xx for a yes. A reply of the wrong kind belongs to another command: somebody slipped an
+/// extra one in, perhaps before the encryption began, and the last one would then not be about this mail.
+fn expect_severity(reply: &Response, severity: Severity) -> Result<(), DeliveryError> {
+    if reply.code().severity == severity {
+        Ok(())
+    } else {
+        Err(DeliveryError::retry(&format!("the mail server answered {} out of turn", reply.code())))
+    }
+}
+
+/// A failure before a mail was offered says nothing about the mail: a wrong password or an expired certificate is for
+/// the operator to mend, and until then every question would otherwise look undeliverable.
+fn session_failed(error: &SmtpError) -> DeliveryError {
+    DeliveryError::retry(&error.to_string())
+}
+
+/// A 5xx to the mail itself is final, except the four that ask for another login (RFC 4954 §6). All else may pass: a
+/// 4xx, a lost connection, a reply that makes no sense.
+fn refused(error: &SmtpError) -> DeliveryError {
+    let wants_login = error.status().is_some_and(|code| matches!(u16::from(code), 530 | 534 | 535 | 538));
+    if error.is_permanent() && !wants_login {
+        DeliveryError::permanent(&error.to_string())
+    } else {
+        DeliveryError::retry(&error.to_string())
+    }
+}
+
+async fn say_goodbye(mut connection: AsyncSmtpConnection) {
+    match tokio::time::timeout(QUIT_TIMEOUT, connection.quit()).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "the mail server did not take the good-bye");
+        }
+        Err(_) => tracing::debug!("the mail server did not answer the good-bye"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{BufRead as _, BufReader, Write as _},
+        net::{TcpListener, TcpStream},
+        thread::{self, JoinHandle},
+    };
+
+    use super::*;
+    use crate::message::sample;
+
+    /// A mail server that answers some commands (or the greeting, or the end of the mail) in a way of its own.
+    struct FakeServer {
+        url: String,
+        heard: JoinHandle<Vec<String>>,
+    }
+
+    const SILENCE: &str = "";
+    const HANG_UP: &str = "hang up";
+    const PATIENT: Duration = Duration::from_secs(10);
+    const IMPATIENT: Duration = Duration::from_millis(300);
+
+    impl FakeServer {
+        fn answering(special: &'static [(&'static str, &'static str)]) -> Self {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let url = format!("smtp://{}", listener.local_addr().unwrap());
+            let heard = thread::spawn(move || serve(&listener.accept().unwrap().0, special));
+            Self { url, heard }
+        }
+
+        fn kind() -> Self {
+            Self::answering(&[])
+        }
+
+        fn channel(&self) -> EmailChannel {
+            channel(&self.url, PATIENT)
+        }
+    }
+
+    fn channel(url: &str, timeout: Duration) -> EmailChannel {
+        EmailChannel::new(&EmailSettings {
+            smtp_url: SecretString::from(url),
+            from: "Placet <placet@northpine.example>".to_owned(),
+            allow_insecure: false,
+            timeout,
+        })
+        .unwrap()
+    }
+
+    fn serve(stream: &TcpStream, special: &[(&str, &str)]) -> Vec<String> {
+        let mut heard = Vec::new();
+        let mut lines = BufReader::new(stream).lines();
+        let special = |step: &str| special.iter().find(|(to, _)| *to == step).map(|(_, reply)| *reply);
+        let say = |step: &str, usual: &str| match special(step).unwrap_or(usual) {
+            HANG_UP => false,
+            SILENCE => true,
+            reply => (&*stream).write_all(format!("{reply}\r\n").as_bytes()).is_ok(),
+        };
+        let mut goes_on = say("greeting", "220 fake");
+        let mut in_mail = false;
+        while goes_on {
+            let Some(Ok(line)) = lines.next() else { break };
+            let step = if in_mail && line != "." { "line" } else { line.split([' ', ':']).next().unwrap_or("") }.to_owned();
+            goes_on = match step.as_str() {
+                "line" => true,
+                "EHLO" => say("EHLO", "250 fake"),
+                "DATA" => {
+                    in_mail = special("DATA").is_none();
+                    say("DATA", "354 go on")
+                }
+                "." => {
+                    in_mail = false;
+                    say(".", "250-2.0.0 taken\r\n250 2.0.0 queued as 4711\u{7}")
+                }
+                "QUIT" => say("QUIT", "221 bye"),
+                other => say(other, "250 fine"),
+            };
+            heard.push(line);
+        }
+        heard
+    }
+
+    async fn outcome(to: &'static str, reply: &'static str) -> Result<Receipt, DeliveryError> {
+        let special: &'static [_] = Box::leak(Box::new([(to, reply)]));
+        // Silence before the last reply lasts until our own limit; a good-bye has its own.
+        let timeout = if reply == SILENCE && to != "QUIT" { IMPATIENT } else { PATIENT };
+        channel(&FakeServer::answering(special).url, timeout).deliver(&sample::question()).await
+    }
+
+    #[tokio::test]
+    async fn a_taken_mail_is_reported_with_the_servers_last_reply() {
+        let server = FakeServer::kind();
+        let receipt = server.channel().deliver(&sample::question()).await.unwrap();
+        assert_eq!(receipt.reply, "250 2.0.0 taken 2.0.0 queued as 4711⟨U+0007⟩");
+        let heard = server.heard.join().unwrap();
+        assert!(heard.contains(&"MAIL FROM:<placet@northpine.example>".to_owned()));
+        assert!(heard.contains(&"RCPT TO:<priya.raman@northpine.example>".to_owned()));
+        assert_eq!(heard.last().unwrap(), "QUIT");
+    }
+
+    /// "Permanent" ends the delivery and wakes the next people; "retry" costs a few minutes. Mixing them up loses mail
+    /// or time.
+    #[tokio::test]
+    async fn a_final_refusal_of_the_mail_is_permanent() {
+        for (to, reply) in
+            [("MAIL", "550 5.7.1 not you"), ("RCPT", "550 5.1.1 nobody here"), ("DATA", "554 no"), (".", "552 too large")]
+        {
+            let error = outcome(to, reply).await.unwrap_err();
+            assert!(matches!(error, DeliveryError::Permanent { .. }), "{to} {reply}: {error:?}");
+            assert!(error.to_string().contains(&reply[..3]), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn whatever_may_pass_is_retried() {
+        for (to, reply) in [
+            ("greeting", "421 busy"),
+            ("greeting", "554 not today"),
+            ("greeting", HANG_UP),
+            ("greeting", SILENCE),
+            ("greeting", "hello"),
+            ("EHLO", "500 what"),
+            ("MAIL", "451 later"),
+            ("MAIL", "530 log in first"),
+            ("RCPT", "450 greylisted"),
+            ("RCPT", SILENCE),
+            ("DATA", HANG_UP),
+            ("RCPT", "250 fine\r\n250 slipped in"),
+            (".", "354 go on"),
+            (".", "451 later"),
+            (".", SILENCE),
+            (".", HANG_UP),
+        ] {
+            let error = outcome(to, reply).await.unwrap_err();
+            assert!(matches!(error, DeliveryError::Retry { .. }), "{to} {reply}: {error:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_counts_also_when_the_server_then_falls_silent() {
+        let server = FakeServer::answering(&[("RCPT", "550 5.1.1 nobody here"), ("QUIT", SILENCE)]);
+        let error = server.channel().deliver(&sample::question()).await.unwrap_err();
+        assert_eq!(error, DeliveryError::permanent("permanent error (550): 5.1.1 nobody here"));
+    }
+
+    /// The mail was taken. A second copy because of a lost good-bye would be our fault alone.
+    #[tokio::test]
+    async fn a_lost_goodbye_does_not_matter() {
+        for reply in [HANG_UP, SILENCE, "500 what"] {
+            outcome("QUIT", reply).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_retried() {
+        let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let error = channel(&format!("smtp://{closed}"), PATIENT).deliver(&sample::question()).await.unwrap_err();
+        assert!(matches!(error, DeliveryError::Retry { .. }), "{error:?}");
+    }
+
+    /// STARTTLS was asked for; whoever strips it from the server's greeting gets no mail.
+    #[tokio::test]
+    async fn required_encryption_is_never_given_up() {
+        let server = FakeServer::kind();
+        let error = channel(&format!("{}?tls=required", server.url), PATIENT).deliver(&sample::question()).await.unwrap_err();
+        assert!(matches!(error, DeliveryError::Retry { .. }), "{error:?}");
+        assert!(!server.heard.join().unwrap().iter().any(|line| line.starts_with("MAIL")));
+    }
+
+    #[tokio::test]
+    async fn long_and_hostile_replies_are_bounded() {
+        let reply: &'static str = Box::leak(format!("550 \u{1b}[2J{}", "x".repeat(900)).into_boxed_str());
+        let reason = outcome("RCPT", reply).await.unwrap_err().to_string();
+        assert_eq!(reason.chars().count(), crate::REPORT_CHARS_MAX);
+        assert!(!reason.contains('\u{1b}'));
+    }
+
+    #[tokio::test]
+    async fn an_unusable_recipient_never_reaches_the_server() {
+        let message = Message { recipient: "not an address".to_owned(), ..sample::question() };
+        let error = channel("smtp://127.0.0.1:1", PATIENT).deliver(&message).await.unwrap_err();
+        assert!(matches!(error, DeliveryError::Permanent { .. }), "{error:?}");
+    }
+}

@@ -1,0 +1,87 @@
+//! How a question reaches a person.
+//!
+//! A channel gets a [`Message`], values only, and hands it to one recipient. It decides nothing about the question: when
+//! to send, to whom, and what a failure means for the question are the server's business. A channel only says whether
+//! another try can help.
+#![warn(missing_docs)]
+
+mod compose;
+mod email;
+mod memory;
+mod message;
+mod rendered;
+mod smtp_server;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+pub use self::{
+    email::{DELIVERY_TIMEOUT, EmailChannel, EmailSettings},
+    memory::{MAILS_KEPT_MAX, MemoryMailbox, StoredMail},
+    message::{Answers, Message, Occasion},
+    rendered::{RenderError, Rendered, render},
+    smtp_server::SettingsError,
+};
+
+/// The longest reply or reason a channel reports, in characters; both end up in events.
+pub const REPORT_CHARS_MAX: usize = 200;
+
+/// A way to reach one person.
+#[async_trait]
+pub trait Channel: Send + Sync {
+    /// The name that policies and outbox rows use.
+    fn name(&self) -> &'static str;
+
+    /// Hands `message` over and returns once the other side has taken responsibility for it.
+    ///
+    /// At least once: when the outcome is unknown this reports [`DeliveryError::Retry`], and the same message id lets
+    /// the receiving side recognise the second copy. Cancelling the future never counts as delivered.
+    async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError>;
+}
+
+/// What the other side said when it took the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its last reply on one line, without control characters, at most [`REPORT_CHARS_MAX`] characters.
+    pub reply: String,
+}
+
+impl Receipt {
+    pub(crate) fn new(reply: &str) -> Self {
+        Self { reply: reported(reply) }
+    }
+}
+
+/// Why a message was not handed over; the variant says whether another try can help.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DeliveryError {
+    /// The same message may get through later.
+    #[error("{reason}")]
+    Retry {
+        /// What happened, on one line, at most [`REPORT_CHARS_MAX`] characters.
+        reason: String,
+        /// How long the other side asked to be left alone, if it said so.
+        after: Option<Duration>,
+    },
+    /// This message will never reach this recipient this way.
+    #[error("{reason}")]
+    Permanent {
+        /// What happened, on one line, at most [`REPORT_CHARS_MAX`] characters.
+        reason: String,
+    },
+}
+
+impl DeliveryError {
+    pub(crate) fn retry(reason: &str) -> Self {
+        Self::Retry { reason: reported(reason), after: None }
+    }
+
+    pub(crate) fn permanent(reason: &str) -> Self {
+        Self::Permanent { reason: reported(reason) }
+    }
+}
+
+fn reported(text: &str) -> String {
+    domain::text::truncated(&domain::text::visible_line(text), REPORT_CHARS_MAX)
+}

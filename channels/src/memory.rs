@@ -1,0 +1,143 @@
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use crate::{
+    Channel, DeliveryError, Message, Receipt,
+    compose::{compose, sender},
+};
+
+/// How many mails the mailbox keeps; the oldest goes first.
+pub const MAILS_KEPT_MAX: usize = 500;
+
+const FROM: &str = "Placet <placet@localhost>";
+
+/// A mailbox in memory, for development: every mail lands here, none is sent and none touches the disk.
+///
+/// Clones share their mails.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryMailbox {
+    mails: Arc<Mutex<VecDeque<Arc<StoredMail>>>>,
+}
+
+/// A mail as it would have been sent.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoredMail {
+    /// Its message id, without angle brackets.
+    pub message_id: String,
+    /// The sender.
+    pub from: String,
+    /// The recipient.
+    pub to: String,
+    /// The subject, decoded.
+    pub subject: String,
+    /// The text part, decoded.
+    pub text: String,
+    /// The HTML part, decoded.
+    pub html: String,
+    /// The header lines as they would have been sent.
+    pub headers: String,
+    /// When it was sent.
+    pub sent_at: DateTime<Utc>,
+}
+
+/// Leaves out both parts: they hold the answer link.
+impl fmt::Debug for StoredMail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredMail")
+            .field("message_id", &self.message_id)
+            .field("to", &self.to)
+            .field("sent_at", &self.sent_at)
+            .finish_non_exhaustive()
+    }
+}
+
+impl MemoryMailbox {
+    /// An empty mailbox.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The mails, newest first.
+    pub fn messages(&self) -> Vec<Arc<StoredMail>> {
+        self.mails().iter().rev().cloned().collect()
+    }
+
+    /// The newest mail with this message id.
+    pub fn get(&self, message_id: &str) -> Option<Arc<StoredMail>> {
+        self.mails().iter().rev().find(|mail| mail.message_id == message_id).cloned()
+    }
+
+    fn mails(&self) -> MutexGuard<'_, VecDeque<Arc<StoredMail>>> {
+        // A panic while the lock is held leaves the list whole: it is only pushed to and popped from.
+        self.mails.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Channel for MemoryMailbox {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
+        let from = sender(FROM).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+        let composed = compose(message, &from)?;
+        let mail = StoredMail {
+            message_id: message.message_id.clone(),
+            from: FROM.to_owned(),
+            to: message.recipient.clone(),
+            subject: composed.rendered.subject,
+            text: composed.rendered.text,
+            html: composed.rendered.html,
+            headers: composed.mail.headers().to_string(),
+            sent_at: message.sent_at,
+        };
+        let mut mails = self.mails();
+        if mails.len() == MAILS_KEPT_MAX {
+            mails.pop_front();
+        }
+        mails.push_back(Arc::new(mail));
+        Ok(Receipt::new("250 kept in memory"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::sample;
+
+    #[tokio::test]
+    async fn the_mailbox_shows_what_would_have_been_sent() {
+        let mailbox = MemoryMailbox::new();
+        let channel: Box<dyn Channel> = Box::new(mailbox.clone());
+        channel.deliver(&sample::question()).await.unwrap();
+        channel.deliver(&sample::reminder()).await.unwrap();
+
+        let mails = mailbox.messages();
+        assert_eq!(mails.len(), 2);
+        assert!(mails[0].subject.starts_with("Re: [Placet] "), "newest first");
+        assert!(mails[0].headers.contains("In-Reply-To: <"));
+        let first = mailbox.get(&sample::question().message_id).unwrap();
+        assert_eq!(first.text, crate::render(&sample::question()).unwrap().text);
+        assert!(mailbox.get("unknown").is_none());
+        assert!(!format!("{mailbox:?}").contains("plc_"));
+    }
+
+    #[tokio::test]
+    async fn the_oldest_mail_makes_room() {
+        let mailbox = MemoryMailbox::new();
+        for number in 0..=MAILS_KEPT_MAX {
+            let message = Message { message_id: format!("{number}@northpine.example"), ..sample::question() };
+            mailbox.deliver(&message).await.unwrap();
+        }
+        assert_eq!(mailbox.messages().len(), MAILS_KEPT_MAX);
+        assert!(mailbox.get("0@northpine.example").is_none());
+        assert!(mailbox.get("1@northpine.example").is_some());
+    }
+}

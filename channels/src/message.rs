@@ -1,0 +1,146 @@
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+
+/// One message to one recipient about one question, values only.
+///
+/// It holds what the reader needs and nothing else: the context an agent sent stays on the server (RFC-0025 §11).
+#[derive(Clone)]
+pub struct Message {
+    /// `local@domain` without angle brackets, fixed by the outbox row, so that a repeated delivery is recognisable.
+    pub message_id: String,
+    /// The message id of the first attempt, which a reminder continues.
+    pub in_reply_to: Option<String>,
+    /// The address of the one recipient.
+    pub recipient: String,
+    /// Who asks: the name the agent authenticated with.
+    pub agent: String,
+    /// What the agent is working on, in its words.
+    pub intent_title: String,
+    /// The question, in the agent's words.
+    pub question: String,
+    /// What can be answered.
+    pub answers: Answers,
+    /// The address of the answer page; whoever has it can answer, so it is never logged.
+    pub link: String,
+    /// Why this message is sent now.
+    pub occasion: Occasion,
+    /// When it is sent; the `Date` of a mail.
+    pub sent_at: DateTime<Utc>,
+    /// When the question was asked.
+    pub suspended_at: DateTime<Utc>,
+    /// Until when it can be answered.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// Who is told when, from now on; the last row is what happens at the end.
+    pub plan: Vec<(DateTime<Utc>, String)>,
+    /// The host of the public address, as the reader will see it in the browser.
+    pub public_host: String,
+    /// Why this person is asked: `because you decide refunds`.
+    pub why_you: String,
+}
+
+/// What can be answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// One of these labels.
+    Choices(Vec<String>),
+    /// Free text.
+    Text,
+    /// A form.
+    Form,
+}
+
+/// Why a message is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Occasion {
+    /// The question was just asked.
+    Question,
+    /// The same person is asked again.
+    Reminder {
+        /// Which message this is, from 2.
+        attempt: u32,
+        /// How many there will be at most.
+        attempts: u32,
+    },
+    /// Others did not answer.
+    Escalation {
+        /// Who was asked before, each with what is known: `Priya Raman (delivered, no answer)`.
+        asked_before: Vec<String>,
+    },
+}
+
+/// Leaves out the link, which is a capability, and the question, which is nobody's business but the reader's.
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("message_id", &self.message_id)
+            .field("recipient", &self.recipient)
+            .field("occasion", &self.occasion)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod sample {
+    //! The messages the design was drawn with.
+
+    use chrono::TimeZone as _;
+
+    use super::*;
+
+    fn today(hour: u32, minute: u32) -> DateTime<Utc> {
+        Utc.with_ymd_and_hms(2026, 11, 24, hour, minute, 0).unwrap()
+    }
+
+    pub(crate) fn question() -> Message {
+        Message {
+            message_id: "0193600b-2f1c-7000-8000-000000000001@placet.northpine.example".to_owned(),
+            in_reply_to: None,
+            recipient: "priya.raman@northpine.example".to_owned(),
+            agent: "refund-agent".to_owned(),
+            intent_title: "Support automation".to_owned(),
+            question: "Refund €412.00 to Marta Kowalska for order 10-88421?".to_owned(),
+            answers: Answers::Choices(["Refund €412.00", "Do not refund", "Refund half, €206.00"].map(str::to_owned).to_vec()),
+            link: "https://placet.northpine.example/a/plc_7Qk2vN8mB1xRzT4yLd0cWfHs6uJpEa3gKoXw9iVtYbM".to_owned(),
+            occasion: Occasion::Question,
+            sent_at: today(7, 14),
+            suspended_at: today(7, 14),
+            expires_at: Some(today(9, 30)),
+            plan: vec![
+                (today(8, 0), "You get a reminder".to_owned()),
+                (today(8, 45), "Finance on call is asked as well".to_owned()),
+                (
+                    today(9, 30),
+                    "It closes. Nothing is refunded, and the agent is told that nobody answered, not that you said no."
+                        .to_owned(),
+                ),
+            ],
+            public_host: "placet.northpine.example".to_owned(),
+            why_you: "because you decide refunds".to_owned(),
+        }
+    }
+
+    pub(crate) fn reminder() -> Message {
+        let first = question();
+        Message {
+            message_id: "0193600b-2f1c-7000-8000-000000000002@placet.northpine.example".to_owned(),
+            in_reply_to: Some(first.message_id.clone()),
+            occasion: Occasion::Reminder { attempt: 2, attempts: 3 },
+            sent_at: today(8, 0),
+            plan: first.plan[1..].to_vec(),
+            ..first
+        }
+    }
+
+    pub(crate) fn escalation() -> Message {
+        let first = question();
+        Message {
+            message_id: "0193600b-2f1c-7000-8000-000000000003@placet.northpine.example".to_owned(),
+            recipient: "finance@northpine.example".to_owned(),
+            occasion: Occasion::Escalation { asked_before: vec!["Priya Raman (delivered, opened 07:20, no answer)".to_owned()] },
+            sent_at: today(8, 45),
+            plan: first.plan[2..].to_vec(),
+            ..first
+        }
+    }
+}

@@ -1,0 +1,635 @@
+use std::fmt;
+
+use askama::Template;
+use chrono::{DateTime, Utc};
+use domain::text::{deadline, defanged, moment, time_left, truncated, visible, visible_line};
+
+use crate::{Answers, Message, Occasion};
+
+/// The width of the text part, in columns.
+const TEXT_COLUMNS: usize = 72;
+/// The subject, including the `Re: ` of a reminder, in characters.
+const SUBJECT_CHARS_MAX: usize = 120;
+/// The name and the title of an agent inside our sentences, in characters.
+const AGENT_CHARS_MAX: usize = 80;
+/// The host beside our name, in characters.
+const HOST_CHARS_MAX: usize = 80;
+/// Lines of the question that are shown.
+const QUESTION_LINES_MAX: usize = 40;
+/// Rows of the plan that are shown; a policy may have twenty attempts.
+const PLAN_ROWS_MAX: usize = 8;
+/// Words of one plan row, of one choice, and about one person, in characters.
+const SENTENCE_CHARS_MAX: usize = 200;
+/// People named in an escalation.
+const ASKED_BEFORE_MAX: usize = 5;
+/// An answer link; the longest line a mail may have is 998.
+const LINK_BYTES_MAX: usize = 500;
+
+/// Parts of the HTML of a mail that grow with what the agent sent, in escaped bytes. Together with the frame and the
+/// bounded sentences they keep the HTML part under 20 KB, far below where mail programs cut.
+const QUESTION_BYTES_MAX: usize = 2_800;
+const CHOICES_BYTES_MAX: usize = 3_600;
+const PLAN_BYTES_MAX: usize = 2_000;
+
+/// What a mail says: the same words in two forms.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The subject, at most 120 characters on one line.
+    pub subject: String,
+    /// The text part, wrapped.
+    pub text: String,
+    /// The HTML part, without anything to load.
+    pub html: String,
+}
+
+/// Leaves out both parts: they hold the answer link.
+impl fmt::Debug for Rendered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rendered").field("subject", &self.subject).finish_non_exhaustive()
+    }
+}
+
+/// Why a message cannot be put into words.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// The link is not an http address that can stand in a mail as it is.
+    #[error("the answer link is not usable")]
+    Link,
+    /// A template failed.
+    #[error("the mail's template failed")]
+    Template(#[from] askama::Error),
+}
+
+/// Puts `message` into words.
+///
+/// The answer link is the first address in each part, and the only one: agent text is inert and its addresses are
+/// broken, so neither a scanner nor a person can be sent anywhere else.
+pub fn render(message: &Message) -> Result<Rendered, RenderError> {
+    if !is_usable(&message.link) {
+        return Err(RenderError::Link);
+    }
+    let words = Words::of(message);
+    let text = QuestionText { words: &words }.render()?;
+    let html = QuestionHtml { words: &words }.render()?;
+    Ok(Rendered { subject: words.subject, text, html })
+}
+
+#[derive(Template)]
+#[template(path = "question.txt")]
+struct QuestionText<'a> {
+    words: &'a Words,
+}
+
+#[derive(Template)]
+#[template(path = "question.html")]
+struct QuestionHtml<'a> {
+    words: &'a Words,
+}
+
+/// Everything the templates say, already inert and bounded.
+struct Words {
+    subject: String,
+    host: String,
+    opening: Opening,
+    agent: String,
+    title: String,
+    question: Vec<String>,
+    question_is_cut: bool,
+    deadline: Option<Deadline>,
+    link: String,
+    choices: Vec<String>,
+    choices_left_out: usize,
+    plan: Vec<PlanRow>,
+    recipient: String,
+    why_you: String,
+}
+
+enum Opening {
+    None,
+    Reminder { attempt: u32, attempts: u32, asked_at: String },
+    Escalation { since: String, asked_before: String },
+}
+
+struct Deadline {
+    at: String,
+    left: String,
+}
+
+struct PlanRow {
+    at: String,
+    what: String,
+}
+
+impl Words {
+    fn of(message: &Message) -> Self {
+        let (question, question_is_cut) = question(&message.question);
+        let (choices, choices_left_out) = choices(&message.answers);
+        Self {
+            subject: subject(message),
+            host: truncated(&ours(&message.public_host), HOST_CHARS_MAX),
+            opening: opening(message),
+            agent: agents(&message.agent, AGENT_CHARS_MAX),
+            title: agents(&message.intent_title, AGENT_CHARS_MAX),
+            question,
+            question_is_cut,
+            deadline: message
+                .expires_at
+                .map(|at| Deadline { at: deadline(at, message.sent_at), left: time_left(at - message.sent_at) }),
+            link: message.link.clone(),
+            choices,
+            choices_left_out,
+            plan: plan(&message.plan, message.sent_at),
+            recipient: ours(&message.recipient),
+            why_you: ours(&message.why_you).trim_end_matches('.').to_owned(),
+        }
+    }
+
+    /// Lines of the text part. No line of an agent starts at the margin, where our own words stand; nor can a mail
+    /// program wrap one to the margin, because none is longer than the width of the part.
+    fn opening_lines(&self) -> Vec<String> {
+        let sentence = match &self.opening {
+            Opening::None => return Vec::new(),
+            Opening::Reminder { attempt, attempts, .. } => {
+                let open = match &self.deadline {
+                    Some(deadline) => format!("This is still open: {} left.", deadline.left),
+                    None => "This is still open.".to_owned(),
+                };
+                format!("Reminder, message {attempt} of {attempts}. {open}")
+            }
+            Opening::Escalation { since, asked_before } => {
+                format!("You are asked because nobody has answered since {since}. {asked_before}")
+            }
+        };
+        wrapped(sentence.trim_end(), "", "")
+    }
+
+    /// Who asks, on one line of its own width; the name has precedence over the title.
+    fn asker_line(&self) -> String {
+        let agent = truncated_to_columns(&self.agent, TEXT_COLUMNS - " asks".len());
+        let asks = format!("{agent} asks");
+        let title = truncated_to_columns(&self.title, TEXT_COLUMNS.saturating_sub(columns(&asks) + " ()".len()));
+        if title.is_empty() { asks } else { format!("{asks} ({title})") }
+    }
+
+    fn question_lines(&self) -> Vec<String> {
+        self.question.iter().flat_map(|line| wrapped(line, "  > ", "  > ")).collect()
+    }
+
+    fn choice_lines(&self) -> Vec<String> {
+        self.choices.iter().flat_map(|label| wrapped(label, "  - ", "    ")).collect()
+    }
+
+    fn plan_lines(&self) -> Vec<String> {
+        let widest = self.plan.iter().map(|row| columns(&row.at)).max().unwrap_or(0);
+        let indent = " ".repeat(widest + 4);
+        self.plan.iter().flat_map(|row| wrapped(&row.what, &format!("  {:<widest$}  ", row.at), &indent)).collect()
+    }
+
+    fn sent_to_lines(&self) -> Vec<String> {
+        wrapped(&format!("Sent to {} {}.", self.recipient, self.why_you), "", "")
+    }
+}
+
+/// Text of an agent: on one line, inert, its addresses broken, bounded.
+fn agents(text: &str, max_chars: usize) -> String {
+    truncated(defanged(&visible_line(text)).trim(), max_chars)
+}
+
+/// Text of the server, which may quote a person's name or address: on one line, inert, bounded.
+fn ours(text: &str) -> String {
+    truncated(visible_line(text).trim(), SENTENCE_CHARS_MAX)
+}
+
+fn subject(message: &Message) -> String {
+    let (prefix, reply) = match message.occasion {
+        Occasion::Question => ("[Placet] ", ""),
+        Occasion::Reminder { .. } => ("[Placet] ", "Re: "),
+        Occasion::Escalation { .. } => ("[Placet] Escalated: ", ""),
+    };
+    // A reminder repeats the subject of the first mail to the letter, so both leave room for its "Re: ".
+    let room = SUBJECT_CHARS_MAX - "Re: ".len() - prefix.len();
+    format!("{reply}{prefix}{}", agents(&message.question, room))
+}
+
+fn opening(message: &Message) -> Opening {
+    let asked_at = format!("{} UTC", moment(message.suspended_at, message.sent_at));
+    match &message.occasion {
+        Occasion::Question => Opening::None,
+        Occasion::Reminder { attempt, attempts } => Opening::Reminder { attempt: *attempt, attempts: *attempts, asked_at },
+        Occasion::Escalation { asked_before } => {
+            Opening::Escalation { since: asked_at, asked_before: asked_before_you(asked_before) }
+        }
+    }
+}
+
+fn asked_before_you(people: &[String]) -> String {
+    if people.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = people.iter().take(ASKED_BEFORE_MAX).map(|person| truncated(&ours(person), 100)).collect();
+    let more = people.len() - named.len();
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    format!("Asked before you: {}{more}.", named.join("; "))
+}
+
+/// The lines of the question that are shown, and whether something is missing.
+fn question(text: &str) -> (Vec<String>, bool) {
+    let whole = defanged(visible(text).trim());
+    let shown = shortened(&whole, QUESTION_BYTES_MAX);
+    let lines: Vec<String> = shown.lines().take(QUESTION_LINES_MAX).map(|line| line.trim_end().to_owned()).collect();
+    let is_cut = shown != whole || whole.lines().count() > lines.len();
+    (lines, is_cut)
+}
+
+/// The labels that are shown, and how many are not.
+fn choices(answers: &Answers) -> (Vec<String>, usize) {
+    let labels = match answers {
+        Answers::Choices(labels) => labels,
+        Answers::Text => return (vec!["An answer in your own words".to_owned()], 0),
+        Answers::Form => return (vec!["A form with a few fields".to_owned()], 0),
+    };
+    let mut room = CHOICES_BYTES_MAX;
+    let mut shown = Vec::new();
+    for label in labels {
+        // "•&nbsp; " and "<br>" around each of them.
+        let label = shortened(&agents(label, SENTENCE_CHARS_MAX), CHOICES_BYTES_MAX / 2);
+        let Some(left) = room.checked_sub(escaped_bytes(&label) + 16) else {
+            break;
+        };
+        room = left;
+        shown.push(label);
+    }
+    let left_out = labels.len() - shown.len();
+    (shown, left_out)
+}
+
+/// The plan, with its middle left out when it is long: what comes next and how it ends matter most.
+fn plan(rows: &[(DateTime<Utc>, String)], now: DateTime<Utc>) -> Vec<PlanRow> {
+    let left_out = if rows.len() > PLAN_ROWS_MAX { rows.len() - (PLAN_ROWS_MAX - 1) } else { 0 };
+    let first = if left_out == 0 { rows.len() } else { PLAN_ROWS_MAX - 2 };
+    let row_bytes_max = PLAN_BYTES_MAX / PLAN_ROWS_MAX;
+    let row = |(at, what): &(DateTime<Utc>, String)| PlanRow {
+        at: moment(*at, now),
+        // A sentence of ours that may quote the fallback value, which is agent text.
+        what: shortened(&agents(what, SENTENCE_CHARS_MAX), row_bytes_max),
+    };
+    let mut shown: Vec<PlanRow> = rows.iter().take(first).map(row).collect();
+    if left_out > 0 {
+        shown.push(PlanRow { at: "…".to_owned(), what: format!("{left_out} more steps; the page shows them all") });
+        shown.extend(rows.last().map(row));
+    }
+    shown
+}
+
+/// Only an address that needs no escaping anywhere is put into a mail.
+fn is_usable(link: &str) -> bool {
+    let rest = link.strip_prefix("https://").or_else(|| link.strip_prefix("http://"));
+    let host_is_named = rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '['));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$()*+,;=%".contains(c);
+    host_is_named && link.len() <= LINK_BYTES_MAX && link.chars().all(is_plain)
+}
+
+/// Cuts `text` to what takes at most `max_bytes` in escaped HTML, with an ellipsis in place of the rest.
+fn shortened(text: &str, max_bytes: usize) -> String {
+    if escaped_bytes(text) <= max_bytes {
+        return text.to_owned();
+    }
+    let mut room = max_bytes.saturating_sub('…'.len_utf8());
+    let kept_chars = text
+        .chars()
+        .take_while(|&c| match room.checked_sub(escaped_char_bytes(c)) {
+            Some(left) => {
+                room = left;
+                true
+            }
+            None => false,
+        })
+        .count();
+    truncated(text, kept_chars + 1)
+}
+
+fn escaped_bytes(text: &str) -> usize {
+    text.chars().map(escaped_char_bytes).sum()
+}
+
+fn escaped_char_bytes(c: char) -> usize {
+    match c {
+        '&' | '<' | '>' | '"' | '\'' => "&#38;".len(),
+        '\n' => "<br>".len(),
+        _ => c.len_utf8(),
+    }
+}
+
+/// Wraps `text` at [`TEXT_COLUMNS`]; the first line starts with `first`, the others with `rest`.
+///
+/// A word that is too long for a line is broken, otherwise it would leave its margin.
+fn wrapped(text: &str, first: &str, rest: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = first.to_owned();
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        let space = usize::from(!is_empty);
+        if !is_empty && columns(&line) + space + columns(word) > TEXT_COLUMNS {
+            lines.push(std::mem::replace(&mut line, rest.to_owned()));
+            is_empty = true;
+        }
+        if !is_empty {
+            line.push(' ');
+        }
+        for c in word.chars() {
+            if !is_empty && columns(&line) + char_columns(c) > TEXT_COLUMNS {
+                lines.push(std::mem::replace(&mut line, rest.to_owned()));
+            }
+            line.push(c);
+            is_empty = false;
+        }
+    }
+    lines.push(line);
+    for line in &mut lines {
+        line.truncate(line.trim_end().len());
+    }
+    lines
+}
+
+fn truncated_to_columns(text: &str, max_columns: usize) -> String {
+    let mut kept = text.to_owned();
+    let mut max_chars = text.chars().count();
+    while columns(&kept) > max_columns && max_chars > 0 {
+        max_chars -= 1;
+        kept = truncated(text, max_chars);
+    }
+    kept
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().map(char_columns).sum()
+}
+
+/// At least as wide as the character is: some narrow ones above Hangul count double and only make a line shorter.
+fn char_columns(c: char) -> usize {
+    if u32::from(c) < 0x1100 { 1 } else { 2 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::sample;
+
+    /// What every reader sees. A change here is a change of the product's words.
+    #[test]
+    fn a_question_reads_as_designed() {
+        insta::assert_snapshot!(render(&sample::question()).unwrap().text, @r"
+        refund-agent asks (Support automation)
+
+          > Refund €412.00 to Marta Kowalska for order 10-88421?
+
+        Please answer by Tue 24 Nov, 09:30 UTC.
+        Read and answer: https://placet.northpine.example/a/plc_7Qk2vN8mB1xRzT4yLd0cWfHs6uJpEa3gKoXw9iVtYbM
+        Opening the page decides nothing. You choose there.
+
+        Possible answers
+          - Refund €412.00
+          - Do not refund
+          - Refund half, €206.00
+
+        If nobody answers (times in UTC)
+          08:00  You get a reminder
+          08:45  Finance on call is asked as well
+          09:30  It closes. Nothing is refunded, and the agent is told that
+                 nobody answered, not that you said no.
+
+        Sent to priya.raman@northpine.example because you decide refunds.
+        The link is yours alone; please don't forward it.
+        Replies to this mail are not read.
+        ");
+    }
+
+    #[test]
+    fn a_reminder_says_so_first() {
+        let rendered = render(&sample::reminder()).unwrap();
+        assert_eq!(rendered.subject, "Re: [Placet] Refund €412.00 to Marta Kowalska for order 10-88421?");
+        insta::assert_snapshot!(rendered.text, @r"
+        Reminder, message 2 of 3. This is still open: 1 h 30 min left.
+
+        refund-agent asks (Support automation)
+
+          > Refund €412.00 to Marta Kowalska for order 10-88421?
+
+        Please answer by Tue 24 Nov, 09:30 UTC.
+        Read and answer: https://placet.northpine.example/a/plc_7Qk2vN8mB1xRzT4yLd0cWfHs6uJpEa3gKoXw9iVtYbM
+        Opening the page decides nothing. You choose there.
+
+        Possible answers
+          - Refund €412.00
+          - Do not refund
+          - Refund half, €206.00
+
+        If nobody answers (times in UTC)
+          08:45  Finance on call is asked as well
+          09:30  It closes. Nothing is refunded, and the agent is told that
+                 nobody answered, not that you said no.
+
+        Sent to priya.raman@northpine.example because you decide refunds.
+        The link is yours alone; please don't forward it.
+        Replies to this mail are not read.
+        ");
+    }
+
+    #[test]
+    fn an_escalation_says_who_was_asked_before() {
+        let rendered = render(&sample::escalation()).unwrap();
+        assert_eq!(rendered.subject, "[Placet] Escalated: Refund €412.00 to Marta Kowalska for order 10-88421?");
+        insta::assert_snapshot!(rendered.text, @r"
+        You are asked because nobody has answered since 07:14 UTC. Asked before
+        you: Priya Raman (delivered, opened 07:20, no answer).
+
+        refund-agent asks (Support automation)
+
+          > Refund €412.00 to Marta Kowalska for order 10-88421?
+
+        Please answer by Tue 24 Nov, 09:30 UTC.
+        Read and answer: https://placet.northpine.example/a/plc_7Qk2vN8mB1xRzT4yLd0cWfHs6uJpEa3gKoXw9iVtYbM
+        Opening the page decides nothing. You choose there.
+
+        Possible answers
+          - Refund €412.00
+          - Do not refund
+          - Refund half, €206.00
+
+        If nobody answers (times in UTC)
+          09:30  It closes. Nothing is refunded, and the agent is told that
+                 nobody answered, not that you said no.
+
+        Sent to finance@northpine.example because you decide refunds.
+        The link is yours alone; please don't forward it.
+        Replies to this mail are not read.
+        ");
+    }
+
+    #[test]
+    fn both_parts_say_the_same() {
+        for message in [sample::question(), sample::reminder()] {
+            let Rendered { text, html, .. } = render(&message).unwrap();
+            for words in [
+                "refund-agent",
+                "Support automation",
+                "Tue 24 Nov, 09:30 UTC",
+                "Refund €412.00",
+                "Refund half, €206.00",
+                "08:45",
+                "Finance on call is asked as well",
+                "It closes. Nothing is refunded",
+                "because you decide refunds",
+            ] {
+                assert!(text.contains(words) && html.contains(words), "{words}");
+            }
+        }
+    }
+
+    /// Whoever takes the first address out of a mail must get the answer page, whatever the agent wrote.
+    #[test]
+    fn the_answer_link_is_the_only_address() {
+        let mut message = sample::question();
+        let lure = "https://placet.northpine.example/a/plc_stolen http://evil.example www.evil.example";
+        message.agent = lure.to_owned();
+        message.intent_title = lure.to_owned();
+        message.question = lure.to_owned();
+        message.answers = Answers::Choices(vec![lure.to_owned(), lure.to_owned()]);
+        message.plan[0].1 = lure.to_owned();
+        for message in [message.clone(), Message { occasion: sample::escalation().occasion, ..message }] {
+            let rendered = render(&message).unwrap();
+            for part in [&rendered.text, &rendered.html] {
+                let links: Vec<&str> = part
+                    .match_indices("://")
+                    .map(|(at, _)| part[..at].rfind(|c: char| !c.is_ascii_alphabetic()).map_or(0, |before| before + 1))
+                    .map(|start| part[start..].split(['"', '<', '\n', ' ']).next().unwrap())
+                    .collect();
+                assert!(!links.is_empty());
+                assert!(links.iter().all(|link| *link == message.link), "{links:?}");
+                assert!(!part.contains("evil.example"));
+            }
+        }
+    }
+
+    /// Placet's own words start at the margin. An agent that reaches it can speak in Placet's voice.
+    #[test]
+    fn no_line_of_an_agent_starts_at_the_margin() {
+        let mut message = sample::question();
+        let hostile = format!("{} FORGED\nFORGED: answered\r\n\r\nFORGED\u{2028}FORGED", "x".repeat(220));
+        message.intent_title.clone_from(&hostile);
+        message.agent = "界".repeat(100);
+        message.question = format!("{hostile}\n\n{}", "界".repeat(100));
+        message.answers = Answers::Choices(vec![hostile.clone(), "FORGED ".repeat(20)]);
+        message.plan[0].1 = hostile;
+        let text = render(&message).unwrap().text;
+        for line in text.lines() {
+            assert!(!line.trim_end().starts_with("FORGED"), "{line}");
+            let is_link = line.contains(&message.link);
+            assert!(is_link || columns(line) <= TEXT_COLUMNS, "{line}");
+            assert!(!line.contains("FORGED") || line.starts_with("  ") || line.starts_with("界"), "{line}");
+        }
+    }
+
+    #[test]
+    fn hidden_and_reordering_characters_are_shown_in_every_part() {
+        let mut message = sample::question();
+        message.question = "Pay \u{202E}00.5€ to\u{200B} Bob\u{0}?".to_owned();
+        message.answers = Answers::Choices(vec!["Ye\u{2066}s".to_owned()]);
+        let rendered = render(&message).unwrap();
+        assert_eq!(rendered.subject, "[Placet] Pay ⟨U+202E⟩00.5€ to⟨U+200B⟩ Bob⟨U+0000⟩?");
+        for part in [&rendered.text, &rendered.html] {
+            assert!(part.contains("⟨U+202E⟩") && part.contains("Ye⟨U+2066⟩s"));
+            assert!(!part.contains(['\u{202E}', '\u{2066}', '\u{200B}', '\u{0}']));
+        }
+    }
+
+    #[test]
+    fn agent_markup_stays_text() {
+        let mut message = sample::question();
+        message.question = "<img src=x onerror=alert(1)> & \"quoted\"".to_owned();
+        let rendered = render(&message).unwrap();
+        assert!(!rendered.html.contains("<img"));
+        assert!(rendered.html.contains("&#60;img"));
+        assert!(rendered.text.contains("> <img src=x onerror=alert(1)> & \"quoted\""), "text must not be escaped");
+    }
+
+    #[test]
+    fn the_html_part_stays_small_whatever_is_asked() {
+        let mut message = sample::escalation();
+        let longest = "&<'\u{202E}\"".repeat(2_000);
+        for fill in ["x".repeat(4_096), longest, "\n&".repeat(2_000), "日本".repeat(700)] {
+            message.agent.clone_from(&fill);
+            message.intent_title.clone_from(&fill);
+            message.question.clone_from(&fill);
+            message.answers = Answers::Choices(vec![fill.chars().take(200).collect(); 50]);
+            message.plan = vec![(message.sent_at, fill.clone()); 21];
+            message.occasion = Occasion::Escalation { asked_before: vec![fill.clone(); 20] };
+            message.why_you.clone_from(&fill);
+            message.public_host.clone_from(&fill);
+            message.link = format!("https://placet.northpine.example/{}", "p".repeat(LINK_BYTES_MAX - 33));
+            let rendered = render(&message).unwrap();
+            assert!(rendered.html.len() <= 20_000, "{} bytes", rendered.html.len());
+            assert!(rendered.subject.chars().count() <= SUBJECT_CHARS_MAX);
+        }
+    }
+
+    #[test]
+    fn choices_beyond_the_budget_are_counted() {
+        let mut message = sample::question();
+        message.answers = Answers::Choices((1..=50).map(|number| format!("{number} {}", "y".repeat(196))).collect());
+        let rendered = render(&message).unwrap();
+        assert!(rendered.text.contains("and 34 more, on the page"), "{}", rendered.text);
+        assert!(rendered.html.contains("and 34 more, on the page"));
+        message.answers = Answers::Choices((1..=50).map(|number| format!("Choice {number}")).collect());
+        assert!(!render(&message).unwrap().text.contains("more, on the page"));
+    }
+
+    #[test]
+    fn a_cut_question_says_so_and_a_long_plan_keeps_its_end() {
+        let mut message = sample::question();
+        message.question = "word ".repeat(1_000);
+        message.plan = (0..20).map(|hour| (message.sent_at + chrono::TimeDelta::hours(hour), format!("step {hour}"))).collect();
+        let rendered = render(&message).unwrap();
+        for part in [&rendered.text, &rendered.html] {
+            assert!(part.contains("The question is longer. The page shows all of it."));
+            assert!(part.contains("step 5") && !part.contains("step 6") && part.contains("step 19"));
+            assert!(part.contains("13 more steps"));
+        }
+    }
+
+    #[test]
+    fn a_subject_is_at_most_120_characters_also_as_a_reminder() {
+        for mut message in [sample::question(), sample::reminder(), sample::escalation()] {
+            message.question = "ä".repeat(300);
+            let chars = render(&message).unwrap().subject.chars().count();
+            assert!((116..=120).contains(&chars), "{chars}");
+        }
+    }
+
+    #[test]
+    fn a_question_without_a_deadline_says_so() {
+        let message = Message { expires_at: None, plan: Vec::new(), answers: Answers::Text, ..sample::reminder() };
+        let rendered = render(&message).unwrap();
+        assert!(rendered.text.contains("This is still open.\n"));
+        assert!(rendered.text.contains("This question has no deadline."));
+        assert!(rendered.html.contains("This question has no deadline."));
+        assert!(!rendered.text.contains("If nobody answers"));
+    }
+
+    #[test]
+    fn links_that_need_escaping_are_refused() {
+        for link in
+            ["", "javascript:alert(1)", "https://", "https:///a", "https://a b", "https://a/\"x", "https://a\r\nb", "ftp://a/b"]
+        {
+            let message = Message { link: link.to_owned(), ..sample::question() };
+            assert!(matches!(render(&message), Err(RenderError::Link)), "{link}");
+        }
+    }
+
+    #[test]
+    fn debug_output_holds_no_link() {
+        let message = sample::question();
+        assert!(!format!("{message:?}").contains("plc_"));
+        assert!(!format!("{:?}", render(&message).unwrap()).contains("plc_"));
+    }
+}

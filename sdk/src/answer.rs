@@ -1,0 +1,190 @@
+//! How a question ended, as a type: an answer says whether a person gave it.
+
+use chrono::{DateTime, Utc};
+use domain::ids::SuspensionId;
+use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason};
+use domain::wire::SuspensionRecord;
+use serde_json::{Map, Value};
+
+use crate::error::{CancelReason, RequestInputError, TimeoutReason};
+
+/// The answer to a question (RFC-0025 §10).
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "an answer decides what happens next"]
+pub struct Answer<T> {
+    /// The answer.
+    pub value: T,
+    /// Whether a person gave it.
+    pub source: Source,
+    /// The answer as recorded.
+    pub raw: Value,
+    /// The question it answers: a capability, not for logs.
+    pub suspension_id: SuspensionId,
+    /// The label of the selected choice.
+    pub choice_label: Option<String>,
+    /// Its description.
+    pub choice_description: Option<String>,
+    /// Who answered; nobody, if [`source`](Answer::source) is a fallback.
+    pub responded_by: Option<String>,
+    /// When; absent for a fallback.
+    pub responded_at: Option<DateTime<Utc>>,
+    /// What came with the answer, such as a comment.
+    pub metadata: Map<String, Value>,
+    /// Whether the question had ended before this call asked it: the answer was meant for an earlier call, which may have acted
+    /// on it. Expected after a restart; see [`Question::again`](crate::Question::again) if it is not what you want.
+    pub replayed: bool,
+}
+
+/// Where an answer comes from: silence can never be mistaken for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A person answered.
+    Human {
+        /// Who, by credential.
+        by: String,
+        /// When.
+        at: DateTime<Utc>,
+    },
+    /// Nobody answered; the question's own fallback stands in.
+    Fallback {
+        /// When the deadline passed.
+        at: DateTime<Utc>,
+    },
+}
+
+impl Source {
+    /// Whether a person answered.
+    pub fn is_human(&self) -> bool {
+        matches!(self, Self::Human { .. })
+    }
+}
+
+/// Reads how a suspension ended; `None` while it is open.
+pub(crate) fn outcome<T>(
+    record: &SuspensionRecord,
+    read: fn(&Value) -> Result<T, String>,
+    replayed: bool,
+) -> Option<Result<Answer<T>, RequestInputError>> {
+    let at = record.resolved_at;
+    let timeout = |reason| RequestInputError::InputTimeout { reason, at, attempts: record.attempt, suspension_id: record.id };
+    let cancelled = |reason| RequestInputError::InputCancelled { reason, at, suspension_id: record.id };
+    let raw = record.response.clone().unwrap_or_default();
+    let invalid = |reason: String| RequestInputError::InvalidAnswer { reason, raw: raw.clone(), suspension_id: record.id };
+    let source = match (record.resolution?, record.resolution_reason) {
+        (Resolution::Responded, _) => match (&record.responded_by, record.responded_at) {
+            (Some(by), Some(at)) => Source::Human { by: by.clone(), at },
+            // Without a name nobody can say that a person answered.
+            (None, _) | (_, None) => return Some(Err(invalid("the record does not say who answered and when".to_owned()))),
+        },
+        (Resolution::Expired, _) => match (record.fallback_policy, at) {
+            (FallbackPolicy::Fail, _) => return Some(Err(timeout(TimeoutReason::Unanswered))),
+            (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(at)) => Source::Fallback { at },
+            (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, None) => {
+                return Some(Err(invalid("the record does not say when it expired".to_owned())));
+            }
+        },
+        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
+            return Some(Err(timeout(TimeoutReason::Undeliverable)));
+        }
+        (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => return Some(Err(cancelled(CancelReason::Superseded))),
+        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => {
+            return Some(Err(cancelled(CancelReason::Withdrawn)));
+        }
+    };
+    let value = match read(&raw) {
+        Ok(value) => value,
+        Err(reason) => return Some(Err(invalid(reason))),
+    };
+    Some(Ok(Answer {
+        value,
+        source,
+        raw,
+        suspension_id: record.id,
+        choice_label: record.choice_label.clone(),
+        choice_description: record.choice_description.clone(),
+        responded_by: record.responded_by.clone(),
+        responded_at: record.responded_at,
+        metadata: record.metadata.clone().unwrap_or_default(),
+        replayed,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const ID: &str = "0190a6c0-0000-7000-8000-000000000001";
+    const AT: &str = "2026-11-21T08:13:35.889468Z";
+
+    fn text(raw: &Value) -> Result<String, String> {
+        raw.as_str().map(str::to_owned).ok_or_else(|| "it is no text".to_owned())
+    }
+
+    fn ended(more: Value) -> Option<Result<Answer<String>, RequestInputError>> {
+        let mut record = json!({
+            "id": ID, "intent_id": ID, "kind": "awaiting_input", "version": 2, "attempt": 3, "question": "Go?",
+            "response_type": "text", "choices": [], "context": {}, "notify_to": [], "suspended_at": AT, "expires_at": AT,
+            "fallback_policy": "fail", "reached": true, "responded_at": null, "resolved_at": null,
+        });
+        let Value::Object(more) = more else { panic!("an object is expected") };
+        record.as_object_mut().unwrap().extend(more);
+        outcome(&serde_json::from_value(record).unwrap(), text, false)
+    }
+
+    #[test]
+    fn a_question_that_is_open_has_no_outcome() {
+        assert!(ended(json!({})).is_none());
+    }
+
+    #[test]
+    fn a_persons_answer_names_the_person() {
+        let more = json!({"resolution": "responded", "response": "fine", "responded_by": "alice@example.com", "responded_at": AT,
+            "resolved_at": AT, "choice_label": "Fine", "metadata": {"comment": "ok"}});
+        let answer = ended(more).unwrap().unwrap();
+        let at = domain::time::parse(AT).unwrap();
+        assert_eq!(answer.source, Source::Human { by: "alice@example.com".into(), at });
+        assert_eq!((answer.value.as_str(), &answer.metadata["comment"]), ("fine", &json!("ok")));
+        assert!(!format!("{answer:?}").contains(ID));
+    }
+
+    #[test]
+    fn silence_is_never_a_person() {
+        let more =
+            json!({"resolution": "expired", "resolved_at": AT, "fallback_policy": "complete_with_fallback", "response": "no"});
+        let answer = ended(more).unwrap().unwrap();
+        assert_eq!(answer.source, Source::Fallback { at: domain::time::parse(AT).unwrap() });
+        assert_eq!((answer.value.as_str(), answer.responded_by), ("no", None));
+        // Nor is an answer that nobody signed.
+        let nobody = json!({"resolution": "responded", "response": "yes", "resolved_at": AT});
+        assert!(matches!(ended(nobody), Some(Err(RequestInputError::InvalidAnswer { .. }))));
+    }
+
+    #[test]
+    fn every_other_ending_is_an_error_of_its_own() {
+        let failed = ended(json!({"resolution": "expired", "resolved_at": AT})).unwrap().unwrap_err();
+        assert!(matches!(&failed, RequestInputError::InputTimeout { reason: TimeoutReason::Unanswered, attempts: 3, .. }));
+        assert!(!format!("{failed:?} {failed}").contains(ID));
+        let reason = |word: &str| ended(json!({"resolution": "cancelled", "resolution_reason": word, "resolved_at": AT}));
+        assert!(matches!(
+            reason("undeliverable"),
+            Some(Err(RequestInputError::InputTimeout { reason: TimeoutReason::Undeliverable, .. }))
+        ));
+        assert!(matches!(
+            reason("withdrawn"),
+            Some(Err(RequestInputError::InputCancelled { reason: CancelReason::Withdrawn, .. }))
+        ));
+        assert!(matches!(
+            reason("superseded"),
+            Some(Err(RequestInputError::InputCancelled { reason: CancelReason::Superseded, .. }))
+        ));
+    }
+
+    #[test]
+    fn an_answer_of_another_type_is_no_answer() {
+        let more = json!({"resolution": "responded", "response": 5, "responded_by": "a", "responded_at": AT, "resolved_at": AT});
+        let Some(Err(RequestInputError::InvalidAnswer { raw, .. })) = ended(more) else { panic!("it is no text") };
+        assert_eq!(raw, json!(5));
+    }
+}

@@ -1,0 +1,391 @@
+//! The client: one server, one key, and what an agent does with them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::engagement::EngagementSignals;
+use domain::ids::{IntentId, SuspensionId};
+use domain::intent::Status;
+use domain::retry::PartialRetryPolicy;
+use domain::wire::{
+    AppendEventRequest, CancelRequest, EventView, IntentView, ServerConfigView, SetStatusRequest, SuspensionRecord,
+};
+use reqwest::header::HeaderValue;
+use secrecy::SecretString;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::backoff::Repeat;
+use crate::engagement::Engagement;
+use crate::error::{CallError, RequestInputError, SetupError};
+use crate::intent::{CreateIntent, Intent};
+use crate::pending::{Pending, WAIT_SECONDS};
+use crate::problem::Problem;
+use crate::question::Question;
+use crate::transport::{Call, Options, Transport};
+
+/// How long a request may take, unless the builder says otherwise.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long failing calls are repeated, unless the builder says otherwise.
+const RETRY_FOR: Duration = Duration::from_mins(1);
+/// How long the server may be away while an answer is awaited, unless the builder says otherwise.
+const OUTAGE_TOLERANCE: Duration = Duration::from_mins(15);
+/// How often a change of status starts over because somebody else changed the intent meanwhile.
+const CONFLICTS_MAX: u32 = 3;
+/// Events read per request.
+const EVENTS_PAGE: usize = 200;
+
+/// A client of one Placet server with one agent's key. Clones share their connections.
+///
+/// It needs a tokio runtime. Calls that may be carried out twice are repeated after network failures, 429, 502, 503 and 504, with
+/// growing pauses and at the pace `Retry-After` asks for; others only when they certainly did not arrive. Redirects are not
+/// followed.
+///
+/// TLS uses the process's default cryptography provider; if there is none, making a client installs *ring* as such. The system's
+/// root certificates are trusted.
+#[derive(Clone)]
+pub struct Client {
+    transport: Arc<Transport>,
+    outage_tolerance: Duration,
+    default_retry_policy: Option<PartialRetryPolicy>,
+}
+
+/// Settles what is settled once, from [`Client::builder`].
+#[must_use = "a builder does nothing until build"]
+pub struct ClientBuilder {
+    base_url: String,
+    api_key: SecretString,
+    options: Options,
+    outage_tolerance: Duration,
+    default_retry_policy: Option<PartialRetryPolicy>,
+}
+
+impl ClientBuilder {
+    /// How long one request may take, 30 seconds by default. Waiting for an answer is not counted in.
+    pub fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.options.request_timeout = timeout;
+        self
+    }
+
+    /// How long a failing call is repeated before its failure is reported, one minute by default; zero for never.
+    pub fn retry_for(mut self, time: Duration) -> Self {
+        self.options.retry_for = time;
+        self
+    }
+
+    /// How long the server may be away while an answer is awaited, 15 minutes by default. The question outlives it in any case.
+    pub fn outage_tolerance(mut self, time: Duration) -> Self {
+        self.outage_tolerance = time;
+        self
+    }
+
+    /// Names the program in the server's log.
+    pub fn user_agent(mut self, name: impl Into<String>) -> Self {
+        self.options.user_agent = name.into();
+        self
+    }
+
+    /// Sets the agent's level of the retry cascade (RFC-0026): it fills what a question leaves open and is filled from the
+    /// server's level.
+    pub fn default_retry_policy(mut self, policy: PartialRetryPolicy) -> Self {
+        self.default_retry_policy = Some(policy);
+        self
+    }
+
+    /// Allows plain http beyond this machine. The key and everything asked then travel in the clear: only for networks that are
+    /// themselves trusted.
+    pub fn allow_insecure(mut self) -> Self {
+        self.options.allow_insecure = true;
+        self
+    }
+
+    /// Makes the client; nothing is sent.
+    pub fn build(self) -> Result<Client, SetupError> {
+        let transport = Arc::new(Transport::new(&self.base_url, self.api_key, &self.options)?);
+        let Self { outage_tolerance, default_retry_policy, .. } = self;
+        Ok(Client { transport, outage_tolerance, default_retry_policy })
+    }
+}
+
+impl Client {
+    /// Makes a client for the server at `base_url`, such as `https://placet.example.com`, with the defaults.
+    pub fn new(base_url: impl Into<String>, api_key: impl Into<SecretString>) -> Result<Self, SetupError> {
+        Self::builder(base_url, api_key).build()
+    }
+
+    /// Makes a client with other settings.
+    pub fn builder(base_url: impl Into<String>, api_key: impl Into<SecretString>) -> ClientBuilder {
+        ClientBuilder {
+            base_url: base_url.into(),
+            api_key: api_key.into(),
+            options: Options {
+                request_timeout: REQUEST_TIMEOUT,
+                retry_for: RETRY_FOR,
+                user_agent: concat!("placet-rust/", env!("CARGO_PKG_VERSION")).to_owned(),
+                allow_insecure: false,
+            },
+            outage_tolerance: OUTAGE_TOLERANCE,
+            default_retry_policy: None,
+        }
+    }
+
+    /// The same client with another agent-level retry policy; see [`ClientBuilder::default_retry_policy`].
+    #[must_use]
+    pub fn with_default_retry_policy(mut self, policy: PartialRetryPolicy) -> Self {
+        self.default_retry_policy = Some(policy);
+        self
+    }
+
+    /// Begins an intent.
+    ///
+    /// ```no_run
+    /// # async fn example(client: placet::Client) -> Result<(), placet::CallError> {
+    /// let intent = client.create_intent("Refund order #12345").state("order_id", "12345").active().send().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn create_intent(&self, title: impl Into<String>) -> CreateIntent<'_> {
+        CreateIntent::new(self, title.into())
+    }
+
+    /// Finds an intent.
+    pub async fn intent(&self, id: IntentId) -> Result<Intent, CallError> {
+        Ok(Intent::new(self.clone(), self.intent_view(id).await?))
+    }
+
+    pub(crate) async fn intent_view(&self, id: IntentId) -> Result<IntentView, CallError> {
+        self.send(Call::read(&["intents", &id.to_string()])).await
+    }
+
+    /// Brings an intent to `status`, whatever its version is by now; if it is there already, nothing happens.
+    ///
+    /// # Errors
+    ///
+    /// `Refused` with `invalid_transition` if the lifecycle has no such step.
+    pub async fn set_status(&self, id: IntentId, status: Status, reason: Option<&str>) -> Result<IntentView, CallError> {
+        let request = SetStatusRequest { status: status.as_str().to_owned(), reason: reason.map(str::to_owned) };
+        let segment = id.to_string();
+        let path = ["intents", segment.as_str(), "status"];
+        let mut conflicts = 0;
+        loop {
+            let view = self.intent_view(id).await?;
+            // Also where a repetition ends up whose first sending took effect, which is why it is safe to repeat.
+            if view.status == status {
+                return Ok(view);
+            }
+            let call = Call::write(&path, &request, Repeat::Safe)?.header("if-match", HeaderValue::from(view.version));
+            match self.send(call).await {
+                Err(CallError::Refused(problem)) if problem.is("version_conflict") && conflicts < CONFLICTS_MAX => conflicts += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Asks a person, and waits for the answer (RFC-0025 §9.1).
+    ///
+    /// Dropping the future is safe at any time: the question stays open, people can answer it, and asking again finds it (see
+    /// [`Question`]). The same holds for a crash.
+    ///
+    /// ```no_run
+    /// # async fn example(client: placet::Client, id: placet::IntentId) -> Result<(), placet::RequestInputError> {
+    /// use placet::{Question, Source};
+    ///
+    /// let question = Question::confirm("Deploy to production?").context("commit", "4f2a91c").timeout_seconds(600);
+    /// let answer = client.request_input(id, question).await?;
+    /// match (answer.value, answer.source) {
+    ///     (true, Source::Human { by, .. }) => println!("{by} said yes"),
+    ///     (true, Source::Fallback { .. }) => println!("nobody answered, the fallback says yes"),
+    ///     (false, _) => println!("no"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`RequestInputError`]: each variant is another situation for the agent.
+    pub async fn request_input<T>(&self, intent_id: IntentId, question: Question<T>) -> Result<Answer<T>, RequestInputError> {
+        self.ask(intent_id, question).await?.answer().await
+    }
+
+    /// Asks a person, without waiting yet.
+    pub async fn ask<T>(&self, intent_id: IntentId, question: Question<T>) -> Result<Pending<T>, RequestInputError> {
+        let prepared = question.prepare(intent_id, self.default_retry_policy.as_ref()).map_err(RequestInputError::Refused)?;
+        let segment = intent_id.to_string();
+        let path = ["intents", segment.as_str(), "suspend"];
+        let call = Call::write(&path, &prepared.request, Repeat::Safe)?.header("idempotency-key", prepared.key);
+        let record: SuspensionRecord = self.send(call).await.map_err(|error| match error {
+            CallError::Refused(problem) if lacks_suspensions(&problem) => RequestInputError::Unsupported,
+            CallError::Refused(problem) => RequestInputError::Refused(problem),
+            CallError::Transport(error) => RequestInputError::Transport(error),
+        })?;
+        for warning in &record.warnings {
+            tracing::warn!(intent.id = %intent_id, "the server warns about a question: {warning}");
+        }
+        Ok(Pending::new(self.clone(), record, prepared.read))
+    }
+
+    /// Decides whether to ask at all (RFC-0025 §9.2), and records the decision as an event of the intent.
+    ///
+    /// ```no_run
+    /// # async fn example(client: placet::Client, id: placet::IntentId) -> Result<(), Box<dyn std::error::Error>> {
+    /// use placet::{Engagement, EngagementSignals, Question};
+    ///
+    /// let signals = EngagementSignals { confidence: 0.55, risk: 0.60, reversibility: 0.80, context: Default::default() };
+    /// let go = match client.should_request_input(id, signals).await? {
+    ///     Engagement::Autonomous(_) => true,
+    ///     Engagement::RequestInput(why) | Engagement::RequireInput(why) => {
+    ///         client.request_input(id, Question::confirm("Proceed?").decision(&why)).await?.value
+    ///     }
+    ///     Engagement::Defer(_) => false, // Not ours to decide, nor to ask.
+    /// };
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Signals outside 0 to 1, and a decision that could not be recorded: without the record there is no decision.
+    pub async fn should_request_input(&self, id: IntentId, signals: EngagementSignals) -> Result<Engagement, CallError> {
+        EngagementSignals::new(signals.confidence, signals.risk, signals.reversibility)
+            .map_err(|errors| CallError::Refused(Box::new(Problem::invalid(errors))))?;
+        let decision = signals.decide();
+        let payload = match serde_json::to_value(&decision) {
+            Ok(Value::Object(payload)) => Some(payload),
+            Ok(_) | Err(_) => None,
+        };
+        let event_type = "engagement.decision".to_owned();
+        let request = AppendEventRequest { event_type, payload, ..AppendEventRequest::default() };
+        let segment = id.to_string();
+        let path = ["intents", segment.as_str(), "events"];
+        let _recorded: IgnoredAny = self.send(Call::write(&path, &request, Repeat::Unsafe)?).await?;
+        Ok(decision.into())
+    }
+
+    /// All events of an intent, oldest first.
+    ///
+    /// Payloads of suspension events name suspension ids, which are capabilities: do not log events as a whole.
+    pub async fn events(&self, id: IntentId) -> Result<Vec<EventView>, CallError> {
+        let segment = id.to_string();
+        let path = ["intents", segment.as_str(), "events"];
+        let mut events = BTreeMap::new();
+        let mut offset = 0;
+        loop {
+            let call = Call::read(&path)
+                .query("include", "all")
+                .query("limit", EVENTS_PAGE.to_string())
+                .query("offset", offset.to_string());
+            let page: Vec<EventView> = self.send(call).await?;
+            let read = page.len();
+            offset += read;
+            // Pages are newest first, so an event appended meanwhile moves the rest one place back: seen twice, never missed.
+            events.extend(page.into_iter().map(|event| (event.sequence, event)));
+            if read < EVENTS_PAGE || events.contains_key(&1) {
+                return Ok(events.into_values().collect());
+            }
+        }
+    }
+
+    /// A question as it stands.
+    pub async fn suspension(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
+        self.send(Call::read(&["suspensions", &id.expose()])).await
+    }
+
+    /// A question as it stands when it ends, or when the server has waited long enough.
+    pub(crate) async fn wait(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
+        let segment = id.expose();
+        let path = ["suspensions", segment.as_str()];
+        let wait = Duration::from_secs(u64::from(WAIT_SECONDS));
+        self.send(Call::read(&path).query("wait", WAIT_SECONDS.to_string()).patient(wait, self.outage_tolerance)).await
+    }
+
+    /// Takes a question back; whoever waits for it hears so, and so do the people asked. What is withdrawn already stays
+    /// withdrawn, and that is no error.
+    ///
+    /// # Errors
+    ///
+    /// `Refused` with `already_resolved` or `expired` if it has ended otherwise: read [`suspension`](Client::suspension) then,
+    /// there may be an answer.
+    pub async fn cancel(&self, id: SuspensionId, reason: Option<&str>) -> Result<SuspensionRecord, CallError> {
+        let segment = id.expose();
+        let path = ["suspensions", segment.as_str(), "cancel"];
+        let request = CancelRequest { reason: reason.map(str::to_owned) };
+        match self.send(Call::write(&path, &request, Repeat::Safe)?).await {
+            // Also what a repetition hears whose first sending took effect.
+            Err(CallError::Refused(problem)) if is_withdrawn(&problem) => self.suspension(id).await,
+            outcome => outcome,
+        }
+    }
+
+    /// What the server tells about itself: the server's level of the retry cascade.
+    pub async fn server_config(&self) -> Result<ServerConfigView, CallError> {
+        self.send(Call::read(&["server", "config"])).await
+    }
+
+    pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, CallError> {
+        self.transport.send(call).await
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("base_url", &self.transport.base().as_str()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address is not checked yet and may hold a password.
+        f.debug_struct("ClientBuilder").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// Whether the server does not know the route (RFC-0025 §12). One that does names its refusals: an unknown intent is `not_found`.
+fn lacks_suspensions(problem: &Problem) -> bool {
+    match problem.status {
+        404 => problem.code.is_none(),
+        405 => true,
+        _ => false,
+    }
+}
+
+fn is_withdrawn(problem: &Problem) -> bool {
+    let says = |member: &str, word: &str| problem.more.get(member).and_then(Value::as_str) == Some(word);
+    problem.is("already_resolved") && says("resolution", "cancelled") && says("resolution_reason", "withdrawn")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Agents ask from tasks that move between threads, about types that may not.
+    #[expect(dead_code, reason = "compiling it is the test")]
+    fn waiting_can_move_between_threads(client: &Client, id: IntentId, question: Question<*const u8>) {
+        fn is_send(_: impl Send) {}
+        is_send(client.ask(id, question));
+        is_send(client.request_input(id, Question::confirm("Go?")));
+        is_send(client.create_intent("T").send());
+    }
+
+    #[test]
+    fn a_server_without_suspensions_is_told_from_an_unknown_intent() {
+        let problem = |status, body: &str| Problem::read(status, body.as_bytes());
+        assert!(lacks_suspensions(&problem(404, r#"{"detail": "Not Found"}"#)));
+        assert!(lacks_suspensions(&problem(404, "<html>")));
+        assert!(lacks_suspensions(&problem(405, r#"{"detail": "Method Not Allowed"}"#)));
+        assert!(!lacks_suspensions(&problem(404, r#"{"detail": "not found", "code": "not_found"}"#)));
+        assert!(!lacks_suspensions(&problem(409, "{}")));
+    }
+
+    #[test]
+    fn neither_key_nor_password_is_shown() {
+        let builder = Client::builder("https://placet.example", "the-secret");
+        assert!(!format!("{builder:?}").contains("the-secret"));
+        assert!(!format!("{:?}", builder.build().unwrap()).contains("the-secret"));
+        let refused = Client::new("https://me:the-secret@placet.example", "key").unwrap_err();
+        assert!(!format!("{refused:?} {refused}").contains("the-secret"));
+    }
+}

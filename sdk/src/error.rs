@@ -1,0 +1,151 @@
+//! What can go wrong, by what the caller can do about it. No message here names a key, a suspension id or an answer.
+
+use chrono::{DateTime, Utc};
+use domain::ids::SuspensionId;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::problem::Problem;
+
+/// Why a client could not be made. Nothing was sent.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// The address is no URL.
+    #[error("the server's address is no URL")]
+    InvalidAddress(#[source] url::ParseError),
+    /// The address is a URL, but not one of a server: wrong scheme, or with a user, a query or a fragment.
+    #[error("the server's address must be a plain https:// or http:// URL, without user, query or fragment")]
+    UnsuitableAddress,
+    /// The key would travel in the clear.
+    #[error("plain http is for loopback addresses only; use https, or allow_insecure() if the network itself is trusted")]
+    Insecure,
+    /// The key holds characters no header can carry.
+    #[error("the API key is empty or holds characters that no HTTP header can carry")]
+    InvalidApiKey,
+    /// The HTTP client could not be made, for example because the system has no root certificates.
+    #[error("the HTTP client could not be made")]
+    Http(#[source] reqwest::Error),
+}
+
+/// Why a call failed.
+#[derive(Debug, Error)]
+pub enum CallError {
+    /// The server refused (4xx): sending the same again will not help.
+    #[error("the server refused: {0}")]
+    Refused(Box<Problem>),
+    /// No answer, or none of use: sending the same again later may help.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+}
+
+/// Why there is no answer to a call that may have been fine. What can safely be repeated was repeated before this was reported.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// The server could not be reached, or the connection broke.
+    #[error("the server could not be reached")]
+    Network(#[source] reqwest::Error),
+    /// The server, or a proxy before it, failed or was overloaded (429, 5xx). Whether the call took effect is unknown.
+    #[error("the server is unavailable: {0}")]
+    Unavailable(Box<Problem>),
+    /// The server redirects. Redirects are not followed, so that the key goes nowhere else.
+    #[error("the server redirects (HTTP status {status}); configure its final address")]
+    Redirected {
+        /// The HTTP status.
+        status: u16,
+    },
+    /// The body is not what this call answers; probably the address is not that of the server.
+    #[error("the server's answer cannot be read: {reason}")]
+    Unreadable {
+        /// Where reading stopped. The body itself is left out: it may hold capabilities.
+        reason: String,
+    },
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Error)]
+pub enum RequestInputError {
+    /// The deadline passed without an answer and nothing stands in for one: the intent is abandoned.
+    #[error("{}", timeout_words(*.reason))]
+    InputTimeout {
+        /// Whether people kept silent or were never reached.
+        reason: TimeoutReason,
+        /// When the question ended.
+        at: Option<DateTime<Utc>>,
+        /// How often people were notified.
+        attempts: u32,
+        /// The question that ended.
+        suspension_id: SuspensionId,
+    },
+    /// The question was taken back before anybody answered.
+    #[error("{}", cancel_words(*.reason))]
+    InputCancelled {
+        /// Withdrawn or superseded.
+        reason: CancelReason,
+        /// When.
+        at: Option<DateTime<Utc>>,
+        /// The question that ended.
+        suspension_id: SuspensionId,
+    },
+    /// There is an answer on record, but it does not fit the type asked for. The answer stands; only this program cannot read it.
+    #[error("the recorded answer does not fit the type asked for")]
+    InvalidAnswer {
+        /// What does not fit. It may quote the answer, so it is not part of the message.
+        reason: String,
+        /// The recorded answer.
+        raw: Value,
+        /// The question it answers.
+        suspension_id: SuspensionId,
+    },
+    /// The server has no suspensions (RFC-0025 §12): nobody was asked.
+    #[error("the server at this address does not implement suspensions (RFC-0025)")]
+    Unsupported,
+    /// The server refused the question, or refused to tell how it ended.
+    #[error("the server refused: {0}")]
+    Refused(Box<Problem>),
+    /// The server cannot be reached. The question may be open: asking again with the same idempotency key finds it.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+}
+
+/// Why nobody answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeoutReason {
+    /// People were reached and kept silent.
+    Unanswered,
+    /// Nobody could be reached: look at the channels, not at the people.
+    Undeliverable,
+}
+
+/// Why a question was taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CancelReason {
+    /// The asker or an admin withdrew it.
+    Withdrawn,
+    /// A newer question replaced it.
+    Superseded,
+}
+
+fn timeout_words(reason: TimeoutReason) -> &'static str {
+    match reason {
+        TimeoutReason::Unanswered => "nobody answered before the deadline",
+        TimeoutReason::Undeliverable => "nobody could be reached before the deadline",
+    }
+}
+
+fn cancel_words(reason: CancelReason) -> &'static str {
+    match reason {
+        CancelReason::Withdrawn => "the question was withdrawn",
+        CancelReason::Superseded => "the question was superseded by a newer one",
+    }
+}
+
+impl From<CallError> for RequestInputError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Refused(problem) => Self::Refused(problem),
+            CallError::Transport(error) => Self::Transport(error),
+        }
+    }
+}

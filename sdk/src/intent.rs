@@ -1,0 +1,133 @@
+//! An intent, as its agent holds it.
+
+use std::fmt;
+
+use domain::engagement::EngagementSignals;
+use domain::ids::IntentId;
+use domain::intent::Status;
+use domain::wire::{CreateIntentRequest, EventView, IntentView};
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::backoff::Repeat;
+use crate::client::Client;
+use crate::engagement::Engagement;
+use crate::error::{CallError, RequestInputError};
+use crate::key::key_header;
+use crate::problem::Problem;
+use crate::question::Question;
+use crate::transport::Call;
+
+/// An intent and the way to its server.
+#[derive(Clone)]
+pub struct Intent {
+    client: Client,
+    view: IntentView,
+}
+
+impl Intent {
+    pub(crate) fn new(client: Client, view: IntentView) -> Self {
+        Self { client, view }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> IntentId {
+        self.view.id
+    }
+
+    /// The intent as it was when it was last read; see [`refresh`](Intent::refresh).
+    pub fn view(&self) -> &IntentView {
+        &self.view
+    }
+
+    /// Reads it again.
+    pub async fn refresh(&mut self) -> Result<&IntentView, CallError> {
+        self.view = self.client.intent_view(self.view.id).await?;
+        Ok(&self.view)
+    }
+
+    /// Asks a person and waits; see [`Client::request_input`].
+    pub async fn request_input<T>(&self, question: Question<T>) -> Result<Answer<T>, RequestInputError> {
+        self.client.request_input(self.view.id, question).await
+    }
+
+    /// Decides whether to ask at all; see [`Client::should_request_input`].
+    pub async fn should_request_input(&self, signals: EngagementSignals) -> Result<Engagement, CallError> {
+        self.client.should_request_input(self.view.id, signals).await
+    }
+
+    /// Changes its status; see [`Client::set_status`].
+    pub async fn set_status(&mut self, status: Status, reason: Option<&str>) -> Result<(), CallError> {
+        self.view = self.client.set_status(self.view.id, status, reason).await?;
+        Ok(())
+    }
+
+    /// Its events, oldest first; see [`Client::events`].
+    pub async fn events(&self) -> Result<Vec<EventView>, CallError> {
+        self.client.events(self.view.id).await
+    }
+}
+
+impl fmt::Debug for Intent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the state: `state._suspension` holds the id of the open question.
+        f.debug_struct("Intent")
+            .field("id", &self.view.id)
+            .field("status", &self.view.status)
+            .field("version", &self.view.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An intent to be created, from [`Client::create_intent`].
+#[must_use = "nothing is created before send"]
+pub struct CreateIntent<'a> {
+    client: &'a Client,
+    request: CreateIntentRequest,
+    idempotency_key: Option<String>,
+}
+
+impl<'a> CreateIntent<'a> {
+    pub(crate) fn new(client: &'a Client, title: String) -> Self {
+        Self { client, request: CreateIntentRequest { title, ..CreateIntentRequest::default() }, idempotency_key: None }
+    }
+
+    /// Describes it.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.request.description = Some(description.into());
+        self
+    }
+
+    /// Sets one entry of its state.
+    pub fn state(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.request.state.get_or_insert_default().insert(key.into(), value.into());
+        self
+    }
+
+    /// Begins it as `active` instead of `draft`; only an active intent can ask.
+    pub fn active(mut self) -> Self {
+        self.request.status = Some(Status::Active.as_str().to_owned());
+        self
+    }
+
+    /// Makes it safe to repeat: for 24 hours the same key is the same intent. Without one, a creation whose fate is unknown is
+    /// reported, not repeated.
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency_key = Some(key.into());
+        self
+    }
+
+    /// Creates it.
+    pub async fn send(self) -> Result<Intent, CallError> {
+        let path = ["intents"];
+        let call = match self.idempotency_key {
+            Some(key) => {
+                let key = key_header(&key).map_err(|error| CallError::Refused(Box::new(Problem::invalid(vec![error]))))?;
+                Call::write(&path, &self.request, Repeat::Safe)?.header("idempotency-key", key)
+            }
+            None => Call::write(&path, &self.request, Repeat::Unsafe)?,
+        };
+        let view = self.client.send(call).await?;
+        Ok(Intent::new(self.client.clone(), view))
+    }
+}

@@ -1,0 +1,117 @@
+//! What makes two questions the same question.
+
+use domain::ids::IntentId;
+use domain::log::Hash;
+use domain::problem::FieldError;
+use domain::wire::SuspendRequest;
+use reqwest::header::HeaderValue;
+use serde::Serialize;
+
+/// The longest key, in bytes.
+const KEY_BYTES_MAX: usize = 255;
+
+/// Where the idempotency key of a question comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// From what is asked, where, and on which occasion.
+    Derived {
+        /// Tells apart questions that are otherwise the same.
+        occasion: Option<String>,
+    },
+    /// From the caller.
+    Given(String),
+}
+
+impl Default for Key {
+    fn default() -> Self {
+        Self::Derived { occasion: None }
+    }
+}
+
+/// What a derived key covers: everything that is sent, because the server refuses the same key with another body.
+#[derive(Serialize)]
+struct Covered<'a> {
+    intent_id: IntentId,
+    request: &'a SuspendRequest,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    occasion: Option<&'a str>,
+}
+
+impl Key {
+    /// The value of `Idempotency-Key`.
+    ///
+    /// A derived key is the SHA-256 of the canonical JSON (RFC 8785) of intent, request and occasion. Programs of different
+    /// versions must agree on it, or an upgrade would lose the questions that are open: a change needs another prefix.
+    pub(crate) fn header(&self, intent_id: IntentId, request: &SuspendRequest) -> Result<HeaderValue, FieldError> {
+        match self {
+            Self::Given(key) => key_header(key),
+            Self::Derived { occasion } => {
+                let covered = Covered { intent_id, request, occasion: occasion.as_deref() };
+                let bytes = domain::json::canonical(&covered)
+                    .map_err(|_| FieldError::new("question", "type", "holds a number that JSON cannot"))?;
+                key_header(&format!("placet-1-{}", Hash::of(&bytes)))
+            }
+        }
+    }
+}
+
+/// Checks that a key can be sent.
+pub(crate) fn key_header(key: &str) -> Result<HeaderValue, FieldError> {
+    let unusable = |message| FieldError::new("idempotency_key", "format", message);
+    if key.is_empty() || key.len() > KEY_BYTES_MAX {
+        return Err(unusable("must be 1 to 255 bytes"));
+    }
+    // A header would carry other bytes too, but not every proxy does.
+    if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(unusable("must be printable ASCII without spaces"));
+    }
+    HeaderValue::from_str(key).map_err(|_| unusable("must be printable ASCII without spaces"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTENT: IntentId = IntentId(uuid::Uuid::from_u128(7));
+
+    fn request(question: &str) -> SuspendRequest {
+        let mut request = SuspendRequest { question: question.to_owned(), ..SuspendRequest::default() };
+        request.context.get_or_insert_default().insert("amount".to_owned(), 499.99.into());
+        request
+    }
+
+    fn derived(intent_id: IntentId, question: &str, occasion: Option<&str>) -> HeaderValue {
+        Key::Derived { occasion: occasion.map(str::to_owned) }.header(intent_id, &request(question)).unwrap()
+    }
+
+    #[test]
+    fn the_same_question_has_the_same_key_in_every_version() {
+        let key = derived(INTENT, "Go?", None);
+        assert_eq!(key, derived(INTENT, "Go?", None));
+        assert_eq!(key, "placet-1-sha256:8VE4RVHULZgiHWxYt8ahP80ihybl5vA8n4UOkaCZfWo");
+    }
+
+    #[test]
+    fn another_intent_question_or_occasion_is_another_key() {
+        let keys = [
+            derived(INTENT, "Go?", None),
+            derived(IntentId(uuid::Uuid::from_u128(8)), "Go?", None),
+            derived(INTENT, "Go!", None),
+            derived(INTENT, "Go?", Some("2")),
+            derived(INTENT, "Go?", Some("3")),
+        ];
+        for (index, key) in keys.iter().enumerate() {
+            assert!(!keys[..index].contains(key));
+        }
+    }
+
+    #[test]
+    fn a_given_key_is_used_as_it_is_within_its_bounds() {
+        let header = |key: &str| Key::Given(key.to_owned()).header(INTENT, &request("Go?"));
+        assert_eq!(header("refund-12345").unwrap(), "refund-12345");
+        assert!(header(&"x".repeat(KEY_BYTES_MAX)).is_ok());
+        for wrong in ["", "a\nb", "grün", &"x".repeat(KEY_BYTES_MAX + 1)] {
+            assert_eq!(header(wrong).unwrap_err().field, "idempotency_key");
+        }
+    }
+}

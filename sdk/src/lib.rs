@@ -1,0 +1,79 @@
+//! Ask a person from an agent, and get a typed answer.
+//!
+//! The client of the Placet approval server (OpenIntent RFC-0025 and RFC-0026). An agent suspends its intent with a question;
+//! the server owns the deadline, the reminders and the fallback, and carries the question to people; the agent gets an
+//! [`Answer`] whose [`Source`] says whether a person gave it.
+//!
+//! ```no_run
+//! use placet::{Choice, Choices, Client, Question, Source, Style};
+//!
+//! #[derive(Clone, Copy, Debug, PartialEq)]
+//! enum RefundDecision {
+//!     Approve,
+//!     Deny,
+//! }
+//!
+//! impl Choices for RefundDecision {
+//!     fn choices() -> Vec<(Self, Choice)> {
+//!         vec![
+//!             (Self::Approve, Choice::new("approve", "Approve refund").style(Style::Primary)),
+//!             (Self::Deny, Choice::new("deny", "Deny refund").style(Style::Danger)),
+//!         ]
+//!     }
+//! }
+//!
+//! # async fn example(api_key: String) -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::new("https://placet.example.com", api_key)?;
+//! let intent = client.create_intent("Refund order #12345").active().send().await?;
+//! let question = Question::choice::<RefundDecision>("Refund order #12345?")
+//!     .context("amount", 499.99)
+//!     .timeout_seconds(3600)
+//!     .fallback(RefundDecision::Deny);
+//! let answer = intent.request_input(question).await?;
+//! match (answer.value, answer.source) {
+//!     (RefundDecision::Approve, Source::Human { by, .. }) => println!("{by} approved"),
+//!     (RefundDecision::Deny, Source::Human { by, .. }) => println!("{by} denied"),
+//!     (_, Source::Fallback { .. }) => println!("nobody answered, so no refund"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! * Waiting survives crashes: asking again finds the question asked before, see [`Question`].
+//! * Silence is never a person: a fallback arrives as [`Source::Fallback`], and every other way not to be answered is its own
+//!   variant of [`RequestInputError`].
+//! * Whether to ask at all is an [`Engagement`], an enum to be matched, because "do not ask" also means "do not act".
+//! * A key and a suspension id are secrets: nothing here logs or shows them.
+#![warn(missing_docs)]
+
+mod answer;
+mod backoff;
+mod choice;
+mod client;
+mod engagement;
+mod error;
+mod intent;
+mod key;
+mod pending;
+mod problem;
+mod question;
+mod transport;
+
+pub use domain::engagement::{EngagementDecision, EngagementMode, EngagementSignals};
+pub use domain::ids::{IntentId, SuspensionId};
+pub use domain::intent::Status;
+pub use domain::problem::FieldError;
+pub use domain::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
+pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
+pub use domain::wire::{EventView, IntentView, ServerConfigView, SuspensionRecord};
+pub use secrecy::SecretString;
+
+pub use crate::answer::{Answer, Source};
+pub use crate::choice::{Choice, Choices};
+pub use crate::client::{Client, ClientBuilder};
+pub use crate::engagement::Engagement;
+pub use crate::error::{CallError, CancelReason, RequestInputError, SetupError, TimeoutReason, TransportError};
+pub use crate::intent::{CreateIntent, Intent};
+pub use crate::pending::Pending;
+pub use crate::problem::Problem;
+pub use crate::question::Question;

@@ -1,0 +1,384 @@
+//! A question and the type of its answer.
+
+use std::fmt;
+
+use domain::engagement::EngagementDecision;
+use domain::ids::{IntentId, SuspensionId};
+use domain::problem::FieldError;
+use domain::retry::PartialRetryPolicy;
+use domain::suspension::{FallbackPolicy, ResponseType};
+use domain::wire::SuspendRequest;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::choice::{Choice, Choices};
+use crate::key::Key;
+use crate::problem::Problem;
+
+/// A question to a person, and the type `T` of its answer.
+///
+/// Made by [`Question::choice`], [`Question::choices`], [`Question::confirm`], [`Question::text`] or [`Question::form`], then
+/// asked with [`Client::request_input`](crate::Client::request_input).
+///
+/// Neither the question nor its context may hold secrets or personal data, unless the channel is encrypted end to end
+/// (RFC-0025 §11).
+///
+/// # Asking twice is asking once
+///
+/// A question is asked under an idempotency key. Asking again under the same key, after a crash, after a lost connection or from
+/// another process of the same agent, finds the question asked before and waits for it, or returns its answer if it has one.
+///
+/// * Without further words the key is derived from the intent and everything the question says: the same question on the same
+///   intent *is* the same question, also after it was answered. Say in the context what makes it different (an order number, a
+///   batch), or say [`again`](Question::again) to ask the very same once more.
+///   [`Answer::replayed`](crate::Answer::replayed) tells whether the question had ended before this call.
+/// * If the wording comes from a language model or holds a time, it is different after every restart. Give it a name of its own
+///   with [`idempotency_key`](Question::idempotency_key) then; the same key with another question is refused
+///   (`idempotency_mismatch`).
+#[must_use = "a question reaches nobody until it is asked"]
+pub struct Question<T> {
+    request: SuspendRequest,
+    key: Key,
+    codec: Codec<T>,
+    errors: Vec<FieldError>,
+}
+
+/// How the answers of one kind of question are read and written.
+struct Codec<T> {
+    read: fn(&Value) -> Result<T, String>,
+    write: fn(&T) -> Result<Value, String>,
+}
+
+// The constructors sit on `Question<()>` so that `Question::confirm("…")` needs no annotation and
+// `Question::choice::<Decision>("…")` takes exactly one.
+impl Question<()> {
+    /// Asks to select one value of `C`.
+    pub fn choice<C: Choices>(question: impl Into<String>) -> Question<C> {
+        let offered = C::choices().into_iter().map(|(_, choice)| choice);
+        let codec = Codec { read: read_choice, write: write_choice };
+        Question::new(question, ResponseType::Choice, codec).offering(offered)
+    }
+
+    /// Asks to select one of `choices`, which are known at run time only; the answer is its value.
+    pub fn choices(question: impl Into<String>, choices: impl IntoIterator<Item = Choice>) -> Question<String> {
+        let codec = Codec { read: read_text, write: write_text };
+        Question::new(question, ResponseType::Choice, codec).offering(choices)
+    }
+
+    /// Asks for yes (`true`) or no (`false`).
+    pub fn confirm(question: impl Into<String>) -> Question<bool> {
+        let codec = Codec { read: read_confirm, write: |yes| Ok(if *yes { "yes" } else { "no" }.into()) };
+        Question::new(question, ResponseType::Confirm, codec)
+    }
+
+    /// Asks for free text, never empty.
+    pub fn text(question: impl Into<String>) -> Question<String> {
+        Question::new(question, ResponseType::Text, Codec { read: read_text, write: write_text })
+    }
+
+    /// Asks for fields, whose names the [context](Question::context) says (RFC-0025 §4.1).
+    ///
+    /// The server passes the values through as they are: an answer that is no `F` is
+    /// [`InvalidAnswer`](crate::RequestInputError::InvalidAnswer).
+    pub fn form<F: Serialize + DeserializeOwned>(question: impl Into<String>) -> Question<F> {
+        let codec = Codec {
+            read: |raw| F::deserialize(raw).map_err(|error| error.to_string()),
+            write: |value| serde_json::to_value(value).map_err(|error| error.to_string()),
+        };
+        Question::new(question, ResponseType::Form, codec)
+    }
+}
+
+impl Question<bool> {
+    /// Words the two answers; "Yes" and "No" without it.
+    pub fn labels(self, yes: impl Into<String>, no: impl Into<String>) -> Self {
+        self.offering([Choice::new("yes", yes), Choice::new("no", no)])
+    }
+}
+
+impl<T> Question<T> {
+    fn new(question: impl Into<String>, response_type: ResponseType, codec: Codec<T>) -> Self {
+        let request =
+            SuspendRequest { question: question.into(), response_type: Some(response_type), ..SuspendRequest::default() };
+        Self { request, key: Key::default(), codec, errors: Vec::new() }
+    }
+
+    fn offering(mut self, choices: impl IntoIterator<Item = Choice>) -> Self {
+        self.request.choices = Some(choices.into_iter().map(|choice| choice.0).collect());
+        self
+    }
+
+    /// Shows the person one more thing to decide by.
+    pub fn context(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.request.context.get_or_insert_default().insert(key.into(), value.into());
+        self
+    }
+
+    /// Prefers a channel, such as `email`.
+    pub fn channel_hint(mut self, channel: impl Into<String>) -> Self {
+        self.request.channel_hint = Some(channel.into());
+        self
+    }
+
+    /// Asks these people instead of the server's default operators; the server must allow their addresses.
+    pub fn notify_to(mut self, addresses: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.request.notify_to = Some(addresses.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Sets the window of one attempt; without it, and without a retry policy on any level, the question waits for ever.
+    pub fn timeout_seconds(mut self, seconds: u32) -> Self {
+        self.request.timeout_seconds = Some(seconds);
+        self
+    }
+
+    /// Lets `value` stand in when nobody answers (`complete_with_fallback`). It arrives as [`Source::Fallback`], never as a
+    /// person's answer.
+    ///
+    /// [`Source::Fallback`]: crate::Source::Fallback
+    pub fn fallback(mut self, value: impl Into<T>) -> Self {
+        match (self.codec.write)(&value.into()) {
+            Ok(value) => {
+                self.request.fallback_policy = Some(FallbackPolicy::CompleteWithFallback);
+                self.request.fallback_value = Some(value);
+            }
+            Err(reason) => self.errors.push(FieldError::new("fallback_value", "answer", reason)),
+        }
+        self
+    }
+
+    /// Names the policy itself; [`fallback`](Question::fallback) and [`fail`](Question::fail) say it shorter.
+    pub fn fallback_policy(mut self, policy: FallbackPolicy) -> Self {
+        self.request.fallback_policy = Some(policy);
+        self
+    }
+
+    /// Abandons the intent when nobody answers, also where a default says otherwise.
+    pub fn fail(mut self) -> Self {
+        self.request.fallback_policy = Some(FallbackPolicy::Fail);
+        self.request.fallback_value = None;
+        self
+    }
+
+    /// Reminds and escalates (RFC-0026); what it leaves open comes from the agent's default, then from the server's.
+    pub fn retry_policy(mut self, policy: PartialRetryPolicy) -> Self {
+        self.request.retry_policy = Some(policy);
+        self
+    }
+
+    /// States how sure the agent is, 0 to 1.
+    pub fn confidence(mut self, confidence: f64) -> Self {
+        if confidence.is_nan() {
+            // JSON would turn it into null, and the question would pass as one that states nothing.
+            self.errors.push(FieldError::new("confidence", "range", "must be a number from 0 to 1"));
+        } else {
+            self.request.confidence = Some(confidence);
+        }
+        self
+    }
+
+    /// Records the engagement decision that led here.
+    pub fn decision(mut self, decision: &EngagementDecision) -> Self {
+        match serde_json::to_value(decision) {
+            Ok(Value::Object(decision)) => self.request.decision_record = Some(decision),
+            Ok(_) | Err(_) => self.errors.push(FieldError::new("decision_record", "type", "must be a JSON object")),
+        }
+        self
+    }
+
+    /// Replaces a question that is still open; whoever waits for that one hears that it was superseded.
+    pub fn supersedes(mut self, suspension_id: SuspensionId) -> Self {
+        self.request.supersedes = Some(suspension_id.expose());
+        self
+    }
+
+    /// Names this question, so that it is found again however it is worded. One key is one question of one agent on one intent.
+    ///
+    /// Replaces [`again`](Question::again).
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.key = Key::Given(key.into());
+        self
+    }
+
+    /// Asks what was asked before once more: `occasion` tells the two apart, and finds this one again after a crash.
+    ///
+    /// Replaces [`idempotency_key`](Question::idempotency_key).
+    pub fn again(mut self, occasion: impl Into<String>) -> Self {
+        self.key = Key::Derived { occasion: Some(occasion.into()) };
+        self
+    }
+
+    /// What is sent, under which key, and how the answer is read.
+    pub(crate) fn prepare(
+        mut self,
+        intent_id: IntentId,
+        agent: Option<&PartialRetryPolicy>,
+    ) -> Result<Prepared<T>, Box<Problem>> {
+        cascade(&mut self.request, agent);
+        let key = self.key.header(intent_id, &self.request).map_err(|error| self.errors.push(error));
+        match key {
+            Ok(key) if self.errors.is_empty() => Ok(Prepared { request: self.request, key, read: self.codec.read }),
+            Ok(_) | Err(()) => Err(Box::new(Problem::invalid(self.errors))),
+        }
+    }
+}
+
+/// A question ready to be sent.
+pub(crate) struct Prepared<T> {
+    pub(crate) request: SuspendRequest,
+    pub(crate) key: reqwest::header::HeaderValue,
+    pub(crate) read: fn(&Value) -> Result<T, String>,
+}
+
+/// Merges the agent's level of the cascade into the call (RFC-0026): the call wins, field by field.
+///
+/// As with the server's level, a call that states a time but no policy wants a single attempt, and gets it.
+fn cascade(request: &mut SuspendRequest, agent: Option<&PartialRetryPolicy>) {
+    let policy = match (request.retry_policy.take(), request.timeout_seconds, agent) {
+        (None, _, None) | (None, Some(_), Some(_)) => return,
+        (policy, _, _) => policy.unwrap_or_default(),
+    };
+    // With a policy, `fallback_policy` is another name for its last field (RFC-0025 §5). Said in the call, it outranks what the
+    // agent's and the server's defaults say there.
+    let called = PartialRetryPolicy { final_fallback_policy: policy.final_fallback_policy.or(request.fallback_policy), ..policy };
+    request.retry_policy = Some(match agent {
+        Some(agent) => called.or(agent),
+        None => called,
+    });
+}
+
+impl<T> fmt::Debug for Question<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the context, which is not for logs, nor the id it may supersede.
+        f.debug_struct("Question")
+            .field("question", &self.request.question)
+            .field("response_type", &self.request.response_type)
+            .finish_non_exhaustive()
+    }
+}
+
+fn read_choice<C: Choices>(raw: &Value) -> Result<C, String> {
+    let listed = |choice: &Choice| raw.as_str() == Some(choice.0.value.as_str());
+    let found = C::choices().into_iter().find(|(_, choice)| listed(choice));
+    found.map(|(value, _)| value).ok_or_else(|| "it is none of the type's choices".to_owned())
+}
+
+fn write_choice<C: Choices>(value: &C) -> Result<Value, String> {
+    let found = C::choices().into_iter().find(|(listed, _)| listed == value);
+    found.map(|(_, choice)| choice.0.value.into()).ok_or_else(|| "must be one of the choices".to_owned())
+}
+
+fn read_text(raw: &Value) -> Result<String, String> {
+    raw.as_str().map(str::to_owned).ok_or_else(|| "it is no text".to_owned())
+}
+
+#[expect(clippy::ptr_arg, clippy::unnecessary_wraps, reason = "all codecs have one signature")]
+fn write_text(text: &String) -> Result<Value, String> {
+    Ok(text.as_str().into())
+}
+
+fn read_confirm(raw: &Value) -> Result<bool, String> {
+    match raw.as_str() {
+        Some("yes") => Ok(true),
+        Some("no") => Ok(false),
+        Some(_) | None => Err("it is neither yes nor no".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Door {
+        Open,
+        Shut,
+        Ajar,
+    }
+
+    impl Choices for Door {
+        fn choices() -> Vec<(Self, Choice)> {
+            vec![(Self::Open, Choice::new("open", "Open")), (Self::Shut, Choice::new("shut", "Shut"))]
+        }
+    }
+
+    fn sent<T>(question: Question<T>, agent: Option<&PartialRetryPolicy>) -> Value {
+        serde_json::to_value(question.prepare(INTENT, agent).ok().unwrap().request).unwrap()
+    }
+
+    const INTENT: IntentId = IntentId(uuid::Uuid::from_u128(7));
+
+    #[test]
+    fn every_word_of_the_builder_is_sent() {
+        let superseded = SuspensionId(uuid::Uuid::from_u128(9));
+        let question = Question::choice::<Door>("Which?")
+            .context("order_id", "12345")
+            .context("amount", 499.99)
+            .channel_hint("email")
+            .notify_to(["a@example.com"])
+            .timeout_seconds(60)
+            .fallback(Door::Shut)
+            .confidence(0.5)
+            .supersedes(superseded);
+        let expected = json!({
+            "question": "Which?", "response_type": "choice",
+            "choices": [{"value": "open", "label": "Open"}, {"value": "shut", "label": "Shut"}],
+            "context": {"order_id": "12345", "amount": 499.99}, "channel_hint": "email", "notify_to": ["a@example.com"],
+            "timeout_seconds": 60, "fallback_policy": "complete_with_fallback", "fallback_value": "shut", "confidence": 0.5,
+            "supersedes": superseded.expose(),
+        });
+        assert_eq!(sent(question, None), expected);
+        let confirm = sent(Question::confirm("Go?").labels("Go", "Stay").fallback(false), None);
+        assert_eq!(confirm["fallback_value"], json!("no"));
+        assert_eq!(confirm["choices"][0], json!({"value": "yes", "label": "Go"}));
+        let failing = sent(Question::text("Why?").fallback("because").fail(), None);
+        assert_eq!(failing, json!({"question": "Why?", "response_type": "text", "fallback_policy": "fail"}));
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused_before_it_is_sent() {
+        let question = Question::choice::<Door>("Which?").fallback(Door::Ajar).confidence(f64::NAN).idempotency_key("a\nb");
+        let problem = question.prepare(INTENT, None).err().unwrap();
+        let fields: Vec<&str> = problem.errors.iter().map(|error| error.field.as_str()).collect();
+        assert_eq!(fields, ["fallback_value", "confidence", "idempotency_key"]);
+    }
+
+    #[test]
+    fn answers_are_read_as_their_type_and_nothing_else() {
+        assert_eq!(read_choice::<Door>(&json!("open")), Ok(Door::Open));
+        assert!(read_choice::<Door>(&json!("ajar")).is_err() && read_choice::<Door>(&json!(null)).is_err());
+        assert_eq!((read_confirm(&json!("yes")), read_confirm(&json!("no"))), (Ok(true), Ok(false)));
+        assert!(read_confirm(&json!(true)).is_err() && read_confirm(&json!("Yes")).is_err());
+        assert!(read_text(&json!(5)).is_err());
+        let form = Question::form::<Vec<u8>>("How many?");
+        assert_eq!((form.codec.read)(&json!([1, 2])), Ok(vec![1, 2]));
+        assert!((form.codec.read)(&json!({"a": 1})).is_err());
+    }
+
+    #[test]
+    fn the_call_outranks_the_agent_field_by_field() {
+        let partial = |max_attempts, interval_seconds, final_fallback_policy| PartialRetryPolicy {
+            max_attempts,
+            interval_seconds,
+            final_fallback_policy,
+            ..PartialRetryPolicy::default()
+        };
+        let agent = partial(Some(3), Some(600), Some(FallbackPolicy::Fail));
+        let policy = |question: Question<bool>| sent(question, Some(&agent))["retry_policy"].clone();
+        let ask = || Question::confirm("Go?");
+        let whole = json!({"max_attempts": 3, "interval_seconds": 600, "final_fallback_policy": "fail"});
+        assert_eq!(policy(ask()), whole);
+        let mixed = policy(ask().retry_policy(partial(Some(5), None, None)));
+        assert_eq!(mixed, json!({"max_attempts": 5, "interval_seconds": 600, "final_fallback_policy": "fail"}));
+        // A time of its own is a schedule of its own.
+        assert_eq!(policy(ask().timeout_seconds(60)), json!(null));
+        // The call's fallback is the call's final fallback.
+        assert_eq!(policy(ask().fallback(false))["final_fallback_policy"], json!("complete_with_fallback"));
+        let named = ask().fallback(false).retry_policy(partial(None, None, Some(FallbackPolicy::UseDefaultAndContinue)));
+        assert_eq!(policy(named)["final_fallback_policy"], json!("use_default_and_continue"));
+        assert_eq!(sent(ask(), None).get("retry_policy"), None);
+    }
+}

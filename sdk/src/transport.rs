@@ -1,0 +1,315 @@
+//! One request and its answer: the key, the limits, the repetitions. What is asked is decided elsewhere.
+
+use std::time::Duration;
+
+use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::{Method, Response};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep};
+use url::Url;
+
+use crate::backoff::{Repeat, Verdict, jitter, judge_network, judge_status, pause};
+use crate::error::{CallError, SetupError, TransportError};
+use crate::problem::Problem;
+
+/// The largest answer read, in bytes: a page of events with the largest contexts fits, an endless stream does not.
+const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// How long a connection may take to come about.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the builder was told.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) request_timeout: Duration,
+    pub(crate) retry_for: Duration,
+    pub(crate) user_agent: String,
+    pub(crate) allow_insecure: bool,
+}
+
+/// The way to one server with one key.
+pub(crate) struct Transport {
+    http: reqwest::Client,
+    base: Url,
+    api_key: SecretString,
+    request_timeout: Duration,
+    retry_for: Duration,
+}
+
+/// One call.
+pub(crate) struct Call<'a> {
+    method: Method,
+    path: &'a [&'a str],
+    query: Vec<(&'static str, String)>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: Option<Vec<u8>>,
+    repeat: Repeat,
+    /// How long the server may think on purpose, on top of the request timeout.
+    wait: Duration,
+    /// How long failures are repeated; the client's setting if absent.
+    retry_for: Option<Duration>,
+}
+
+impl<'a> Call<'a> {
+    /// Reads, which can always be repeated. `path` is what follows `/api/v1`, one segment each.
+    pub(crate) fn read(path: &'a [&'a str]) -> Self {
+        let (query, headers) = (Vec::new(), Vec::new());
+        Self {
+            method: Method::GET,
+            path,
+            query,
+            headers,
+            body: None,
+            repeat: Repeat::Safe,
+            wait: Duration::ZERO,
+            retry_for: None,
+        }
+    }
+
+    /// Writes `body`.
+    pub(crate) fn write(path: &'a [&'a str], body: &impl Serialize, repeat: Repeat) -> Result<Self, TransportError> {
+        let body = serde_json::to_vec(body).map_err(|error| unreadable(&error))?;
+        Ok(Self { method: Method::POST, body: Some(body), repeat, ..Self::read(path) })
+    }
+
+    /// Adds a parameter to the address.
+    pub(crate) fn query(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.query.push((name, value.into()));
+        self
+    }
+
+    /// Adds a header.
+    pub(crate) fn header(mut self, name: &'static str, value: HeaderValue) -> Self {
+        self.headers.push((HeaderName::from_static(name), value));
+        self
+    }
+
+    /// Lets the server think for `wait`, and outages last for `retry_for`.
+    pub(crate) fn patient(mut self, wait: Duration, retry_for: Duration) -> Self {
+        (self.wait, self.retry_for) = (wait, Some(retry_for));
+        self
+    }
+}
+
+/// Why one try failed, and whether another may succeed.
+struct Failure {
+    error: CallError,
+    verdict: Verdict,
+}
+
+impl Transport {
+    pub(crate) fn new(base: &str, api_key: SecretString, options: &Options) -> Result<Self, SetupError> {
+        let base = Url::parse(base).map_err(SetupError::InvalidAddress)?;
+        let loopback = check_address(&base, options.allow_insecure)?;
+        if api_key.expose_secret().is_empty() || HeaderValue::from_str(api_key.expose_secret()).is_err() {
+            return Err(SetupError::InvalidApiKey);
+        }
+        provide_crypto();
+        let mut http = reqwest::Client::builder()
+            .user_agent(&options.user_agent)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .connect_timeout(CONNECT_TIMEOUT);
+        if loopback {
+            // A proxy from the environment would see the key in the clear, and could not reach this machine anyway.
+            http = http.no_proxy();
+        }
+        let http = http.build().map_err(|error| SetupError::Http(error.without_url()))?;
+        Ok(Self { http, base, api_key, request_timeout: options.request_timeout, retry_for: options.retry_for })
+    }
+
+    pub(crate) fn base(&self) -> &Url {
+        &self.base
+    }
+
+    /// Sends until there is an answer, a refusal, or no point in going on.
+    pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, CallError> {
+        let give_up_after = call.retry_for.unwrap_or(self.retry_for);
+        // Counted from the first failure, not from the start: a long wait that breaks at its end has failed just once.
+        let mut failing_since = None;
+        let mut tries = 0;
+        loop {
+            let failure = match self.send_once(&call).await {
+                Ok(body) => return serde_json::from_slice(&body).map_err(|error| unreadable(&error).into()),
+                Err(failure) => failure,
+            };
+            let Verdict::Retry { after } = failure.verdict else { return Err(failure.error) };
+            let pause = pause(tries, after, jitter());
+            let failing_since = failing_since.get_or_insert_with(Instant::now);
+            if failing_since.elapsed().saturating_add(pause) > give_up_after {
+                return Err(failure.error);
+            }
+            tries += 1;
+            tracing::debug!(tries, pause_ms = pause.as_millis(), error = %failure.error, "call failed, sending it again");
+            sleep(pause).await;
+        }
+    }
+
+    async fn send_once(&self, call: &Call<'_>) -> Result<Vec<u8>, Failure> {
+        let network = |error: reqwest::Error| {
+            let verdict = judge_network(&error, call.repeat);
+            // The address may hold a suspension id.
+            Failure { error: TransportError::Network(error.without_url()).into(), verdict }
+        };
+        let response = self.request(call).send().await.map_err(network)?;
+        let status = response.status().as_u16();
+        let verdict = judge_status(status, call.repeat, response.headers());
+        let body = read_body(response).await.map_err(|error| match error {
+            Some(error) => network(error),
+            None => Failure { error: too_large().into(), verdict: Verdict::Permanent },
+        })?;
+        let error = match status {
+            200..=299 => return Ok(body),
+            300..=399 => TransportError::Redirected { status }.into(),
+            429 | 500.. => TransportError::Unavailable(Box::new(Problem::read(status, &body))).into(),
+            _ => CallError::Refused(Box::new(Problem::read(status, &body))),
+        };
+        Err(Failure { error, verdict })
+    }
+
+    fn request(&self, call: &Call<'_>) -> reqwest::RequestBuilder {
+        let mut request = self
+            .http
+            .request(call.method.clone(), self.address(call))
+            .timeout(self.request_timeout.saturating_add(call.wait))
+            .header("x-api-key", self.key_header());
+        for (name, value) in &call.headers {
+            request = request.header(name, value);
+        }
+        match &call.body {
+            Some(body) => request.header(CONTENT_TYPE, "application/json").body(body.clone()),
+            None => request,
+        }
+    }
+
+    fn address(&self, call: &Call<'_>) -> Url {
+        let mut address = self.base.clone();
+        // `check_address` lets in only addresses with a path, so there always are segments to extend.
+        if let Ok(mut segments) = address.path_segments_mut() {
+            segments.pop_if_empty().extend(["api", "v1"]).extend(call.path);
+        }
+        if !call.query.is_empty() {
+            address.query_pairs_mut().extend_pairs(&call.query);
+        }
+        address
+    }
+
+    fn key_header(&self) -> HeaderValue {
+        // `new` has checked that the key makes a header; an empty one would merely be refused.
+        let mut value = HeaderValue::from_str(self.api_key.expose_secret()).unwrap_or_else(|_| HeaderValue::from_static(""));
+        value.set_sensitive(true);
+        value
+    }
+}
+
+/// Reads a body up to its limit; `None` means it is beyond.
+async fn read_body(mut response: Response) -> Result<Vec<u8>, Option<reqwest::Error>> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if body.len() + chunk.len() > BODY_BYTES_MAX {
+            return Err(None);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+fn too_large() -> TransportError {
+    TransportError::Unreadable { reason: format!("it is longer than {BODY_BYTES_MAX} bytes") }
+}
+
+/// Says where reading stopped, not what was there: serde quotes the text, which may hold a suspension id.
+fn unreadable(error: &serde_json::Error) -> TransportError {
+    let (line, column) = (error.line(), error.column());
+    let reason = match error.classify() {
+        serde_json::error::Category::Data => format!("unexpected JSON at line {line}, column {column}"),
+        serde_json::error::Category::Io | serde_json::error::Category::Syntax | serde_json::error::Category::Eof => {
+            format!("no JSON at line {line}, column {column}")
+        }
+    };
+    TransportError::Unreadable { reason }
+}
+
+/// Checks that the key can be trusted to this address; tells whether it is on this machine.
+fn check_address(base: &Url, allow_insecure: bool) -> Result<bool, SetupError> {
+    let secure = match base.scheme() {
+        "https" => true,
+        "http" => false,
+        _ => return Err(SetupError::UnsuitableAddress),
+    };
+    let plain = base.username().is_empty() && base.password().is_none() && base.query().is_none() && base.fragment().is_none();
+    let loopback = match base.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => return Err(SetupError::UnsuitableAddress),
+    };
+    match (plain, secure || loopback || allow_insecure) {
+        (false, _) => Err(SetupError::UnsuitableAddress),
+        (true, false) => Err(SetupError::Insecure),
+        (true, true) => Ok(loopback),
+    }
+}
+
+/// Provides TLS with cryptography, unless the program has chosen its own.
+fn provide_crypto() {
+    if rustls::crypto::CryptoProvider::get_default().is_none()
+        && rustls::crypto::ring::default_provider().install_default().is_err()
+    {
+        tracing::debug!("another thread has just provided TLS with cryptography; using that");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(allow_insecure: bool) -> Options {
+        let (request_timeout, retry_for) = (Duration::from_secs(1), Duration::from_secs(1));
+        Options { request_timeout, retry_for, user_agent: "test".to_owned(), allow_insecure }
+    }
+
+    fn new(base: &str, allow_insecure: bool) -> Result<Transport, SetupError> {
+        Transport::new(base, "secret".into(), &options(allow_insecure))
+    }
+
+    #[test]
+    fn the_key_is_not_sent_in_the_clear_beyond_this_machine() {
+        for fine in ["https://placet.example", "http://localhost:8080", "http://127.0.0.9/", "http://[::1]:80/placet"] {
+            assert!(new(fine, false).is_ok(), "{fine}");
+        }
+        for open in ["http://placet.example", "http://10.0.0.1", "http://localhost.example", "http://[::2]"] {
+            assert!(matches!(new(open, false), Err(SetupError::Insecure)), "{open}");
+            assert!(new(open, true).is_ok(), "{open}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_no_servers_is_refused() {
+        for wrong in ["ftp://a", "https://user@a", "https://:pass@a", "https://a?x=1", "https://a#x", "data:x", "mailto:a@b"] {
+            assert!(matches!(new(wrong, true), Err(SetupError::UnsuitableAddress)), "{wrong}");
+        }
+        assert!(matches!(new("placet.example", true), Err(SetupError::InvalidAddress(_))));
+        for key in ["", "line\nbreak"] {
+            let made = Transport::new("https://a", key.into(), &options(false));
+            assert!(matches!(made, Err(SetupError::InvalidApiKey)));
+        }
+    }
+
+    #[test]
+    fn addresses_keep_the_base_path_and_escape_segments() {
+        let address = |base: &str| {
+            let path = ["intents", "a/b", "events"];
+            new(base, false).unwrap().address(&Call::read(&path).query("limit", "5")).to_string()
+        };
+        assert_eq!(address("https://a"), "https://a/api/v1/intents/a%2Fb/events?limit=5");
+        assert_eq!(address("https://a/placet/"), "https://a/placet/api/v1/intents/a%2Fb/events?limit=5");
+    }
+
+    #[test]
+    fn an_unreadable_answer_is_not_quoted() {
+        let error = serde_json::from_str::<u32>("\"a-secret-id\"").unwrap_err();
+        assert_eq!(unreadable(&error).to_string(), "the server's answer cannot be read: unexpected JSON at line 1, column 13");
+    }
+}

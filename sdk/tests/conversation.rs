@@ -1,0 +1,280 @@
+//! The client against a server that follows a script: what is sent, how often, and what comes of it.
+#![expect(clippy::unwrap_used, reason = "the script is part of the tests, and fails like them")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use placet::{
+    CallError, Client, Engagement, EngagementSignals, IntentId, PartialRetryPolicy, Question, RequestInputError, Source, Status,
+    SuspensionId, TransportError,
+};
+use serde_json::{Value, json};
+
+const INTENT: &str = "0190a6c0-0000-7000-8000-000000000001";
+const SUSPENSION: &str = "0190a6c0-0000-7000-8000-000000000002";
+const AT: &str = "2026-11-21T08:13:35.889468Z";
+
+/// One request as it arrived: the request line, the headers in lower case, the body.
+struct Seen {
+    line: String,
+    headers: Vec<String>,
+    body: Value,
+}
+
+impl Seen {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find_map(|header| header.strip_prefix(name)?.strip_prefix(": "))
+    }
+}
+
+/// What the server does about one request.
+enum Step {
+    /// It answers with this status and body.
+    Answer(u16, Value),
+    /// It reads the request and breaks the connection.
+    HangUp,
+}
+
+use Step::{Answer, HangUp};
+
+/// Answers one request after the other, each on its own connection, then stops listening.
+fn serve(script: Vec<Step>) -> (Client, JoinHandle<Vec<Seen>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        script
+            .into_iter()
+            .map(|step| {
+                let mut stream = listener.accept().unwrap().0;
+                let seen = read_request(&stream);
+                if let Answer(status, body) = step {
+                    let body = body.to_string();
+                    let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+                    stream.write_all((head + &body).as_bytes()).unwrap();
+                }
+                seen
+            })
+            .collect()
+    });
+    (Client::new(base, "the-key").unwrap(), server)
+}
+
+fn read_request(stream: &TcpStream) -> Seen {
+    let mut reader = BufReader::new(stream);
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        match line.trim_end() {
+            "" => break,
+            line => lines.push(line.to_owned()),
+        }
+    }
+    let line = lines.remove(0);
+    let mut seen = Seen { line, headers: lines, body: Value::Null };
+    if let Some(length) = seen.header("content-length") {
+        let mut body = vec![0; length.parse().unwrap()];
+        reader.read_exact(&mut body).unwrap();
+        seen.body = serde_json::from_slice(&body).unwrap();
+    }
+    seen
+}
+
+fn ok(body: Value) -> Step {
+    Answer(200, body)
+}
+
+fn problem(status: u16, code: &str) -> Step {
+    Answer(status, json!({"detail": "no", "code": code}))
+}
+
+fn record(more: Value) -> Value {
+    let mut record = json!({
+        "id": SUSPENSION, "intent_id": INTENT, "kind": "awaiting_input", "version": 1, "attempt": 1, "question": "Go?",
+        "response_type": "confirm", "choices": [], "context": {}, "channel_hint": null, "notify_to": [], "suspended_at": AT,
+        "timeout_seconds": null, "expires_at": null, "fallback_policy": "fail", "fallback_value": null, "retry_policy": null,
+        "reached": false, "response": null, "responded_at": null, "resolution": null, "resolved_at": null, "metadata": null,
+    });
+    let Value::Object(more) = more else { panic!("an object is expected") };
+    record.as_object_mut().unwrap().extend(more);
+    record
+}
+
+fn answered() -> Value {
+    record(json!({"resolution": "responded", "response": "yes", "responded_by": "alice@example.com", "responded_at": AT,
+        "resolved_at": AT}))
+}
+
+fn intent(version: u32, status: &str) -> Value {
+    json!({
+        "id": INTENT, "title": "T", "description": "", "created_by": "a", "parent_intent_id": null, "parent_id": null,
+        "depends_on": [], "constraints": {}, "state": {"_suspension": {"id": SUSPENSION}}, "status": status, "confidence": 0.0,
+        "version": version, "governance_policy": null, "created_at": "2026-11-21T08:13:35.889468",
+        "updated_at": "2026-11-21T08:13:35.889468",
+    })
+}
+
+fn intent_id() -> IntentId {
+    INTENT.parse().unwrap()
+}
+
+/// At stake: an outage must neither lose the question nor ask it twice.
+#[tokio::test]
+async fn a_question_survives_a_broken_connection_and_is_asked_under_one_key() {
+    let (client, server) = serve(vec![HangUp, problem(503, "unavailable"), ok(record(json!({}))), HangUp, ok(answered())]);
+    let answer = client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap();
+    assert!(answer.value && !answer.replayed);
+    assert!(matches!(&answer.source, Source::Human { by, .. } if by == "alice@example.com"));
+
+    let seen = server.join().unwrap();
+    for ask in &seen[..3] {
+        assert_eq!(ask.line, format!("POST /api/v1/intents/{INTENT}/suspend HTTP/1.1"));
+        assert_eq!((ask.header("x-api-key"), ask.header("content-type")), (Some("the-key"), Some("application/json")));
+        assert_eq!(ask.header("idempotency-key"), seen[0].header("idempotency-key"));
+        assert_eq!(ask.body, json!({"question": "Go?", "response_type": "confirm"}));
+    }
+    assert!(seen[0].header("idempotency-key").unwrap().starts_with("placet-1-sha256:"));
+    assert_eq!(seen[4].line, format!("GET /api/v1/suspensions/{SUSPENSION}?wait=50 HTTP/1.1"));
+}
+
+/// At stake: a server that answers at once must not be asked in a loop without a breath.
+#[tokio::test]
+async fn a_server_that_does_not_wait_is_polled_at_a_pace() {
+    let (client, server) = serve(vec![ok(record(json!({}))), ok(record(json!({}))), ok(answered())]);
+    let begun = Instant::now();
+    assert!(client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap().value);
+    assert!(begun.elapsed() >= Duration::from_millis(1900));
+    server.join().unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_given_while_the_agent_was_away_is_marked_as_replayed() {
+    let (client, server) = serve(vec![ok(answered())]);
+    let answer = client.request_input(intent_id(), Question::confirm("Go?").idempotency_key("deploy-7")).await.unwrap();
+    assert!(answer.replayed);
+    assert_eq!(server.join().unwrap()[0].header("idempotency-key"), Some("deploy-7"));
+}
+
+/// RFC-0025 §12.
+#[tokio::test]
+async fn a_server_without_suspensions_and_an_unknown_intent_are_two_things() {
+    let (client, server) = serve(vec![Answer(404, json!({"detail": "Not Found"})), problem(404, "not_found")]);
+    let lacking = client.request_input(intent_id(), Question::text("Why?")).await.unwrap_err();
+    assert!(matches!(lacking, RequestInputError::Unsupported));
+    let unknown = client.request_input(intent_id(), Question::text("Why?")).await.unwrap_err();
+    assert!(matches!(unknown, RequestInputError::Refused(problem) if problem.is("not_found")));
+    server.join().unwrap();
+}
+
+/// At stake: an intent created twice.
+#[tokio::test]
+async fn a_write_of_unknown_fate_is_not_repeated() {
+    let (client, server) = serve(vec![problem(503, "unavailable"), HangUp]);
+    for _ in 0..2 {
+        let error = client.create_intent("T").send().await.unwrap_err();
+        assert!(matches!(error, CallError::Transport(TransportError::Unavailable(_) | TransportError::Network(_))));
+    }
+    assert_eq!(server.join().unwrap().len(), 2);
+
+    // With a key, twice is once.
+    let (client, server) = serve(vec![problem(503, "unavailable"), ok(intent(1, "active"))]);
+    let created = client.create_intent("T").state("order", 5).active().idempotency_key("k").send().await.unwrap();
+    assert!(!format!("{created:?}").contains(SUSPENSION));
+    let seen = server.join().unwrap();
+    assert_eq!(seen[1].body, json!({"title": "T", "state": {"order": 5}, "status": "active"}));
+    assert_eq!(seen[1].header("idempotency-key"), Some("k"));
+}
+
+#[tokio::test]
+async fn a_status_is_set_whatever_the_version_and_once() {
+    let (client, server) = serve(vec![
+        ok(intent(3, "active")),
+        problem(409, "version_conflict"),
+        ok(intent(4, "active")),
+        // It took effect, but nobody heard: the repetition conflicts, and reading again tells.
+        HangUp,
+        problem(409, "version_conflict"),
+        ok(intent(5, "completed")),
+    ]);
+    assert_eq!(client.set_status(intent_id(), Status::Completed, Some("done")).await.unwrap().version, 5);
+    let seen = server.join().unwrap();
+    assert_eq!((seen[1].header("if-match"), seen[3].header("if-match")), (Some("3"), Some("4")));
+    assert_eq!(seen[1].body, json!({"status": "completed", "reason": "done"}));
+}
+
+#[tokio::test]
+async fn withdrawing_twice_is_withdrawing_once() {
+    let gone = json!({"detail": "no", "code": "already_resolved", "resolution": "cancelled", "resolution_reason": "withdrawn"});
+    let late = json!({"detail": "no", "code": "already_resolved", "resolution": "responded", "resolution_reason": null});
+    let cancelled = record(json!({"resolution": "cancelled", "resolution_reason": "withdrawn", "resolved_at": AT}));
+    let (client, server) = serve(vec![Answer(409, gone), ok(cancelled), Answer(409, late)]);
+    let id = SuspensionId::parse(SUSPENSION).unwrap();
+    assert!(client.cancel(id, Some("not needed")).await.unwrap().resolution.is_some());
+    assert!(matches!(client.cancel(id, None).await, Err(CallError::Refused(problem)) if problem.is("already_resolved")));
+    assert_eq!(server.join().unwrap()[0].body, json!({"reason": "not needed"}));
+}
+
+#[tokio::test]
+async fn an_engagement_decision_is_recorded_or_there_is_none() {
+    let (client, server) = serve(vec![ok(json!({"id": "x"})), problem(403, "forbidden")]);
+    let signals = EngagementSignals { confidence: 0.9, risk: 0.9, reversibility: 0.9, context: serde_json::Map::new() };
+    let decided = client.should_request_input(intent_id(), signals.clone()).await.unwrap();
+    assert!(matches!(decided, Engagement::Defer(_)));
+    assert!(client.should_request_input(intent_id(), signals.clone()).await.is_err());
+    let wrong = EngagementSignals { risk: f64::NAN, ..signals };
+    assert!(matches!(client.should_request_input(intent_id(), wrong).await, Err(CallError::Refused(_))));
+    let seen = server.join().unwrap();
+    assert_eq!(seen[0].body["event_type"], "engagement.decision");
+    assert_eq!((&seen[0].body["payload"]["mode"], &seen[0].body["payload"]["should_ask"]), (&json!("defer"), &json!(false)));
+}
+
+#[tokio::test]
+async fn events_are_read_page_by_page_and_told_oldest_first() {
+    let event = |sequence: u32| {
+        json!({
+            "id": "x", "intent_id": INTENT, "sequence": sequence, "event_type": "comment", "actor": "a", "payload": {},
+            "created_at": "2026-11-21T08:13:35.889468", "previous_event_hash": null, "salt": "", "event_hash": "",
+        })
+    };
+    let page = |newest: u32, oldest: u32| ok((oldest..=newest).rev().map(event).collect());
+    // An event is appended between the two requests, so 51 comes twice.
+    let (client, server) = serve(vec![page(250, 51), page(51, 1)]);
+    let events = client.events(intent_id()).await.unwrap();
+    assert!(events.iter().map(|event| event.sequence).eq(1..=250));
+    let seen = server.join().unwrap();
+    assert!(seen[0].line.contains("?include=all&limit=200&offset=0 "));
+    assert!(seen[1].line.contains("?include=all&limit=200&offset=200 "));
+}
+
+/// At stake: the id of a suspension lets its holder act on it, and the key even more so.
+#[tokio::test]
+async fn failures_name_neither_the_key_nor_the_suspension() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let client = Client::builder(base, "the-key").retry_for(Duration::ZERO).build().unwrap();
+    let error = client.suspension(SuspensionId::parse(SUSPENSION).unwrap()).await.unwrap_err();
+    assert!(matches!(&error, CallError::Transport(TransportError::Network(_))));
+    let shown = format!("{error:?} {error}") + &format!("{:#}", anyhow::Error::from(error));
+    assert!(!shown.contains(SUSPENSION) && !shown.contains("the-key"), "{shown}");
+
+    let (client, server) = serve(vec![ok(json!({"id": SUSPENSION, "intent_id": SUSPENSION.len()})), Answer(302, json!({}))]);
+    let id = SuspensionId::parse(SUSPENSION).unwrap();
+    let error = client.suspension(id).await.unwrap_err();
+    assert!(!format!("{error:?} {error}").contains(SUSPENSION));
+    let error = client.suspension(id).await.unwrap_err();
+    assert!(matches!(error, CallError::Transport(TransportError::Redirected { status: 302 })));
+    server.join().unwrap();
+}
+
+#[tokio::test]
+async fn the_agents_default_policy_travels_with_the_call() {
+    let (client, server) = serve(vec![ok(answered())]);
+    let policy = PartialRetryPolicy { max_attempts: Some(3), interval_seconds: Some(600), ..PartialRetryPolicy::default() };
+    let client = client.with_default_retry_policy(policy);
+    assert!(client.request_input(intent_id(), Question::confirm("Go?").fallback(false)).await.is_ok());
+    let expected = json!({"max_attempts": 3, "interval_seconds": 600, "final_fallback_policy": "complete_with_fallback"});
+    assert_eq!(server.join().unwrap()[0].body["retry_policy"], expected);
+}

@@ -1,0 +1,212 @@
+//! The composition root: the only place that names every part.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::middleware::{DefaultHeaders, from_fn};
+use actix_web::{App as ActixApp, HttpServer, web};
+use anyhow::Context;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox};
+use domain::clock::Clock;
+use domain::ids::Entropy;
+use url::Url;
+
+use crate::config::Config;
+use crate::http::{self, Shared};
+use crate::pages::{self, DevelopmentMailbox, Pages};
+use crate::store::Store;
+use crate::store::sqlite::{Exclusive, SqliteStore};
+use crate::worker::deadlines::Deadlines;
+use crate::worker::deliveries::Deliveries;
+use crate::worker::{spawn_named, upkeep};
+
+/// How long requests may take to end when the server stops, in seconds.
+const DRAIN_SECONDS: u64 = 25;
+/// How long a client may take to send its request head.
+const HEAD_WAIT: Duration = Duration::from_secs(10);
+
+/// A server, bound and ready to run.
+pub struct App {
+    server: Server,
+    address: SocketAddr,
+    public_url: Url,
+    sqlite: Arc<SqliteStore>,
+    shared: web::Data<Shared>,
+    pages: web::Data<Pages>,
+    mailbox: Option<(MemoryMailbox, String)>,
+    deadlines: Arc<Deadlines>,
+    deliveries: Arc<Deliveries>,
+}
+
+impl App {
+    /// Opens the store, binds the port, joins the parts.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the configuration, the database or the port.
+    pub async fn build(config: Config, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(config.listen).with_context(|| format!("failed to listen on {}", config.listen))?;
+        Self::build_on(listener, config, clock, entropy).await
+    }
+
+    /// As [`App::build`], on a port that is bound already: who restarts a server keeps its port this way.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the configuration or the database.
+    pub async fn build_on(
+        listener: TcpListener,
+        config: Config,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> anyhow::Result<Self> {
+        let sqlite = Arc::new(SqliteStore::open(&config.database, Exclusive::Serve, clock.clone(), entropy.clone())?);
+        let store: Arc<dyn Store> = sqlite.clone();
+        let address = listener.local_addr()?;
+        let public_url = match config.public_url {
+            Some(url) => url,
+            None => Url::parse(&format!("http://{address}"))?,
+        };
+        let development = config.development.then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
+        let channel: Arc<dyn Channel> = match (&config.mail, &development) {
+            (Some(mail), _) => Arc::new(EmailChannel::new(&EmailSettings {
+                smtp_url: mail.smtp_url.clone(),
+                from: mail.from.clone(),
+                allow_insecure: mail.allow_insecure,
+                timeout: channels::DELIVERY_TIMEOUT,
+            })?),
+            (None, Some((mailbox, _))) => Arc::new(mailbox.clone()),
+            (None, None) => anyhow::bail!("there is no channel to reach people by"),
+        };
+        let nonce_secret = store.secret("answer-page-nonce").await?;
+        // With a real mail server nothing lands in the mailbox, so it is not shown.
+        let mailbox = development.filter(|_| config.mail.is_none());
+        let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
+        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
+        let operators = config.asking.operators.clone();
+        let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy));
+        let beats = shared.clone();
+        let deadlines = Arc::new(Deadlines::new(store.clone(), clock.clone(), move || beats.health.deadlines_beat()));
+        let deliveries = Arc::new(Deliveries::new(store, clock, channel, public_url.clone(), operators));
+        let server = serve(listener, shared.clone(), pages.clone())?;
+        Ok(Self { server, address, public_url, sqlite, shared, pages, mailbox, deadlines, deliveries })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address people reach it under.
+    pub fn public_url(&self) -> &Url {
+        &self.public_url
+    }
+
+    /// Its store.
+    pub fn store(&self) -> Arc<dyn Store> {
+        self.sqlite.clone()
+    }
+
+    /// The mailbox of development mode, and the URL it is shown under.
+    pub fn mailbox(&self) -> Option<(MemoryMailbox, String)> {
+        let (mailbox, secret_path) = self.mailbox.as_ref()?;
+        Some((mailbox.clone(), format!("{}dev/{secret_path}/mailbox", self.public_url)))
+    }
+
+    /// The deadline loop, for who runs it by hand.
+    pub fn deadlines(&self) -> Arc<Deadlines> {
+        self.deadlines.clone()
+    }
+
+    /// The delivery loop, for who runs it by hand.
+    pub fn deliveries(&self) -> Arc<Deliveries> {
+        self.deliveries.clone()
+    }
+
+    /// Serves requests and nothing else, until the handle stops it: whoever calls this runs the loops.
+    pub fn serve_only(self) -> Serving {
+        let handle = self.server.handle();
+        let task = spawn_named("http", async move {
+            if let Err(error) = self.server.await {
+                tracing::error!(error = %error, "the server ended with an error");
+            }
+        });
+        Serving { handle, shared: self.shared, task }
+    }
+
+    /// Serves requests, fires deadlines and delivers messages until `stop` resolves; then drains.
+    ///
+    /// # Errors
+    ///
+    /// The store stopped taking writes, or upkeep could not start.
+    pub async fn run_until(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+        let quiet_links = self.pages.clone();
+        let mut upkeep = upkeep::start(self.store(), move || quiet_links.forget_quiet_links()).await?;
+        let (deadlines, deliveries) = (self.deadlines(), self.deliveries());
+        let deadlines = spawn_named("deadlines", async move { deadlines.run().await });
+        let deliveries = spawn_named("deliveries", async move { deliveries.run().await });
+        let sqlite = self.sqlite.clone();
+        let serving = self.serve_only();
+        let stopped = tokio::select! {
+            () = stop => Ok(()),
+            () = sqlite.closed() => Err(anyhow::anyhow!("the store cannot write any more")),
+        };
+        tracing::info!("stopping: no new requests, waiting for those under way");
+        serving.stop().await;
+        // A message on its way is leased; if this cuts it off, it comes due again.
+        deadlines.abort();
+        deliveries.abort();
+        upkeep.shutdown().await.context("failed to stop the upkeep schedule")?;
+        stopped
+    }
+}
+
+/// A server that serves requests.
+pub struct Serving {
+    handle: ServerHandle,
+    shared: web::Data<Shared>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Serving {
+    /// Ends long waits, takes no new requests, and waits for those under way.
+    pub async fn stop(self) {
+        self.shared.stopping.send_replace(true);
+        self.handle.stop(true).await;
+        drop(self.task.await);
+    }
+}
+
+fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Pages>) -> anyhow::Result<Server> {
+    let app = move || {
+        ActixApp::new()
+            .app_data(shared.clone())
+            .app_data(pages.clone())
+            .wrap(DefaultHeaders::new().add(("x-content-type-options", "nosniff")))
+            .wrap(from_fn(http::trace::trace))
+            .configure(http::routes)
+            .configure(pages::routes)
+            .default_service(web::to(http::no_route))
+    };
+    // One worker per two cores: the writer and the loops need the rest.
+    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
+    let server = HttpServer::new(app)
+        .workers(workers)
+        .client_request_timeout(HEAD_WAIT)
+        .shutdown_timeout(DRAIN_SECONDS)
+        .disable_signals()
+        .listen(listener)
+        .context("failed to serve on the port")?;
+    Ok(server.run())
+}
+
+/// A path segment nobody guesses.
+fn secret_path(entropy: &dyn Entropy) -> String {
+    let mut bytes = [0; 16];
+    entropy.fill(&mut bytes);
+    URL_SAFE_NO_PAD.encode(bytes)
+}

@@ -1,0 +1,166 @@
+//! `placet keys create | list | revoke | import`: works beside a running server.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use domain::authority::Role;
+use domain::clock::Clock;
+use domain::ids::{Entropy, KeyId};
+use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::say;
+use crate::clock::{SystemClock, SystemEntropy};
+use crate::config::{DatabaseArgs, database_path};
+use crate::keys::{IMPORT_BITS_MIN, KEY_CHARS_MAX, bits, generate, new_key};
+use crate::store::Store;
+use crate::store::sqlite::{Exclusive, SqliteStore};
+
+#[derive(Subcommand)]
+pub(super) enum KeysCommand {
+    /// Make a key and print its secret, this once.
+    Create(CreateArgs),
+    /// List keys, without their secrets.
+    List(ListArgs),
+    /// Stop a key from counting.
+    Revoke(RevokeArgs),
+    /// Keep a secret somebody else made; it is read from standard input.
+    Import(ImportArgs),
+}
+
+#[derive(Args)]
+pub(super) struct Identity {
+    /// What the key is for: agent, operator, admin, auditor or channel.
+    #[arg(long)]
+    role: Role,
+    /// The actor in the log; for agents their identity.
+    #[arg(long)]
+    name: String,
+    /// Who answers with it [default: the name].
+    #[arg(long)]
+    subject: Option<String>,
+    /// Groups keys that belong together: none of them answers what another asked [default: the name].
+    #[arg(long)]
+    owner: Option<String>,
+}
+
+#[derive(Args)]
+pub(super) struct CreateArgs {
+    #[command(flatten)]
+    identity: Identity,
+    /// Print JSON, as the last line.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+#[derive(Args)]
+pub(super) struct ListArgs {
+    /// Print JSON, one key a line.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+#[derive(Args)]
+pub(super) struct RevokeArgs {
+    /// The key's id, as `placet keys list` shows it.
+    id: KeyId,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+#[derive(Args)]
+pub(super) struct ImportArgs {
+    #[command(flatten)]
+    identity: Identity,
+    /// Accept a secret that can be guessed: for development only.
+    #[arg(long)]
+    weak: bool,
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
+    match command {
+        KeysCommand::Create(args) => create(args).await,
+        KeysCommand::List(args) => list(args).await,
+        KeysCommand::Revoke(args) => {
+            let key = open(&args.database)?.revoke_key(args.id).await.with_context(|| format!("failed to revoke {}", args.id))?;
+            Ok(say(format!("Revoked {} ({}); a running server stops accepting it within a second.", key.id, key.name))?)
+        }
+        KeysCommand::Import(args) => import(args).await,
+    }
+}
+
+fn open(database: &DatabaseArgs) -> anyhow::Result<SqliteStore> {
+    let path = database_path(database.database_url.as_deref())?;
+    SqliteStore::open(&path, Exclusive::Beside, Arc::new(SystemClock), Arc::new(SystemEntropy))
+}
+
+async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString) -> anyhow::Result<KeyView> {
+    let request = CreateKeyRequest { role: identity.role, name: identity.name, subject: identity.subject, owner: identity.owner };
+    let id = KeyId(SystemEntropy.uuid(SystemClock.now()));
+    let key = new_key(request, secret, id).map_err(|errors| {
+        let errors: Vec<String> = errors.iter().map(|error| format!("--{} {}", error.field, error.message)).collect();
+        anyhow::anyhow!(errors.join("; "))
+    })?;
+    Ok(open(database)?.create_key(key).await?)
+}
+
+async fn create(args: CreateArgs) -> anyhow::Result<()> {
+    let secret = generate(args.identity.role, &SystemEntropy);
+    let key = keep(&args.database, args.identity, &secret).await?;
+    if args.json {
+        let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
+        return Ok(say(serde_json::to_string(&created)?)?);
+    }
+    say(format!("Key {} for {} ({}), shown this once:", key.id, key.name, key.role))?;
+    Ok(say(secret.expose_secret())?)
+}
+
+async fn list(args: ListArgs) -> anyhow::Result<()> {
+    for key in open(&args.database)?.keys().await? {
+        if args.json {
+            say(serde_json::to_string(&key)?)?;
+        } else {
+            let revoked = if key.revoked_at.is_some() { "  revoked" } else { "" };
+            say(format!(
+                "{}  {:<8}  {}  subject {}  owner {}{revoked}",
+                key.id,
+                key.role.as_str(),
+                key.name,
+                key.subject,
+                key.owner
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+async fn import(args: ImportArgs) -> anyhow::Result<()> {
+    let mut text = String::new();
+    // One byte more than allowed tells a secret that is too long from one that fits.
+    std::io::stdin()
+        .take(KEY_CHARS_MAX as u64 + 2)
+        .read_to_string(&mut text)
+        .context("failed to read the secret from standard input")?;
+    let secret: SecretString = text.trim_end_matches(['\n', '\r']).to_owned().into();
+    let text = secret.expose_secret();
+    if text.is_empty() || text.len() > KEY_CHARS_MAX || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        bail!(
+            "the secret must be 1 to {KEY_CHARS_MAX} visible ASCII characters; pipe it in: printf %s \"$SECRET\" | placet keys import …"
+        );
+    }
+    if bits(text) < IMPORT_BITS_MIN && !args.weak {
+        bail!(
+            "the secret can be guessed (under {IMPORT_BITS_MIN} bits); let `placet keys create` make one, or add --weak for development"
+        );
+    }
+    let key = keep(&args.database, args.identity, &secret).await.context("failed to import the key; was it imported before?")?;
+    Ok(say(format!("Imported {} for {} ({}).", key.id, key.name, key.role))?)
+}

@@ -1,0 +1,53 @@
+//! The command line: `placet serve | keys | demo`.
+
+mod demo;
+mod keys;
+mod serve;
+
+use std::io::Write;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::ServeArgs;
+
+/// The Placet approval server: agents ask, people decide, and anyone can check afterwards.
+#[derive(Parser)]
+#[command(name = "placet", version, about, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the server (the default).
+    Serve(Box<ServeArgs>),
+    /// Create, list, revoke and import API keys; works beside a running server.
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
+    /// Run a server and an agent that asks one question, and wait for your answer.
+    Demo(demo::DemoArgs),
+}
+
+impl Cli {
+    /// Does what the command line says.
+    ///
+    /// # Errors
+    ///
+    /// One or two lines that say what happened and what to do.
+    pub async fn run(self) -> anyhow::Result<()> {
+        match self.command {
+            None => serve::run(self.serve).await,
+            Some(Command::Serve(args)) => serve::run(*args).await,
+            Some(Command::Keys(command)) => keys::run(command).await,
+            Some(Command::Demo(args)) => demo::run(args).await,
+        }
+    }
+}
+
+/// Prints a line on standard output, where results go; logs are on standard error.
+fn say(text: impl AsRef<str>) -> std::io::Result<()> {
+    writeln!(std::io::stdout(), "{}", text.as_ref())
+}

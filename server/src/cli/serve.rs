@@ -1,0 +1,97 @@
+//! `placet serve`.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use domain::authority::Role;
+use domain::clock::Clock;
+use domain::ids::{Entropy, KeyId};
+use domain::wire::CreateKeyRequest;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::say;
+use crate::app::App;
+use crate::clock::{SystemClock, SystemEntropy};
+use crate::config::{Config, ServeArgs, secret_from_environment};
+use crate::keys::{generate, new_key};
+use crate::store::Store;
+
+pub(super) async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
+    args.smtp_url = secret_from_environment("PLACET_SMTP_URL")?;
+    let config = Config::load(&args)?;
+    let development = config.development;
+    let app = App::build(config, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
+    first_key(&*app.store(), development).await?;
+    announce(&app)?;
+    tracing::info!(address = %app.address(), development, "listening");
+    app.run_until(stop_signal()).await
+}
+
+/// A server nobody has a key for is of no use: development makes one, anything else says how.
+async fn first_key(store: &dyn Store, development: bool) -> anyhow::Result<()> {
+    if !store.keys().await?.is_empty() {
+        return Ok(());
+    }
+    if !development {
+        anyhow::bail!("there is no key yet; make one first: placet keys create --role admin --name admin");
+    }
+    // A secret goes to a terminal, never into a file somebody redirected the output to.
+    if !std::io::stdout().is_terminal() {
+        say("No key exists yet. Make one: placet keys create --role agent --name my-agent")?;
+        return Ok(());
+    }
+    let secret = make_key(store, Role::Admin, "admin").await?;
+    say(format!("Your admin key, shown this once: {}", secret.expose_secret()))?;
+    say("Make a key for an agent: placet keys create --role agent --name my-agent")?;
+    Ok(())
+}
+
+/// Makes a key under a name and returns its secret.
+pub(super) async fn make_key(store: &dyn Store, role: Role, name: &str) -> anyhow::Result<SecretString> {
+    let secret = generate(role, &SystemEntropy);
+    let request = CreateKeyRequest { role, name: name.to_owned(), subject: None, owner: None };
+    let id = KeyId(SystemEntropy.uuid(SystemClock.now()));
+    let key = new_key(request, &secret, id).map_err(|errors| anyhow::anyhow!("the name {name:?} {}", errors[0].message))?;
+    store.create_key(key).await?;
+    Ok(secret)
+}
+
+fn announce(app: &App) -> anyhow::Result<()> {
+    say(format!("Placet listens on {}", app.public_url()))?;
+    if let Some((_, mailbox)) = app.mailbox() {
+        if std::io::stdout().is_terminal() {
+            say(format!("No mail server is set, so mails stay in memory. Read them here: {mailbox}"))?;
+        } else {
+            say("No mail server is set, so mails stay in memory. Start on a terminal to see where to read them.")?;
+        }
+    }
+    Ok(())
+}
+
+/// Resolves when the system or a person asks the server to stop.
+async fn stop_signal() {
+    let interrupted = async {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            tracing::error!(error = %error, "failed to listen for Ctrl-C");
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let terminated = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut terminated) => {
+                terminated.recv().await;
+            }
+            Err(error) => {
+                tracing::error!(error = %error, "failed to listen for SIGTERM");
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    #[cfg(not(unix))]
+    let terminated = std::future::pending::<()>();
+    tokio::select! {
+        () = interrupted => {}
+        () = terminated => {}
+    }
+}

@@ -1,0 +1,390 @@
+//! The configuration: one struct, read from flags, environment and a file, validated once.
+//!
+//! Flags win over the environment, the environment over the file, the file over the defaults. Every key is in `docs/operating.md`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use domain::asking::{AllowList, AskingPolicy, UnknownChannel, is_address};
+use domain::retry::{PartialRetryPolicy, Schedule};
+use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use url::Url;
+
+/// Where the server listens by default.
+pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
+/// Where it keeps its data by default.
+pub const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
+
+/// What the command line and the environment say.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ServeArgs {
+    /// Address and port to listen on.
+    #[arg(long, env = "PLACET_LISTEN", value_name = "ADDRESS:PORT", help = format!("Address and port to listen on [default: {LISTEN_DEFAULT}]"))]
+    pub listen: Option<SocketAddr>,
+    /// Where the data is.
+    #[command(flatten)]
+    pub database: DatabaseArgs,
+    /// The address people reach this server under [default: http://<listen>].
+    #[arg(long, env = "PLACET_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<String>,
+    /// A TOML file with the settings of docs/operating.md.
+    #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Development mode: mails stay in memory and are shown on a page; an admin key is printed at first start.
+    #[arg(long)]
+    pub dev: bool,
+    /// The mail server, such as smtps://user:password@mail.example.com. Environment or file only: command lines are seen by others.
+    #[arg(skip)]
+    pub smtp_url: Option<SecretString>,
+    /// The sender of mails, such as "Placet <placet@example.com>".
+    #[arg(long, env = "PLACET_MAIL_FROM", value_name = "MAILBOX")]
+    pub mail_from: Option<String>,
+    /// Who is asked when a question names nobody: addresses, separated by commas.
+    #[arg(long, env = "PLACET_OPERATORS", value_name = "ADDRESSES", value_delimiter = ',')]
+    pub operators: Option<Vec<String>>,
+    /// Who may be asked: addresses and *@domain patterns, separated by commas [default: the operators].
+    #[arg(long, env = "PLACET_NOTIFY_ALLOW", value_name = "PATTERNS", value_delimiter = ',')]
+    pub notify_allow: Option<Vec<String>>,
+    /// Allow a mail server without TLS that is not on this machine.
+    #[arg(long, env = "PLACET_SMTP_INSECURE", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    pub smtp_insecure: Option<bool>,
+}
+
+/// Where the data is, for every command that needs it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct DatabaseArgs {
+    /// The database; after sqlite:// everything is a path.
+    #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", help = format!("The database; after sqlite:// everything is a path [default: {DATABASE_URL_DEFAULT}]"))]
+    pub database_url: Option<String>,
+}
+
+/// The file. Unknown keys are refused: a setting nobody reads is a lie.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FileConfig {
+    listen: Option<SocketAddr>,
+    database_url: Option<String>,
+    public_url: Option<String>,
+    smtp_url: Option<SecretString>,
+    smtp_insecure: Option<bool>,
+    mail_from: Option<String>,
+    operators: Option<Vec<String>>,
+    notify_allow: Option<Vec<String>>,
+    suspension: SuspensionSection,
+    fallback: FallbackSection,
+    channels: ChannelsSection,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct SuspensionSection {
+    default_retry_policy: Option<PartialRetryPolicy>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FallbackSection {
+    allowed: Option<Vec<FallbackPolicy>>,
+    min_window_seconds: Option<u32>,
+    requires_delivery: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct ChannelsSection {
+    unknown: Option<Unknown>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Unknown {
+    Warn,
+    Reject,
+}
+
+/// The mail server and the sender.
+#[derive(Clone, Debug)]
+pub struct MailConfig {
+    /// May hold a password.
+    pub smtp_url: SecretString,
+    pub from: String,
+    pub allow_insecure: bool,
+}
+
+/// What the server runs with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub listen: SocketAddr,
+    pub database: PathBuf,
+    /// As given; `http://<the bound address>` otherwise.
+    pub public_url: Option<Url>,
+    /// Mails stay in memory, `/dev/…` exists.
+    pub development: bool,
+    pub mail: Option<MailConfig>,
+    pub asking: AskingPolicy,
+}
+
+impl Config {
+    /// Reads and checks everything.
+    ///
+    /// # Errors
+    ///
+    /// One or two lines that say what is wrong and what to do.
+    pub fn load(args: &ServeArgs) -> anyhow::Result<Self> {
+        let file = args.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        let listen = match args.listen.or(file.listen) {
+            Some(listen) => listen,
+            None => LISTEN_DEFAULT.parse()?,
+        };
+        let public_url = args.public_url.clone().or(file.public_url).map(|url| check_public_url(&url)).transpose()?;
+        let smtp_url = args.smtp_url.clone().or(file.smtp_url).filter(|url| !url.expose_secret().is_empty());
+        let at_home = listen.ip().is_loopback() && public_url.as_ref().is_none_or(is_loopback);
+        let development = args.dev || (smtp_url.is_none() && at_home);
+        if !development && public_url.is_none() && !listen.ip().is_loopback() {
+            bail!("people need an address to reach this server under; set PLACET_PUBLIC_URL=https://…");
+        }
+        let mail = mail(smtp_url, args.mail_from.clone().or(file.mail_from), args.smtp_insecure.or(file.smtp_insecure))?;
+        if !development && mail.is_none() {
+            bail!(
+                "a server that is not for development needs a channel: set PLACET_SMTP_URL and PLACET_MAIL_FROM, or start it with --dev"
+            );
+        }
+        let operators = args.operators.clone().or(file.operators).unwrap_or_default();
+        let notify_allow = args.notify_allow.clone().or(file.notify_allow);
+        let asking = asking(operators, notify_allow, file.suspension, file.fallback, file.channels)?;
+        let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
+        Ok(Self { listen, database, public_url, development, mail, asking })
+    }
+}
+
+/// The path in a database URL; the default when none is given.
+///
+/// # Errors
+///
+/// A URL of another database, or one without a path.
+pub fn database_path(url: Option<&str>) -> anyhow::Result<PathBuf> {
+    let url = url.unwrap_or(DATABASE_URL_DEFAULT);
+    let path = url.strip_prefix("sqlite://").with_context(|| format!("the database URL {url:?} must begin with sqlite://"))?;
+    if path.is_empty() {
+        bail!("the database URL names no file; write sqlite://placet-data/placet.db, or sqlite:///absolute/path.db");
+    }
+    Ok(PathBuf::from(path))
+}
+
+fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("failed to understand {}", path.display()))
+}
+
+fn check_public_url(text: &str) -> anyhow::Result<Url> {
+    let url = Url::parse(text).with_context(|| format!("the public URL {text:?} is no URL"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        bail!("the public URL {text:?} must begin with https:// and name a host");
+    }
+    if url.query().is_some() || url.fragment().is_some() || !matches!(url.path(), "" | "/") || !url.username().is_empty() {
+        bail!("the public URL {text:?} must be a scheme, a host and perhaps a port, nothing else");
+    }
+    if url.scheme() == "http" && !is_loopback(&url) {
+        bail!("the public URL {text:?} would carry answer links unencrypted; use https:// (http:// is for this machine only)");
+    }
+    Ok(url)
+}
+
+/// Whether a URL leads to this machine only.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => IpAddr::V4(address).is_loopback(),
+        Some(url::Host::Ipv6(address)) => IpAddr::V6(address).is_loopback(),
+        None => false,
+    }
+}
+
+fn mail(smtp_url: Option<SecretString>, from: Option<String>, insecure: Option<bool>) -> anyhow::Result<Option<MailConfig>> {
+    match (smtp_url, from) {
+        (Some(smtp_url), Some(from)) => Ok(Some(MailConfig { smtp_url, from, allow_insecure: insecure.unwrap_or(false) })),
+        (Some(_), None) => bail!("mails need a sender; set PLACET_MAIL_FROM=\"Placet <placet@example.com>\""),
+        (None, _) => Ok(None),
+    }
+}
+
+fn asking(
+    operators: Vec<String>,
+    notify_allow: Option<Vec<String>>,
+    suspension: SuspensionSection,
+    fallback: FallbackSection,
+    channels: ChannelsSection,
+) -> anyhow::Result<AskingPolicy> {
+    let operators: Vec<String> =
+        operators.iter().map(|address| address.trim().to_owned()).filter(|address| !address.is_empty()).collect();
+    if let Some(wrong) = operators.iter().find(|address| !is_address(address)) {
+        bail!("PLACET_OPERATORS: {wrong:?} is no e-mail address");
+    }
+    let allowed = notify_allow.unwrap_or_else(|| operators.clone());
+    let notify_allow =
+        AllowList::parse(allowed.iter().map(String::as_str)).map_err(|why| anyhow::anyhow!("PLACET_NOTIFY_ALLOW: {why}"))?;
+    if let Some(policy) = &suspension.default_retry_policy
+        && let Err(errors) = Schedule::resolve(Some(policy.clone()), None, None)
+    {
+        let first = errors.first().map(|error| format!("{} {}", error.field, error.message)).unwrap_or_default();
+        bail!("suspension.default_retry_policy: {first}");
+    }
+    let min_window_seconds = fallback.min_window_seconds.unwrap_or(1);
+    if min_window_seconds > WINDOW_SECONDS_MAX {
+        bail!("fallback.min_window_seconds must be at most {WINDOW_SECONDS_MAX}");
+    }
+    let all = vec![FallbackPolicy::Fail, FallbackPolicy::CompleteWithFallback, FallbackPolicy::UseDefaultAndContinue];
+    Ok(AskingPolicy {
+        default_retry_policy: suspension.default_retry_policy,
+        operators,
+        notify_allow,
+        channels: vec!["email"],
+        unknown_channel: match channels.unknown {
+            Some(Unknown::Reject) => UnknownChannel::Reject,
+            Some(Unknown::Warn) | None => UnknownChannel::Warn,
+        },
+        fallback_allowed: fallback.allowed.unwrap_or(all),
+        fallback_min_window_seconds: min_window_seconds,
+        fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
+    })
+}
+
+/// Reads the secrets the environment holds; they have no flags, because command lines are seen by others.
+///
+/// # Errors
+///
+/// A `…_FILE` that cannot be read.
+pub fn secret_from_environment(name: &str) -> anyhow::Result<Option<SecretString>> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    let read = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    if let Some(value) = read(name) {
+        return Ok(Some(value.into()));
+    }
+    let Some(file) = read(&format!("{name}_FILE")) else { return Ok(None) };
+    let text = std::fs::read_to_string(&file).with_context(|| format!("failed to read {name}_FILE ({file})"))?;
+    Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(change: impl FnOnce(&mut ServeArgs)) -> anyhow::Result<Config> {
+        let mut args = ServeArgs::default();
+        change(&mut args);
+        Config::load(&args)
+    }
+
+    fn file(text: &str) -> anyhow::Result<Config> {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("placet.toml");
+        std::fs::write(&path, text)?;
+        load(|args| args.config = Some(path))
+    }
+
+    fn smtp(args: &mut ServeArgs) {
+        args.smtp_url = Some("smtps://mail.example.com".to_owned().into());
+        args.mail_from = Some("Placet <placet@example.com>".into());
+    }
+
+    #[test]
+    fn development_is_what_wire_says_it_is() {
+        assert!(load(|_| {}).unwrap().development);
+        assert!(!load(smtp).unwrap().development);
+        assert!(
+            load(|args| {
+                smtp(args);
+                args.dev = true;
+            })
+            .unwrap()
+            .development
+        );
+        assert!(load(|args| args.listen = Some("0.0.0.0:7420".parse().unwrap())).is_err());
+        assert!(load(|args| args.public_url = Some("https://placet.example.com".into())).is_err());
+    }
+
+    #[test]
+    fn a_public_url_that_would_leak_links_is_refused() {
+        for wrong in [
+            "http://placet.example.com",
+            "ftp://x.example",
+            "https://a.example/path",
+            "https://a.example/?q",
+            "no url",
+            "https://u@a.example",
+        ] {
+            assert!(
+                load(|args| {
+                    smtp(args);
+                    args.public_url = Some(wrong.into());
+                })
+                .is_err(),
+                "{wrong}"
+            );
+        }
+        for right in ["https://placet.example.com", "http://localhost:7420", "http://127.0.0.1", "http://[::1]:80/"] {
+            assert!(
+                load(|args| {
+                    smtp(args);
+                    args.public_url = Some(right.into());
+                })
+                .is_ok(),
+                "{right}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_file_changes_something() {
+        assert_eq!(file("listen = '127.0.0.1:1'").unwrap().listen.port(), 1);
+        assert_eq!(file("database_url = 'sqlite:///a/b.db'").unwrap().database, PathBuf::from("/a/b.db"));
+        assert_eq!(file("public_url = 'http://localhost:1'").unwrap().public_url.unwrap().port(), Some(1));
+        let mail =
+            file("smtp_url = 'smtp://127.0.0.1:25'\nmail_from = 'a@b.example'\nsmtp_insecure = true").unwrap().mail.unwrap();
+        assert!(mail.allow_insecure && mail.from == "a@b.example" && mail.smtp_url.expose_secret() == "smtp://127.0.0.1:25");
+        assert_eq!(file("operators = ['a@b.example']").unwrap().asking.operators, ["a@b.example"]);
+        assert!(file("operators = ['a@b.example']").unwrap().asking.notify_allow.allows("A@b.example"));
+        assert!(file("notify_allow = ['*@c.example']").unwrap().asking.notify_allow.allows("x@c.example"));
+        let policy = file("[suspension.default_retry_policy]\nmax_attempts = 3\ninterval_seconds = 60")
+            .unwrap()
+            .asking
+            .default_retry_policy;
+        assert_eq!(policy.unwrap().max_attempts, Some(3));
+        assert_eq!(file("[fallback]\nallowed = ['fail']").unwrap().asking.fallback_allowed, [FallbackPolicy::Fail]);
+        assert_eq!(file("[fallback]\nmin_window_seconds = 300").unwrap().asking.fallback_min_window_seconds, 300);
+        assert!(!file("[fallback]\nrequires_delivery = false").unwrap().asking.fallback_requires_delivery);
+        assert_eq!(file("[channels]\nunknown = 'reject'").unwrap().asking.unknown_channel, UnknownChannel::Reject);
+    }
+
+    #[test]
+    fn what_is_wrong_in_the_file_is_refused() {
+        for wrong in [
+            "unknown_key = 1",
+            "operators = ['no address']",
+            "notify_allow = ['*@']",
+            "database_url = 'postgres://x'",
+            "database_url = 'sqlite://'",
+            "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
+            "[fallback]\nallowed = ['maybe']",
+            "smtp_url = 'smtps://x.example'",
+        ] {
+            assert!(file(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("placet.toml");
+        std::fs::write(&path, "listen = '127.0.0.1:1'").unwrap();
+        let config = load(|args| {
+            args.config = Some(path);
+            args.listen = Some("127.0.0.1:2".parse().unwrap());
+        });
+        assert_eq!(config.unwrap().listen.port(), 2);
+    }
+}

@@ -1,0 +1,71 @@
+//! Who calls: middleware, so that 401 comes before everything else a request could be refused for.
+//!
+//! An extractor would not do: handler arguments are polled at once, and the first error wins.
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::HeaderValue;
+use actix_web::middleware::Next;
+use actix_web::{HttpMessage, HttpRequest, web};
+use domain::authority::{Action, Object, Principal, authorize};
+use domain::problem::{Rejection, edge};
+
+use super::Shared;
+use super::problem::{Failure, Surface};
+use crate::keys::{KEY_CHARS_MAX, hash};
+
+/// Who calls, and what to ask again when a long wait ends.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) principal: Principal,
+    pub(crate) key_hash: [u8; 32],
+}
+
+/// Lets a request through whose `X-API-Key` counts.
+pub(crate) async fn authenticate(
+    shared: web::Data<Shared>,
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
+    let surface = Surface::of(request.path());
+    let key = request.headers().get("x-api-key").and_then(|key: &HeaderValue| key.to_str().ok());
+    let found = match key.filter(|key| !key.is_empty() && key.len() <= KEY_CHARS_MAX) {
+        Some(key) => {
+            let key_hash = hash(key);
+            let principal = shared.authenticator.principal(key_hash).await.map_err(|error| surface.error(error.into()))?;
+            principal.map(|principal| Caller { principal, key_hash })
+        }
+        None => None,
+    };
+    let Some(caller) = found else { return Err(surface.error(unauthorized())) };
+    request.extensions_mut().insert(caller);
+    next.call(request).await
+}
+
+pub(crate) fn unauthorized() -> Failure {
+    Failure::edge(edge::UNAUTHORIZED, "Invalid or missing API key")
+}
+
+impl Caller {
+    /// The caller [`authenticate`] let through.
+    pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
+        request.extensions().get::<Self>().cloned().ok_or_else(unauthorized)
+    }
+
+    /// The agent it acts as: `X-Agent-ID` if the key may act for it, else the key's own name.
+    pub(crate) fn agent_id(&self, request: &HttpRequest) -> String {
+        let claimed = request.headers().get("x-agent-id").and_then(|value| value.to_str().ok());
+        claimed.filter(|agent_id| self.principal.may_act_for(agent_id)).unwrap_or(&self.principal.name).to_owned()
+    }
+
+    /// Whether the key still counts, asked again after a wait.
+    pub(crate) async fn again(&self, shared: &Shared) -> Result<Self, Failure> {
+        let principal = shared.authenticator.principal(self.key_hash).await?.ok_or_else(unauthorized)?;
+        Ok(Self { principal, key_hash: self.key_hash })
+    }
+
+    /// Refuses who may not do this to the server as a whole.
+    pub(crate) fn may(&self, action: Action) -> Result<(), Rejection> {
+        authorize(&self.principal, action, Object::Server)
+    }
+}

@@ -1,0 +1,144 @@
+//! Reading requests: bounded, timed, strictly parsed. Malformed JSON is refused at once; fields that break rules are told later,
+//! and only to who may act.
+
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::web::{self, BytesMut};
+use domain::json;
+use domain::problem::{FieldError, edge};
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::problem::Failure;
+use crate::keys::hash;
+use crate::store::{Idempotency, Precondition};
+use domain::authority::Principal;
+
+/// The largest body, in bytes.
+pub const BODY_BYTES_MAX: usize = 256 * 1024;
+/// How long a body may take to arrive.
+pub const BODY_WAIT: Duration = Duration::from_secs(10);
+/// The longest `Idempotency-Key`, in characters.
+pub const IDEMPOTENCY_KEY_MAX: usize = 255;
+
+/// A body that is JSON this server reads.
+pub(crate) struct Json(pub(crate) Value);
+
+impl Json {
+    /// Reads the body of a request: 413 and 415 before 422.
+    pub(crate) async fn read(request: &HttpRequest, payload: web::Payload) -> Result<Self, Failure> {
+        let bytes = read(request, payload).await?;
+        let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+        let is_json = content_type.is_none_or(|text| {
+            let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+            essence == "application/json" || essence.ends_with("+json")
+        });
+        if !is_json {
+            return Err(Failure::edge(edge::UNSUPPORTED_MEDIA, "send the body as application/json"));
+        }
+        // An absent body counts as an empty object: `cancel` and `release` need none.
+        let bytes = if bytes.is_empty() { &b"{}"[..] } else { &bytes[..] };
+        json::parse(bytes)
+            .map(Self)
+            .map_err(|error| Failure::edge(edge::MALFORMED, format!("the body is no JSON this server reads: {error}")))
+    }
+
+    /// Takes the body apart into a type; a field of the wrong type is named.
+    pub(crate) fn into<T: DeserializeOwned>(self) -> Result<T, Vec<FieldError>> {
+        serde_path_to_error::deserialize(self.0).map_err(|error| {
+            let message = error.inner().to_string();
+            vec![FieldError::new(field(&error.path().to_string(), &message), rule(&message), message)]
+        })
+    }
+
+    /// The hash that tells one body from another, whatever its spacing and order.
+    pub(crate) fn hash(&self, path: &str) -> [u8; 32] {
+        let canonical = json::canonical(&self.0).unwrap_or_default();
+        Sha256::new().chain_update(path).chain_update([0]).chain_update(canonical).finalize().into()
+    }
+}
+
+/// serde names the field that is missing or unknown in its message, not in its path.
+fn field(path: &str, message: &str) -> String {
+    let named =
+        message.split('`').nth(1).filter(|_| message.starts_with("missing field") || message.starts_with("unknown field"));
+    match (path, named) {
+        ("." | "", Some(name)) => name.to_owned(),
+        // The path of an unknown field already ends in it.
+        (path, Some(name)) if path == name || path.ends_with(&format!(".{name}")) => path.to_owned(),
+        (path, Some(name)) => format!("{path}.{name}"),
+        (".", None) => "body".to_owned(),
+        (path, None) => path.to_owned(),
+    }
+}
+
+fn rule(message: &str) -> &'static str {
+    if message.starts_with("missing field") {
+        "required"
+    } else if message.starts_with("unknown field") {
+        "unknown"
+    } else {
+        "type"
+    }
+}
+
+/// Reads a body whole, bounded in size and time.
+pub(crate) async fn read(request: &HttpRequest, mut payload: web::Payload) -> Result<BytesMut, Failure> {
+    let too_large = || Failure::edge(edge::TOO_LARGE, format!("a body is at most {BODY_BYTES_MAX} bytes"));
+    let declared = request.headers().get("content-length").and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > BODY_BYTES_MAX) {
+        return Err(too_large());
+    }
+    let whole = async {
+        let mut bytes = BytesMut::new();
+        while let Some(chunk) = payload.next().await {
+            let chunk = chunk.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
+            if bytes.len() + chunk.len() > BODY_BYTES_MAX {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes)
+    };
+    let seconds = BODY_WAIT.as_secs();
+    tokio::time::timeout(BODY_WAIT, whole)
+        .await
+        .unwrap_or_else(|_| Err(Failure::edge(edge::TOO_SLOW, format!("a body must arrive within {seconds} seconds"))))
+}
+
+/// What `If-Match` says; `3`, `"3"` and `W/"3"` are the same.
+pub(crate) fn if_match(request: &HttpRequest, required: bool) -> Precondition {
+    let Some(header) = request.headers().get("if-match") else {
+        return if required { Precondition::Missing } else { Precondition::None };
+    };
+    let text = header.to_str().unwrap_or_default().trim();
+    let text = text.strip_prefix("W/").unwrap_or(text);
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    text.parse().map_or(Precondition::Missing, Precondition::Version)
+}
+
+/// What `Idempotency-Key` says, hashed with who sent it and where to. Suspend's scope is the agent's name alone, so that rotating a
+/// key keeps it.
+pub(crate) fn idempotency(
+    request: &HttpRequest,
+    principal: &Principal,
+    scope: &str,
+    body: &Json,
+) -> Result<Option<Idempotency>, FieldError> {
+    let Some(header) = request.headers().get("idempotency-key") else { return Ok(None) };
+    let valid = header.to_str().ok().filter(|key| (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()));
+    let Some(key) = valid else {
+        return Err(FieldError::new(
+            "Idempotency-Key",
+            "length",
+            format!("is 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters"),
+        ));
+    };
+    // The lengths keep two parts from running into each other.
+    let key_hash = hash(&format!("{}:{}{}:{scope}{key}", principal.name.len(), principal.name, scope.len()));
+    Ok(Some(Idempotency { key_hash, body_hash: body.hash(request.path()) }))
+}

@@ -1,0 +1,89 @@
+//! The log of one intent (RFC-0019): two views of the same events.
+
+use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::authority::Action;
+use domain::command::Command;
+use domain::event::ClientEvent;
+use domain::problem::FieldError;
+use domain::time;
+use domain::wire::{AppendEventRequest, EventView};
+
+use super::auth::Caller;
+use super::body::Json;
+use super::intents::{Write, object};
+use super::problem::Detail;
+use super::query::Query;
+use super::{Shared, intent_id, resource, respond};
+use crate::store::EventFilter;
+
+/// The most events on one page.
+const PAGE_MAX: u32 = 1_000;
+const PAGE_DEFAULT: u32 = 100;
+/// The longest type, actor, trace id and parent id a client may write, in characters.
+const WORD_MAX: usize = 200;
+
+pub(super) fn routes(config: &mut ServiceConfig) {
+    config.service(resource("/{intent_id}/events").route(web::get().to(list)).route(web::post().to(append)));
+}
+
+/// Reads the log, newest first: the OpenIntent client's vocabulary, or everything with `include=all`.
+#[utoipa::path(get, path = "/api/v1/intents/{intent_id}/events", tag = "events", params(("intent_id" = String, Path),
+    ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query),
+    ("event_type" = Option<String>, Query), ("since" = Option<String>, Query), ("include" = Option<String>, Query, description = "all")),
+    responses((status = 200, body = Vec<EventView>), (status = 401), (status = 404), (status = 422)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let id = intent_id(&request)?;
+    let mut query = Query::new(request.query_string());
+    let filter = EventFilter {
+        limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
+        offset: query.number("offset", 0..=u32::MAX, 0),
+        event_type: query.parsed("event_type", "an event type", |text| Some(text.to_owned())),
+        since: query.parsed("since", "an RFC 3339 time", time::parse),
+        all: query.parsed("include", "all", |text| (text == "all").then_some(())).is_some(),
+    };
+    let checked = query.finish(false);
+    if let Err(rejection) = checked {
+        // 404 comes first: only who may read the intent is told what is wrong with the query.
+        shared.store.events(caller.principal, id, EventFilter { limit: 0, ..filter }).await?;
+        return Err(rejection.into());
+    }
+    let events = shared.store.events(caller.principal, id, filter).await?;
+    Ok(HttpResponse::Ok().content_type("application/json").body(format!("[{}]", events.join(","))))
+}
+
+/// Appends an event of a type clients may write; the actor is the credential's.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/events", tag = "events", request_body = AppendEventRequest,
+    params(("intent_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = EventView), (status = 401), (status = 403), (status = 404), (status = 422)))]
+pub(super) async fn append(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let write = Write { action: Action::AppendEvent, scope: "POST /intents/{id}/events", if_match_required: false };
+    Ok(respond(write.send(&request, caller, &shared, body, client_event).await?))
+}
+
+fn client_event(body: AppendEventRequest) -> Result<Command, Vec<FieldError>> {
+    let words = [
+        ("event_type", Some(&body.event_type)),
+        ("actor", body.actor.as_ref()),
+        ("trace_id", body.trace_id.as_ref()),
+        ("parent_event_id", body.parent_event_id.as_ref()),
+    ];
+    let errors: Vec<FieldError> = words
+        .into_iter()
+        .filter(|(_, word)| word.is_some_and(|word| word.is_empty() || word.chars().count() > WORD_MAX))
+        .map(|(field, _)| FieldError::new(field, "length", format!("is 1 to {WORD_MAX} characters")))
+        .collect();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Command::Append(ClientEvent {
+        event_type: body.event_type,
+        payload: object(body.payload),
+        claimed_actor: body.actor,
+        trace_id: body.trace_id,
+        parent_event_id: body.parent_event_id,
+    }))
+}

@@ -1,0 +1,49 @@
+//! Whether the server lives, and whether it can do its work.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use actix_web::HttpResponse;
+use actix_web::web::Data;
+use domain::problem::edge;
+
+use super::Shared;
+use super::problem::{Failure, Problem};
+
+/// A deadline loop that has not turned for this long is stuck.
+const HEARTBEAT_MAX: Duration = Duration::from_secs(10);
+
+/// The last signs of life of the loops that must run.
+#[derive(Default)]
+pub(crate) struct Health {
+    deadlines: Mutex<Option<Instant>>,
+}
+
+impl Health {
+    /// The deadline loop turned.
+    pub(crate) fn deadlines_beat(&self) {
+        *self.deadlines.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    fn deadlines_alive(&self) -> bool {
+        let last = *self.deadlines.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|at| at.elapsed() < HEARTBEAT_MAX)
+    }
+}
+
+/// The event loop turns.
+#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200)))]
+pub(super) async fn healthz() -> HttpResponse {
+    HttpResponse::Ok().content_type("text/plain").body("ok\n")
+}
+
+/// A write can be committed and deadlines are watched; says nothing about mail servers, which are somebody else's.
+#[utoipa::path(get, path = "/readyz", tag = "health", responses((status = 200), (status = 503)))]
+pub(super) async fn readyz(shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    shared.store.probe().await?;
+    if !shared.health.deadlines_alive() {
+        return Err(Failure::edge(edge::UNAVAILABLE, "the deadline loop does not run").into());
+    }
+    Ok(HttpResponse::Ok().content_type("text/plain").body("ready\n"))
+}

@@ -1,0 +1,242 @@
+//! Intents: create, list, read, patch, change status (RFC-0001).
+
+use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::authority::Action;
+use domain::body::{
+    DEPENDS_ON_MAX, DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, SUSPENSION_KEY, TITLE_MAX,
+};
+use domain::command::Command;
+use domain::ids::IntentId;
+use domain::intent::Status;
+use domain::problem::{FieldError, Rejection};
+use domain::wire::{CreateIntentRequest, IntentView, PatchStateRequest, SetStatusRequest};
+use serde_json::{Value, json};
+
+use super::auth::Caller;
+use super::body::{Json, idempotency, if_match};
+use super::problem::Detail;
+use super::query::Query;
+use super::{Shared, intent_id, resource, respond};
+use crate::store::{CreateIntent, NewIntent, Request, Target};
+
+/// The most intents on one page.
+const PAGE_MAX: u32 = 1_000;
+const PAGE_DEFAULT: u32 = 100;
+
+pub(super) fn routes(config: &mut ServiceConfig) {
+    config
+        .service(resource("").route(web::get().to(list)).route(web::post().to(create)))
+        .service(resource("/{intent_id}").route(web::get().to(get)))
+        .service(resource("/{intent_id}/state").route(web::post().to(patch_state)))
+        .service(resource("/{intent_id}/status").route(web::post().to(set_status)));
+}
+
+/// Creates an intent, `draft` unless it says `active`.
+#[utoipa::path(post, path = "/api/v1/intents", tag = "intents", request_body = CreateIntentRequest, params(("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = IntentView), (status = 401), (status = 403), (status = 404, description = "A dependency or the parent is unknown"),
+    (status = 409, description = "The state names _suspension"), (status = 422)))]
+pub(super) async fn create(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let key = idempotency(&request, &caller.principal, "POST /intents", &body);
+    let intent = body.into::<CreateIntentRequest>().and_then(|body| new_intent(&shared, &caller, body));
+    if matches!(&intent, Ok(new) if new.body.state.contains_key(SUSPENSION_KEY)) {
+        caller.may(Action::CreateIntent)?;
+        return Err(Rejection::SuspensionIsServerOwned.into());
+    }
+    let (idempotency, intent) = match key {
+        Ok(idempotency) => (idempotency, intent),
+        Err(error) => (None, Err(vec![error])),
+    };
+    Ok(respond(shared.store.create(CreateIntent { principal: caller.principal, idempotency, intent }).await?))
+}
+
+fn new_intent(shared: &Shared, caller: &Caller, body: CreateIntentRequest) -> Result<NewIntent, Vec<FieldError>> {
+    let mut errors = Vec::new();
+    let mut error = |field: &str, rule: &str, message: String| errors.push(FieldError::new(field, rule, message));
+    let title = body.title.chars().count();
+    if title == 0 || title > TITLE_MAX {
+        error("title", "length", format!("is 1 to {TITLE_MAX} characters"));
+    }
+    if body.description.as_ref().is_some_and(|text| text.len() > DESCRIPTION_BYTES_MAX) {
+        error("description", "length", format!("is at most {DESCRIPTION_BYTES_MAX} bytes"));
+    }
+    if body.created_by.as_ref().is_some_and(|name| name.chars().count() > TITLE_MAX) {
+        error("created_by", "length", format!("is at most {TITLE_MAX} characters"));
+    }
+    let status = match body.status.as_deref() {
+        None | Some("draft") => Status::Draft,
+        Some("active") => Status::Active,
+        Some(_) => {
+            error("status", "value", "a new intent is draft or active".into());
+            Status::Draft
+        }
+    };
+    if body.confidence.is_some_and(|confidence| !(0.0..=100.0).contains(&confidence)) {
+        error("confidence", "range", "must be 0 to 100".into());
+    }
+    if body.constraints.as_ref().is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null()) {
+        error("constraints", "type", "is an object or a list".into());
+    }
+    let depends_on = body.depends_on.unwrap_or_default();
+    if depends_on.len() > DEPENDS_ON_MAX {
+        error("depends_on", "length", format!("has at most {DEPENDS_ON_MAX} entries"));
+    }
+    let state = body.state.unwrap_or_default();
+    if serde_json::to_vec(&state).map_or(0, |bytes| bytes.len()) > STATE_BYTES_MAX {
+        error("state", "length", format!("is at most {STATE_BYTES_MAX} bytes of JSON"));
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    // An id that is no UUID names nothing, like any id of an intent that does not exist: both are 404, told by the store.
+    let id = |text: &String| text.parse().unwrap_or(IntentId(uuid::Uuid::nil()));
+    Ok(NewIntent {
+        id: IntentId(shared.entropy.uuid(shared.clock.now())),
+        status,
+        body: IntentBody {
+            title: body.title,
+            description: body.description.unwrap_or_default(),
+            created_by: body.created_by.filter(|name| !name.is_empty()).unwrap_or_else(|| caller.principal.name.clone()),
+            parent_intent_id: body.parent_intent_id.as_ref().map(id),
+            depends_on: depends_on.iter().map(id).collect(),
+            constraints: body.constraints.filter(|value| !value.is_null()).unwrap_or_else(|| json!({})),
+            state,
+            governance_policy: body.governance_policy.filter(|value| !value.is_null()),
+            confidence: body.confidence.unwrap_or(0.0),
+        },
+    })
+}
+
+/// Lists the intents the caller may read, newest first.
+#[utoipa::path(get, path = "/api/v1/intents", tag = "intents", params(
+    ("status" = Option<String>, Query), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query)),
+    responses((status = 200), (status = 401), (status = 422)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let mut query = Query::new(request.query_string());
+    let status = query.parsed("status", "one of the six statuses", Status::parse);
+    let limit = query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT);
+    let offset = query.number("offset", 0..=u32::MAX, 0);
+    query.finish(false)?;
+    let intents = shared.store.intents(caller.principal, status, limit, offset).await?;
+    Ok(HttpResponse::Ok().json(json!({ "intents": intents })))
+}
+
+/// Reads an intent.
+#[utoipa::path(get, path = "/api/v1/intents/{intent_id}", tag = "intents", params(("intent_id" = String, Path)),
+    responses((status = 200, body = IntentView), (status = 401), (status = 404)))]
+pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let intent = shared.store.intent(caller.principal, intent_id(&request)?).await?;
+    Ok(respond(crate::store::Outcome::Intent(Box::new(intent))))
+}
+
+/// Patches the state; `_suspension` is the server's.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/state", tag = "intents", request_body = PatchStateRequest,
+    params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = IntentView), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+pub(super) async fn patch_state(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let agent_id = caller.agent_id(&request);
+    let write = Write { action: Action::PatchState, scope: "POST /intents/{id}/state", if_match_required: true };
+    let outcome = write
+        .send(&request, caller, &shared, body, |body: PatchStateRequest| {
+            Ok(Command::PatchState { patches: patches(body)?, agent_id })
+        })
+        .await?;
+    Ok(respond(outcome))
+}
+
+fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Vec<FieldError>> {
+    let invalid = |field: &str, rule: &str, message: String| Err(vec![FieldError::new(field, rule, message)]);
+    let patches = match (body.patches, body.state) {
+        (Some(patches), None) => patches,
+        (None, Some(state)) => {
+            // A key may hold a slash here; it is one key, not a path.
+            if let Some(key) = state.keys().find(|key| key.contains('/') || key.is_empty()) {
+                return invalid("state", "key", format!("the key {key:?} cannot be set this way; use patches"));
+            }
+            state.into_iter().map(|(path, value)| Patch { op: PatchOp::Set, path, value }).collect()
+        }
+        _ => return invalid("patches", "required", "give either patches or state".into()),
+    };
+    if patches.is_empty() || patches.len() > PATCHES_MAX {
+        return invalid("patches", "length", format!("has 1 to {PATCHES_MAX} entries"));
+    }
+    Ok(patches)
+}
+
+/// Changes the status; `suspended_awaiting_input` is reached by asking a question.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/status", tag = "intents", request_body = SetStatusRequest,
+    params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = IntentView), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+pub(super) async fn set_status(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let write = Write { action: Action::SetStatus, scope: "POST /intents/{id}/status", if_match_required: true };
+    let outcome = write
+        .send(&request, caller, &shared, body, |body: SetStatusRequest| {
+            let status = Status::parse(&body.status).ok_or_else(|| {
+                vec![FieldError::new("status", "value", format!("is one of {}", Status::ALL.map(Status::as_str).join(", ")))]
+            })?;
+            if body.reason.as_ref().is_some_and(|reason| reason.chars().count() > REASON_MAX) {
+                return Err(vec![FieldError::new("reason", "length", format!("is at most {REASON_MAX} characters"))]);
+            }
+            Ok(Command::SetStatus { status, reason: body.reason })
+        })
+        .await?;
+    Ok(respond(outcome))
+}
+
+/// The longest reason, in characters.
+pub(super) const REASON_MAX: usize = 2_000;
+
+/// One kind of write to an intent: what it needs, and where its idempotency keys live.
+pub(super) struct Write {
+    pub(super) action: Action,
+    pub(super) scope: &'static str,
+    pub(super) if_match_required: bool,
+}
+
+impl Write {
+    /// Sends a write to the intent the path names; fields that break rules travel along, to be told after 404, 403 and 400.
+    pub(super) async fn send<T: serde::de::DeserializeOwned>(
+        &self,
+        request: &HttpRequest,
+        caller: Caller,
+        shared: &Shared,
+        body: Json,
+        command: impl FnOnce(T) -> Result<Command, Vec<FieldError>>,
+    ) -> Result<crate::store::Outcome, super::problem::Failure> {
+        let target = Target::Intent(intent_id(request)?);
+        self.send_to(target, request, caller, shared, body, command).await
+    }
+
+    /// Sends a write to this target.
+    pub(super) async fn send_to<T: serde::de::DeserializeOwned>(
+        &self,
+        target: Target,
+        request: &HttpRequest,
+        caller: Caller,
+        shared: &Shared,
+        body: Json,
+        command: impl FnOnce(T) -> Result<Command, Vec<FieldError>>,
+    ) -> Result<crate::store::Outcome, super::problem::Failure> {
+        let key = idempotency(request, &caller.principal, self.scope, &body);
+        let (idempotency, command) = match key {
+            Ok(idempotency) => (idempotency, body.into().and_then(command)),
+            Err(error) => (None, Err(vec![error])),
+        };
+        let precondition = if_match(request, self.if_match_required);
+        let write = Request { principal: caller.principal, action: self.action, target, precondition, idempotency, command };
+        Ok(shared.store.execute(write).await?)
+    }
+}
+
+/// Where a client may put any JSON, `null` counts as an empty object.
+pub(super) fn object(value: Option<serde_json::Map<String, Value>>) -> serde_json::Map<String, Value> {
+    value.unwrap_or_default()
+}

@@ -1,0 +1,56 @@
+//! API keys, for admins: create, list, revoke.
+
+use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::authority::Action;
+use domain::ids::KeyId;
+use domain::problem::Rejection;
+use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use super::auth::Caller;
+use super::body::Json;
+use super::problem::Problem;
+use super::{Shared, resource};
+use crate::keys::{generate, new_key};
+
+pub(super) fn routes(config: &mut ServiceConfig) {
+    config
+        .service(resource("").route(web::get().to(list)).route(web::post().to(create)))
+        .service(resource("/{key_id}").route(web::delete().to(revoke)));
+}
+
+/// Makes a key and shows its secret this once.
+#[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = CreateKeyRequest,
+    responses((status = 200, body = CreatedKey), (status = 401), (status = 403), (status = 422)))]
+pub(super) async fn create(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    caller.may(Action::ManageKeys)?;
+    let invalid = |errors| Rejection::Invalid { errors };
+    let body: CreateKeyRequest = body.into().map_err(invalid)?;
+    let secret = generate(body.role, &*shared.entropy);
+    let id = KeyId(shared.entropy.uuid(shared.clock.now()));
+    let key = shared.store.create_key(new_key(body, &secret, id).map_err(invalid)?).await?;
+    let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
+    Ok(HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(created))
+}
+
+/// Lists keys, oldest first, without their secrets.
+#[utoipa::path(get, path = "/api/v1/keys", tag = "keys", responses((status = 200, body = Vec<KeyView>), (status = 401), (status = 403)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    Caller::of(&request)?.may(Action::ManageKeys)?;
+    Ok(HttpResponse::Ok().json(json!({ "keys": shared.store.keys().await? })))
+}
+
+/// Revokes a key; it stops counting at once on this server, within a second on others.
+#[utoipa::path(delete, path = "/api/v1/keys/{key_id}", tag = "keys", params(("key_id" = String, Path)),
+    responses((status = 200, body = KeyView), (status = 401), (status = 403), (status = 404)))]
+pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    Caller::of(&request)?.may(Action::ManageKeys)?;
+    let id = request.match_info().get("key_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;
+    let key = shared.store.revoke_key(id).await?;
+    shared.authenticator.forget();
+    Ok(HttpResponse::Ok().json(key))
+}

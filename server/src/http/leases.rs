@@ -1,0 +1,99 @@
+//! Leases (RFC-0003), and what a suspension does to them (RFC-0025 §2).
+
+use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::authority::Action;
+use domain::command::Command;
+use domain::ids::LeaseId;
+use domain::lease::{DURATION_SECONDS_MAX, Lease, SCOPE_MAX};
+use domain::problem::{FieldError, Rejection};
+use domain::wire::{AcquireLeaseRequest, RenewLeaseRequest};
+use serde_json::json;
+
+use super::auth::Caller;
+use super::body::Json;
+use super::intents::Write;
+use super::problem::Detail;
+use super::{Shared, intent_id, resource, respond};
+
+const DURATION_SECONDS_DEFAULT: u32 = 300;
+
+pub(super) fn routes(config: &mut ServiceConfig) {
+    config
+        .service(resource("/{intent_id}/leases").route(web::get().to(list)).route(web::post().to(acquire)))
+        .service(resource("/{intent_id}/leases/{lease_id}").route(web::patch().to(renew)).route(web::delete().to(release)));
+}
+
+/// Lists the leases that were not given back.
+#[utoipa::path(get, path = "/api/v1/intents/{intent_id}/leases", tag = "leases", params(("intent_id" = String, Path)),
+    responses((status = 200), (status = 401), (status = 404)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let leases = shared.store.leases(caller.principal, intent_id(&request)?).await?;
+    Ok(HttpResponse::Ok().json(json!({ "leases": leases })))
+}
+
+/// Takes a lease; refused while the intent is suspended.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/leases", tag = "leases", request_body = AcquireLeaseRequest,
+    params(("intent_id" = String, Path), ("X-Agent-ID" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = Lease), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+pub(super) async fn acquire(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let agent_id = caller.agent_id(&request);
+    let id = LeaseId(shared.entropy.uuid(shared.clock.now()));
+    let write = Write { action: Action::Lease, scope: "POST /intents/{id}/leases", if_match_required: false };
+    let outcome = write
+        .send(&request, caller, &shared, body, |body: AcquireLeaseRequest| {
+            let length = body.scope.chars().count();
+            if length == 0 || length > SCOPE_MAX {
+                return Err(vec![FieldError::new("scope", "length", format!("is 1 to {SCOPE_MAX} characters"))]);
+            }
+            let duration_seconds = duration(body.duration_seconds)?;
+            Ok(Command::AcquireLease { id, agent_id, scope: body.scope, duration_seconds })
+        })
+        .await?;
+    Ok(respond(outcome))
+}
+
+/// Prolongs a lease; succeeds while the intent is suspended, also when its time ran out meanwhile.
+#[utoipa::path(patch, path = "/api/v1/intents/{intent_id}/leases/{lease_id}", tag = "leases", request_body = RenewLeaseRequest,
+    params(("intent_id" = String, Path), ("lease_id" = String, Path), ("X-Agent-ID" = Option<String>, Header)), responses(
+    (status = 200, body = Lease), (status = 401), (status = 403), (status = 404), (status = 422)))]
+pub(super) async fn renew(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let (id, agent_id) = (lease_id(&request)?, caller.agent_id(&request));
+    let write = Write { action: Action::Lease, scope: "PATCH /intents/{id}/leases/{id}", if_match_required: false };
+    let outcome = write
+        .send(&request, caller, &shared, body, |body: RenewLeaseRequest| {
+            Ok(Command::RenewLease { id, agent_id, duration_seconds: duration(body.duration_seconds)? })
+        })
+        .await?;
+    Ok(respond(outcome))
+}
+
+/// Gives a lease back.
+#[utoipa::path(delete, path = "/api/v1/intents/{intent_id}/leases/{lease_id}", tag = "leases",
+    params(("intent_id" = String, Path), ("lease_id" = String, Path), ("X-Agent-ID" = Option<String>, Header)), responses(
+    (status = 200), (status = 401), (status = 403), (status = 404)))]
+pub(super) async fn release(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let (id, agent_id) = (lease_id(&request)?, caller.agent_id(&request));
+    let write = Write { action: Action::Lease, scope: "DELETE /intents/{id}/leases/{id}", if_match_required: false };
+    let nothing = Json(json!({}));
+    write.send(&request, caller, &shared, nothing, |_: RenewLeaseRequest| Ok(Command::ReleaseLease { id, agent_id })).await?;
+    Ok(HttpResponse::Ok().json(json!({ "message": "Lease released" })))
+}
+
+fn lease_id(request: &HttpRequest) -> Result<LeaseId, Rejection> {
+    request.match_info().get("lease_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
+}
+
+fn duration(seconds: Option<u32>) -> Result<u32, Vec<FieldError>> {
+    let seconds = seconds.unwrap_or(DURATION_SECONDS_DEFAULT);
+    if seconds == 0 || seconds > DURATION_SECONDS_MAX {
+        return Err(vec![FieldError::new("duration_seconds", "range", format!("must be 1 to {DURATION_SECONDS_MAX} seconds"))]);
+    }
+    Ok(seconds)
+}

@@ -1,0 +1,174 @@
+//! REST: one file per noun. A handler extracts, makes one store call, and converts.
+
+pub(crate) mod auth;
+mod body;
+mod discovery;
+mod events;
+mod health;
+mod intents;
+mod keys;
+mod leases;
+mod openapi;
+mod problem;
+mod query;
+mod suspensions;
+pub(crate) mod trace;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actix_web::middleware::from_fn;
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use domain::asking::AskingPolicy;
+use domain::clock::Clock;
+use domain::ids::{Entropy, IntentId, KeyId};
+use domain::problem::{Rejection, edge};
+use tokio::sync::watch;
+
+use self::problem::{Failure, Surface};
+use crate::keys::Authenticator;
+use crate::store::{Outcome, Store};
+
+pub(crate) use self::body::read as read_body;
+pub use self::body::{BODY_BYTES_MAX, BODY_WAIT, IDEMPOTENCY_KEY_MAX};
+pub use self::openapi::document;
+
+/// How many long waits one key may hold at a time.
+pub const WAITERS_PER_KEY_MAX: usize = 2_000;
+
+/// What every handler shares.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) authenticator: Authenticator,
+    pub(crate) asking: AskingPolicy,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) waiters: Waiters,
+    pub(crate) health: health::Health,
+    /// Becomes true when the server stops: long waits end then.
+    pub(crate) stopping: watch::Sender<bool>,
+}
+
+impl Shared {
+    /// Resolves when the server stops.
+    pub(crate) async fn stopped(&self) {
+        let mut stopping = self.stopping.subscribe();
+        // The sender lives as long as `self`.
+        drop(stopping.wait_for(|stopping| *stopping).await);
+    }
+
+    pub(crate) fn new(store: Arc<dyn Store>, asking: AskingPolicy, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        let authenticator = Authenticator::new(store.clone(), clock.clone());
+        Self {
+            store,
+            authenticator,
+            asking,
+            clock,
+            entropy,
+            waiters: Waiters::default(),
+            health: health::Health::default(),
+            stopping: watch::Sender::new(false),
+        }
+    }
+}
+
+/// Counts the long waits of each key.
+#[derive(Default)]
+pub(crate) struct Waiters {
+    // A std mutex: held for a map operation, never across an await.
+    held: Mutex<HashMap<Option<KeyId>, usize>>,
+}
+
+impl Waiters {
+    /// Takes one of the key's places.
+    pub(crate) fn enter(&self, key: Option<KeyId>) -> Result<Waiting<'_>, Failure> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = held.entry(key).or_default();
+        if *count >= WAITERS_PER_KEY_MAX {
+            return Err(Failure::too_many(format!("one key may hold {WAITERS_PER_KEY_MAX} waits at a time"), 1));
+        }
+        *count += 1;
+        Ok(Waiting { waiters: self, key })
+    }
+}
+
+/// One of a key's places; given back when dropped.
+pub(crate) struct Waiting<'a> {
+    waiters: &'a Waiters,
+    key: Option<KeyId>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut held = self.waiters.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.key);
+            }
+        }
+    }
+}
+
+/// All routes that are not pages.
+pub(crate) fn routes(config: &mut ServiceConfig) {
+    config
+        .service(resource("/healthz").route(web::get().to(health::healthz)).route(web::head().to(health::healthz)))
+        .service(resource("/readyz").route(web::get().to(health::readyz)).route(web::head().to(health::readyz)))
+        .service(resource("/openapi.json").route(web::get().to(openapi::openapi)))
+        .service(resource("/.well-known/openintent.json").route(web::get().to(discovery::openintent)))
+        .service(resource("/.well-known/openintent-compat.json").route(web::get().to(discovery::compat)))
+        .service(resource("/v1/server/config").route(web::get().to(discovery::server_config)))
+        .service(resource("/api/v1/server/config").route(web::get().to(discovery::server_config)))
+        .service(
+            web::scope("/api/v1")
+                .wrap(from_fn(auth::authenticate))
+                .service(web::scope("/intents").configure(intent_routes))
+                .service(web::scope("/suspensions").configure(suspensions::routes))
+                .service(web::scope("/keys").configure(keys::routes))
+                .default_service(web::to(no_route)),
+        )
+        // The RFC writes the routes without a prefix.
+        .service(
+            web::scope("/intents").wrap(from_fn(auth::authenticate)).configure(intent_routes).default_service(web::to(no_route)),
+        );
+}
+
+fn intent_routes(config: &mut ServiceConfig) {
+    intents::routes(config);
+    events::routes(config);
+    leases::routes(config);
+    suspensions::intent_routes(config);
+}
+
+/// A resource that answers methods it does not know in its surface's form.
+fn resource(path: &str) -> Resource {
+    web::resource(path).default_service(web::to(no_method))
+}
+
+async fn no_method(request: HttpRequest) -> Result<HttpResponse, actix_web::Error> {
+    let failure = Failure::edge(edge::NO_METHOD, "this route knows other methods");
+    Err(Surface::of(request.path()).error(failure))
+}
+
+/// What no route matches.
+pub(crate) async fn no_route(request: HttpRequest) -> Result<HttpResponse, actix_web::Error> {
+    Err(Surface::of(request.path()).error(Failure::edge(edge::NO_ROUTE, "not found")))
+}
+
+/// The intent a path names; one that is no UUID does not exist.
+fn intent_id(request: &HttpRequest) -> Result<IntentId, Rejection> {
+    request.match_info().get("intent_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
+}
+
+/// An outcome as JSON, with its `ETag`.
+fn respond(outcome: Outcome) -> HttpResponse {
+    match outcome {
+        Outcome::Intent(intent) => HttpResponse::Ok().insert_header(("etag", format!("\"{}\"", intent.version))).json(intent),
+        Outcome::Suspension(record) => HttpResponse::Ok().insert_header(("etag", format!("\"{}\"", record.version))).json(record),
+        Outcome::Responded(responded) => HttpResponse::Ok().json(responded),
+        Outcome::Event(served) => HttpResponse::Ok().content_type("application/json").body(served),
+        Outcome::Lease(lease) => HttpResponse::Ok().json(lease),
+    }
+}

@@ -1,0 +1,188 @@
+//! Suspensions: ask, answer, wait, withdraw (RFC-0025 §8, §9).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::authority::Action;
+use domain::command::{Command, Respond};
+use domain::ids::SuspensionId;
+use domain::problem::{FieldError, Rejection};
+use domain::wire::{CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord};
+use tokio::time::{Instant, timeout_at};
+
+use super::auth::Caller;
+use super::body::Json;
+use super::intents::{REASON_MAX, Write};
+use super::problem::{Detail, Failure, Problem};
+use super::query::Query;
+use super::{Shared, resource, respond};
+use crate::store::{Outcome, SuspensionFilter, Target};
+
+/// The longest wait, in seconds.
+const WAIT_SECONDS_MAX: u32 = 50;
+/// The most suspensions on one page.
+const PAGE_MAX: u32 = 1_000;
+const PAGE_DEFAULT: u32 = 100;
+
+pub(super) fn routes(config: &mut ServiceConfig) {
+    config
+        .service(resource("").route(web::get().to(list)))
+        .service(resource("/{suspension_id}").route(web::get().to(get)))
+        .service(resource("/{suspension_id}/cancel").route(web::post().to(cancel)));
+}
+
+pub(super) fn intent_routes(config: &mut ServiceConfig) {
+    config
+        .service(resource("/{intent_id}/suspend").route(web::post().to(suspend)))
+        .service(resource("/{intent_id}/suspend/respond").route(web::post().to(self::respond_to)));
+}
+
+/// Asks a question: suspends an active intent, or replaces the open question with `supersedes`.
+///
+/// A repeat with the same `Idempotency-Key` shows the suspension as it is by then.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend", tag = "suspensions", request_body = SuspendRequest,
+    params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = SuspensionRecord), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+pub(super) async fn suspend(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
+    let warnings = Arc::new(Mutex::new(Vec::new()));
+    let write = Write { action: Action::Suspend, scope: "suspend", if_match_required: false };
+    let outcome = write
+        .send(&request, caller, &shared, body, |body: SuspendRequest| {
+            let accepted = shared.asking.accept(body, id)?;
+            *warnings.lock().unwrap_or_else(PoisonError::into_inner) = accepted.warnings;
+            Ok(Command::Suspend(Box::new(accepted.suspend)))
+        })
+        .await?;
+    let outcome = match outcome {
+        Outcome::Suspension(mut record) => {
+            record.warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
+            Outcome::Suspension(record)
+        }
+        other @ (Outcome::Intent(_) | Outcome::Responded(_) | Outcome::Event(_) | Outcome::Lease(_)) => other,
+    };
+    Ok(respond(outcome))
+}
+
+/// Answers the open question (RFC-0025 §8).
+///
+/// Never applied twice: a repeat finds the suspension ended and gets 409. The suspension id is a capability (§11): it stays out of
+/// spans, logs and error bodies.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend/respond", tag = "suspensions", request_body = RespondRequest,
+    params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = RespondResponse), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+pub(super) async fn respond_to(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let write = Write { action: Action::Respond, scope: "POST /intents/{id}/suspend/respond", if_match_required: false };
+    Ok(respond(write.send(&request, caller, &shared, body, answer).await?))
+}
+
+/// The longest claimed name, in characters.
+const RESPONDED_BY_MAX: usize = 200;
+
+fn answer(body: RespondRequest) -> Result<Command, Vec<FieldError>> {
+    if body.suspension_id.is_empty() {
+        return Err(vec![FieldError::new("suspension_id", "required", "suspension_id is required")]);
+    }
+    if body.responded_by.as_ref().is_some_and(|name| name.is_empty() || name.chars().count() > RESPONDED_BY_MAX) {
+        return Err(vec![FieldError::new("responded_by", "length", format!("is 1 to {RESPONDED_BY_MAX} characters"))]);
+    }
+    // An absent value is no value of any kind: it is checked like null, and told like it.
+    Ok(Command::Respond(Box::new(Respond {
+        suspension_id: body.suspension_id,
+        value: body.value.unwrap_or_default(),
+        claimed_responded_by: body.responded_by,
+        metadata: body.metadata,
+    })))
+}
+
+/// Reads a suspension; with `wait`, when it has ended or the wait is over, with `after_version` also when it changed.
+#[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}", tag = "suspensions", params(("suspension_id" = String, Path),
+    ("wait" = Option<u32>, Query, description = "Seconds, 0 to 50"), ("after_version" = Option<u32>, Query)),
+    responses((status = 200, body = SuspensionRecord), (status = 401), (status = 404), (status = 422), (status = 429)))]
+pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let mut caller = Caller::of(&request)?;
+    let id = suspension_id(&request)?;
+    let mut query = Query::new(request.query_string());
+    let wait = query.number("wait", 0..=WAIT_SECONDS_MAX, 0);
+    let after_version = query.parsed("after_version", "a version", |text| text.parse::<u32>().ok());
+    let checked = query.finish(true);
+    let mut record = shared.store.suspension(caller.principal.clone(), id).await?;
+    checked?;
+    let done =
+        |record: &SuspensionRecord| record.resolution.is_some() || after_version.is_some_and(|version| record.version > version);
+    if wait > 0 && !done(&record) {
+        let _place = shared.waiters.enter(caller.principal.key_id)?;
+        let until = Instant::now() + Duration::from_secs(u64::from(wait));
+        let watch = shared.store.hub().watch(id);
+        loop {
+            // Register before you look: a change between the two is not lost.
+            let changed = watch.changed();
+            caller = caller.again(&shared).await?;
+            record = shared.store.suspension(caller.principal.clone(), id).await?;
+            if done(&record) {
+                break;
+            }
+            tokio::select! {
+                woken = timeout_at(until, changed) => if woken.is_err() { break },
+                // A server that stops answers with what there is; the client asks the next one.
+                () = shared.stopped() => break,
+            }
+        }
+    }
+    Ok(respond(Outcome::Suspension(Box::new(record))))
+}
+
+/// Lists the suspensions the caller may read, newest first.
+#[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
+    ("state" = Option<String>, Query, description = "open or all; open by default"),
+    ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = SuspensionPage), (status = 401), (status = 422)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let mut query = Query::new(request.query_string());
+    let filter = SuspensionFilter {
+        open: query
+            .parsed("state", "open or all", |text| match text {
+                "open" => Some(true),
+                "all" => Some(false),
+                _ => None,
+            })
+            .unwrap_or(true),
+        limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
+        before: query.parsed("cursor", "a cursor of this list", |text| text.parse().ok()),
+    };
+    query.finish(true)?;
+    Ok(HttpResponse::Ok().json(shared.store.suspensions(caller.principal, filter).await?))
+}
+
+/// Withdraws an open question; for its asker and for admins.
+#[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/cancel", tag = "suspensions", request_body = CancelRequest,
+    params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = SuspensionRecord), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+pub(super) async fn cancel(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let suspension_id = suspension_id(&request)?;
+    let write = Write { action: Action::Cancel, scope: "POST /suspensions/{id}/cancel", if_match_required: false };
+    let outcome = write
+        .send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, |body: CancelRequest| {
+            if body.reason.as_ref().is_some_and(|reason| reason.chars().count() > REASON_MAX) {
+                return Err(vec![FieldError::new("reason", "length", format!("is at most {REASON_MAX} characters"))]);
+            }
+            Ok(Command::Cancel { suspension_id, reason: body.reason })
+        })
+        .await?;
+    Ok(respond(outcome))
+}
+
+/// The suspension a path names; anything that is no id of ours does not exist.
+fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Failure> {
+    let id = request.match_info().get("suspension_id").and_then(SuspensionId::parse);
+    id.ok_or_else(|| Rejection::NotFound.into())
+}

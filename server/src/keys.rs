@@ -1,0 +1,159 @@
+//! API keys: how they look, how they are made, how they are looked up.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::authority::{Principal, Role};
+use domain::clock::Clock;
+use domain::ids::{Entropy, KeyId};
+use domain::problem::FieldError;
+use domain::wire::CreateKeyRequest;
+use secrecy::{ExposeSecret, SecretString};
+use sha2::{Digest, Sha256};
+
+use crate::store::{NewKey, Store, StoreError};
+
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// 27 of 62 characters carry 160 bits.
+const RANDOM_CHARS: usize = 27;
+const CHECK_CHARS: usize = 6;
+/// The longest key that is looked up at all.
+pub const KEY_CHARS_MAX: usize = 200;
+/// The longest name, subject and owner, in characters.
+pub const NAME_MAX: usize = 200;
+/// An imported secret with fewer bits needs `--weak`.
+pub const IMPORT_BITS_MIN: f64 = 128.0;
+/// How long a found key is believed without looking again: a revocation from another process counts within this time.
+const CACHE_SECONDS: i64 = 1;
+/// How many found keys are remembered.
+const CACHE_MAX: usize = 10_000;
+
+/// Makes a key: `placet_<role>_<27 random characters><6 check characters>`, so that scanners find leaks and people find typos.
+pub fn generate(role: Role, entropy: &dyn Entropy) -> SecretString {
+    let mut key = format!("placet_{role}_");
+    let mut drawn = 0;
+    while drawn < RANDOM_CHARS {
+        let mut byte = [0];
+        entropy.fill(&mut byte);
+        // 248 is the largest multiple of 62 in a byte: beyond it some characters would come more often.
+        if byte[0] < 248 {
+            key.push(char::from(BASE62[usize::from(byte[0] % 62)]));
+            drawn += 1;
+        }
+    }
+    let mut check = crc32fast::hash(key.as_bytes());
+    let mut digits = [0; CHECK_CHARS];
+    for digit in digits.iter_mut().rev() {
+        *digit = BASE62[(check % 62) as usize];
+        check /= 62;
+    }
+    key.extend(digits.map(char::from));
+    key.into()
+}
+
+/// What is kept of a key. Keys carry 128 bits or more, so a fast hash is right.
+pub fn hash(key: &str) -> [u8; 32] {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+/// Roughly how many bits a secret somebody chose can carry: its length times the size of the alphabets it uses.
+pub fn bits(secret: &str) -> f64 {
+    let kinds: [(fn(&char) -> bool, f64); 3] =
+        [(char::is_ascii_digit, 10.0), (char::is_ascii_lowercase, 26.0), (char::is_ascii_uppercase, 26.0)];
+    let mut alphabet: f64 = kinds.iter().filter(|(is, _)| secret.chars().any(|c| is(&c))).map(|(_, size)| size).sum();
+    if secret.chars().any(|c| !c.is_ascii_alphanumeric()) {
+        alphabet += 32.0;
+    }
+    let distinct = secret.chars().collect::<std::collections::BTreeSet<_>>().len();
+    // A secret of one repeated character carries almost nothing, however long.
+    let length = u32::try_from(secret.chars().count().min(distinct * 4)).unwrap_or(u32::MAX);
+    alphabet.max(1.0).log2() * f64::from(length)
+}
+
+/// Checks the names of a key and joins them with the hash of its secret.
+///
+/// # Errors
+///
+/// Every name that breaks a rule.
+pub fn new_key(request: CreateKeyRequest, secret: &SecretString, id: KeyId) -> Result<NewKey, Vec<FieldError>> {
+    let subject = request.subject.unwrap_or_else(|| request.name.clone());
+    let owner = request.owner.unwrap_or_else(|| request.name.clone());
+    let errors: Vec<FieldError> = [("name", &request.name), ("subject", &subject), ("owner", &owner)]
+        .into_iter()
+        .filter(|(_, text)| text.trim().is_empty() || text.chars().count() > NAME_MAX || text.chars().any(char::is_control))
+        .map(|(field, _)| {
+            FieldError::new(field, "length", format!("is 1 to {NAME_MAX} characters, none of them control characters"))
+        })
+        .collect();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(NewKey { id, name: request.name, role: request.role, subject, owner, hash: hash(secret.expose_secret()) })
+}
+
+/// Finds the principal behind a key, remembering what it found for a second.
+pub struct Authenticator {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    // A std mutex: held for a map operation, never across an await.
+    found: Mutex<HashMap<[u8; 32], (DateTime<Utc>, Principal)>>,
+}
+
+impl Authenticator {
+    /// Looks keys up in `store`.
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock, found: Mutex::default() }
+    }
+
+    /// The principal of the key with this hash; `None` for a key that does not count (any more).
+    pub async fn principal(&self, key_hash: [u8; 32]) -> Result<Option<Principal>, StoreError> {
+        let now = self.clock.now();
+        if let Some((at, principal)) = self.found.lock().unwrap_or_else(PoisonError::into_inner).get(&key_hash)
+            && now - *at < TimeDelta::seconds(CACHE_SECONDS)
+        {
+            return Ok(Some(principal.clone()));
+        }
+        let principal = self.store.principal(key_hash).await?;
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(principal) = &principal {
+            if found.len() >= CACHE_MAX {
+                found.clear();
+            }
+            found.insert(key_hash, (now, principal.clone()));
+        } else {
+            found.remove(&key_hash);
+        }
+        Ok(principal)
+    }
+
+    /// Forgets what was found: a key was revoked.
+    pub fn forget(&self) {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemEntropy;
+
+    #[test]
+    fn a_key_has_its_role_its_length_and_a_check_that_finds_typos() {
+        for role in Role::ALL {
+            let key = generate(role, &SystemEntropy);
+            let key = key.expose_secret();
+            let rest = key.strip_prefix(&format!("placet_{role}_")).unwrap();
+            assert_eq!(rest.len(), RANDOM_CHARS + CHECK_CHARS);
+            assert!(rest.bytes().all(|byte| BASE62.contains(&byte)));
+        }
+        assert_ne!(generate(Role::Agent, &SystemEntropy).expose_secret(), generate(Role::Agent, &SystemEntropy).expose_secret());
+    }
+
+    #[test]
+    fn chosen_secrets_are_weighed() {
+        assert!(bits("dev-key") < IMPORT_BITS_MIN);
+        assert!(bits(&"a".repeat(100)) < IMPORT_BITS_MIN);
+        assert!(bits("b7Kq2x9LmP4vT8wZ3nR6cY1h") >= IMPORT_BITS_MIN);
+    }
+}

@@ -1,0 +1,333 @@
+//! The answer page: GET shows, one POST decides (`/a/{token}`).
+//!
+//! Guarantee: opening a link changes nothing, however often and by whomever it is opened. Mechanism: only POST builds a command, and only
+//! with the cookie and nonce of a page that was shown. Failure: a POST that cannot be accepted shows the page again with what was
+//! typed; the link stays good until its question ends.
+
+use std::collections::BTreeMap;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Path, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::authority::{Action, Principal};
+use domain::command::{Command, Respond};
+use domain::problem::Rejection;
+use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style, TEXT_ANSWER_BYTES_MAX};
+use serde_json::{Map, Value};
+
+use super::Pages;
+use super::context::FIELD_PREFIX;
+use super::view::{
+    Answers, Asked, Choice, ChoiceStyle, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page,
+    PlanRow, Silence, Trouble, UnknownLink,
+};
+use crate::http::{Shared, read_body};
+use crate::store::link::LinkToken;
+use crate::store::{LinkView, Precondition, Request, StoreError, Target};
+
+/// How long a used link shows its outcome.
+const OUTCOME_SHOWN: TimeDelta = TimeDelta::days(30);
+/// The longest comment, in bytes; more is cut, because a comment decides nothing.
+const COMMENT_BYTES_MAX: usize = 4 * 1024;
+/// Marks the redirect after an answer that did not count; it only chooses a sentence.
+const TRIED: &str = "tried";
+
+/// What a browser sent.
+#[derive(Default)]
+struct Form {
+    nonce: String,
+    value: Option<String>,
+    comment: String,
+    fields: BTreeMap<String, String>,
+}
+
+/// Shows the question, or what became of it.
+pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let Some(token) = LinkToken::parse(&token) else { return unknown(&pages) };
+    if pages.gets.check_key(&token.hash()).is_err() {
+        return pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries);
+    }
+    let now = shared.clock.now();
+    match shared.store.link(token.clone()).await {
+        Ok(Some(link)) if is_open(&link, now) => open_page(&request, &shared, &pages, &token, &link, &Form::default(), None),
+        Ok(Some(link)) if is_shown(&link, now) => {
+            let tried = request.query_string() == TRIED;
+            pages.page(StatusCode::OK, outcome(&pages, &link, now, tried).render())
+        }
+        Ok(_) => unknown(&pages),
+        Err(_) => pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead),
+    }
+}
+
+/// Takes the answer, once.
+pub(super) async fn decide(
+    request: HttpRequest,
+    token: Path<String>,
+    payload: Payload,
+    shared: Data<Shared>,
+    pages: Data<Pages>,
+) -> HttpResponse {
+    let Some(token) = LinkToken::parse(&token) else { return unknown(&pages) };
+    if pages.posts.check_key(&token.hash()).is_err() {
+        return pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries);
+    }
+    if !pages.from_our_page(request.headers()) {
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+    }
+    let Ok(body) = read_body(&request, payload).await else {
+        return pages.trouble(StatusCode::PAYLOAD_TOO_LARGE, Trouble::ForeignForm);
+    };
+    let form = Form::read(&body);
+    let link = match shared.store.link(token.clone()).await {
+        Ok(Some(link)) if is_shown(&link, shared.clock.now()) => link,
+        Ok(_) => return unknown(&pages),
+        Err(_) => return pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave),
+    };
+    let again = |error: FormError, status: StatusCode| {
+        let mut page = open_page(&request, &shared, &pages, &token, &link, &form, Some(error));
+        *page.status_mut() = status;
+        page
+    };
+    let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(&form.nonce, &cookie, &token));
+    if !fits {
+        // A question that has ended needs no second try: its outcome is shown instead.
+        return if is_open(&link, shared.clock.now()) {
+            again(FormError::PageTooOld, StatusCode::FORBIDDEN)
+        } else {
+            to_outcome(&request)
+        };
+    }
+    let value = match form.answer(&link) {
+        Ok(value) => value,
+        Err(error) => return again(error, StatusCode::UNPROCESSABLE_ENTITY),
+    };
+    match shared.store.execute(answer(&link, value, &form.comment)).await {
+        Ok(_) => see_other(request.path()),
+        Err(StoreError::Rejected(Rejection::InvalidChoice { .. })) => {
+            again(FormError::NotAChoice, StatusCode::UNPROCESSABLE_ENTITY)
+        }
+        Err(StoreError::Rejected(Rejection::Invalid { .. })) => {
+            again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
+        }
+        Err(StoreError::Rejected(_)) => to_outcome(&request),
+        Err(StoreError::Unavailable(_) | StoreError::Failed(_)) => again(FormError::CannotSave, StatusCode::SERVICE_UNAVAILABLE),
+    }
+}
+
+fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
+    let metadata = (!comment.is_empty()).then(|| Map::from_iter([("comment".to_owned(), Value::from(comment))]));
+    Request {
+        principal: Principal::link_holder(&link.recipient),
+        action: Action::Respond,
+        target: Target::Intent(link.suspension.intent_id),
+        precondition: Precondition::None,
+        idempotency: None,
+        command: Ok(Command::Respond(Box::new(Respond {
+            suspension_id: link.suspension.id.expose(),
+            value,
+            claimed_responded_by: None,
+            metadata,
+        }))),
+    }
+}
+
+fn is_open(link: &LinkView, now: DateTime<Utc>) -> bool {
+    link.suspension.ending.is_none() && !link.suspension.is_expired(now)
+}
+
+fn is_shown(link: &LinkView, now: DateTime<Utc>) -> bool {
+    let ended_at = link.suspension.ending.as_ref().map(|ending| ending.at);
+    ended_at.is_none_or(|at| now - at < OUTCOME_SHOWN)
+}
+
+/// The same bytes for every token that opens nothing.
+fn unknown(pages: &Pages) -> HttpResponse {
+    pages.page(StatusCode::NOT_FOUND, UnknownLink::new(pages.host()).render())
+}
+
+fn see_other(location: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header(("location", location)).insert_header(("cache-control", "no-store")).finish()
+}
+
+fn to_outcome(request: &HttpRequest) -> HttpResponse {
+    see_other(&format!("{}?{TRIED}", request.path()))
+}
+
+fn open_page(
+    request: &HttpRequest,
+    shared: &Shared,
+    pages: &Pages,
+    token: &LinkToken,
+    link: &LinkView,
+    form: &Form,
+    error: Option<FormError>,
+) -> HttpResponse {
+    let now = shared.clock.now();
+    let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
+    let page = OpenQuestion {
+        page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
+        asked: asked(link),
+        context: Value::Object(link.question.context.clone()),
+        answers: answers(link, form),
+        now,
+        expires_at: link.suspension.expires_at,
+        silence: silence(link),
+        plan: plan(link),
+        form_action: request.path().to_owned(),
+        nonce: pages.nonce(&cookie, token),
+        comment: form.comment.clone(),
+        error,
+        whole_page_href: None,
+    };
+    let mut response = pages.page(StatusCode::OK, page.render());
+    if let Some(fresh) = fresh
+        && let Err(error) = response.add_cookie(&fresh)
+    {
+        tracing::error!(error = %error, "failed to set the cookie of an answer page");
+    }
+    response
+}
+
+fn asked(link: &LinkView) -> Asked {
+    Asked {
+        agent: link.agent.clone(),
+        intent_title: link.intent_title.clone(),
+        question: link.question.question.clone(),
+        at: link.suspension.suspended_at,
+    }
+}
+
+fn answers(link: &LinkView, form: &Form) -> Answers {
+    let choices = || {
+        link.suspension.choices.iter().map(|choice| Choice {
+            value: choice.value.clone(),
+            label: choice.label.clone(),
+            description: choice.description.clone(),
+            style: match choice.style {
+                Style::Default => ChoiceStyle::Default,
+                Style::Primary => ChoiceStyle::Primary,
+                Style::Danger => ChoiceStyle::Danger,
+            },
+        })
+    };
+    match link.suspension.response_type {
+        ResponseType::Choice => Answers::Choices(Choices::new(choices().collect())),
+        ResponseType::Confirm => Answers::Choices(Choices::confirm(choices().collect())),
+        ResponseType::Text => Answers::Text { typed: form.value.clone().unwrap_or_default() },
+        ResponseType::Form => Answers::Form { typed: form.fields.clone() },
+    }
+}
+
+fn given(link: &LinkView, value: Option<&Value>) -> Given {
+    let value = value.cloned().unwrap_or_default();
+    Given { label: link.suspension.choice(&value).map(|choice| choice.label.clone()), value }
+}
+
+fn silence(link: &LinkView) -> Silence {
+    if link.suspension.fallback_policy == FallbackPolicy::Fail {
+        Silence::Ends
+    } else {
+        Silence::Fallback(given(link, link.suspension.fallback_value.as_ref()))
+    }
+}
+
+fn plan(link: &LinkView) -> Vec<PlanRow> {
+    let told = PlanRow { at: link.suspension.suspended_at, sentence: "You, by e-mail".to_owned(), end: false };
+    let end = link.suspension.expires_at.map(|at| PlanRow { at, sentence: "Closes".to_owned(), end: true });
+    std::iter::once(told).chain(end).collect()
+}
+
+fn outcome(pages: &Pages, link: &LinkView, now: DateTime<Utc>, tried: bool) -> Outcome {
+    Outcome {
+        page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
+        asked: asked(link),
+        ending: ending(link, now, tried),
+        told: Vec::new(),
+        now,
+    }
+}
+
+fn ending(link: &LinkView, now: DateTime<Utc>, tried: bool) -> Ending {
+    let suspension = &link.suspension;
+    let Some(ended) = &suspension.ending else {
+        // The deadline has passed and its timer is about to say so.
+        return Ending::Expired { at: suspension.expires_at.unwrap_or(now), silence: silence(link) };
+    };
+    let note = |name: &str| ended.metadata.as_ref().and_then(|metadata| metadata.get(name)?.as_str().map(str::to_owned));
+    match (ended.resolution, ended.reason) {
+        (Resolution::Responded, _) => {
+            let given = given(link, ended.response.as_ref());
+            let by = ended.by.clone().unwrap_or_default();
+            if by == link.recipient {
+                Ending::AnsweredByYou { given, at: ended.at, comment: note("comment"), received_at: None }
+            } else {
+                Ending::AnsweredByAnother { by, given, at: ended.at, yours_at: tried.then_some(now) }
+            }
+        }
+        (Resolution::Expired, _) => {
+            let silence = ended.response.as_ref().map_or(Silence::Ends, |value| Silence::Fallback(given(link, Some(value))));
+            Ending::Expired { at: suspension.expires_at.unwrap_or(ended.at), silence }
+        }
+        (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => {
+            Ending::Superseded { at: ended.at, changed: None, newer_href: None }
+        }
+        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
+            Ending::Undeliverable { at: ended.at, messages: link.question.recipients.len() }
+        }
+        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => {
+            Ending::Withdrawn { at: ended.at, reason: note("reason") }
+        }
+    }
+}
+
+impl Form {
+    fn read(body: &[u8]) -> Self {
+        let mut form = Self::default();
+        for (name, value) in url::form_urlencoded::parse(body) {
+            // Browsers send line breaks as CR LF.
+            let value = value.replace("\r\n", "\n");
+            match name.as_ref() {
+                "nonce" => form.nonce = value,
+                "value" => form.value = Some(value),
+                "comment" => form.comment = cut(value.trim(), COMMENT_BYTES_MAX),
+                name => {
+                    if let Some(field) = name.strip_prefix(FIELD_PREFIX) {
+                        form.fields.insert(field.to_owned(), value);
+                    }
+                }
+            }
+        }
+        form
+    }
+
+    /// The answer the form holds, by the kind of answer the question expects.
+    fn answer(&self, link: &LinkView) -> Result<Value, FormError> {
+        match link.suspension.response_type {
+            ResponseType::Choice | ResponseType::Confirm => self.value.clone().map(Value::from).ok_or(FormError::NotAChoice),
+            ResponseType::Text => {
+                let text = self.value.as_deref().unwrap_or_default();
+                if text.trim().is_empty() {
+                    Err(FormError::text(FieldProblem::Empty))
+                } else if text.len() > TEXT_ANSWER_BYTES_MAX {
+                    Err(FormError::text(FieldProblem::TooLong))
+                } else {
+                    Ok(Value::from(text))
+                }
+            }
+            ResponseType::Form => {
+                let fields = Fields::from_context(&Value::Object(link.question.context.clone()));
+                fields.answer(&self.fields).map_err(FormError::NeedsChange)
+            }
+        }
+    }
+}
+
+fn cut(text: &str, bytes_max: usize) -> String {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text[..end].to_owned()
+}

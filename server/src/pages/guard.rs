@@ -1,0 +1,73 @@
+//! What ties a form to the browser it was shown to: a cookie, and a nonce made from it and the link.
+
+use actix_web::HttpRequest;
+use actix_web::cookie::{Cookie, SameSite};
+use actix_web::http::header::HeaderMap;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::ids::Entropy;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::Pages;
+use crate::store::link::LinkToken;
+
+/// The cookie's random bytes.
+const COOKIE_BYTES: usize = 16;
+
+impl Pages {
+    fn cookie_name(&self) -> &'static str {
+        // The prefix needs https; a loopback http server cannot have it.
+        if self.is_https() { "__Host-a" } else { "a" }
+    }
+
+    /// The browser's cookie: the one it has (two tabs share it), or a new one to be set.
+    pub(super) fn cookie(&self, request: &HttpRequest, entropy: &dyn Entropy) -> (String, Option<Cookie<'static>>) {
+        if let Some(value) = self.brought_cookie(request) {
+            return (value, None);
+        }
+        let mut bytes = [0; COOKIE_BYTES];
+        entropy.fill(&mut bytes);
+        let value = URL_SAFE_NO_PAD.encode(bytes);
+        let cookie = Cookie::build(self.cookie_name(), value.clone())
+            .path("/")
+            .http_only(true)
+            .secure(self.is_https())
+            .same_site(SameSite::Lax)
+            .finish();
+        (value, Some(cookie))
+    }
+
+    /// The cookie a browser brought, if it is one of ours.
+    pub(super) fn brought_cookie(&self, request: &HttpRequest) -> Option<String> {
+        let value = request.cookie(self.cookie_name())?.value().to_owned();
+        let ours = URL_SAFE_NO_PAD.decode(&value).is_ok_and(|bytes| bytes.len() == COOKIE_BYTES);
+        ours.then_some(value)
+    }
+
+    /// The nonce of the form shown under this cookie and this link.
+    pub(super) fn nonce(&self, cookie: &str, token: &LinkToken) -> String {
+        URL_SAFE_NO_PAD.encode(self.mac(cookie, token).finalize().into_bytes())
+    }
+
+    /// Whether a nonce is the one shown, in constant time.
+    pub(super) fn nonce_fits(&self, nonce: &str, cookie: &str, token: &LinkToken) -> bool {
+        URL_SAFE_NO_PAD.decode(nonce).is_ok_and(|bytes| self.mac(cookie, token).verify_slice(&bytes).is_ok())
+    }
+
+    fn mac(&self, cookie: &str, token: &LinkToken) -> Hmac<Sha256> {
+        // Unwrap safety: HMAC takes a key of any length.
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.nonce_secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
+        mac.update(cookie.as_bytes());
+        mac.update(&[0]);
+        mac.update(&token.hash());
+        mac
+    }
+
+    /// Whether a form came from our own page: what browsers say about that must fit, and may be missing.
+    pub(super) fn from_our_page(&self, headers: &HeaderMap) -> bool {
+        let says = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default().to_owned());
+        let origin = self.public_url.origin().ascii_serialization();
+        says("origin").is_none_or(|said| said == origin) && says("sec-fetch-site").is_none_or(|said| said == "same-origin")
+    }
+}

@@ -1,0 +1,17 @@
+//! Logs: on standard error, so that standard output stays for results.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+/// What is logged unless `RUST_LOG` says otherwise.
+const FILTER_DEFAULT: &str = "info,actix_server=warn";
+
+/// Starts logging: for people on a terminal, as JSON elsewhere.
+pub fn init() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(FILTER_DEFAULT));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let started = if std::io::stderr().is_terminal() { builder.try_init() } else { builder.json().try_init() };
+    // A test harness may have started logging already.
+    drop(started);
+}

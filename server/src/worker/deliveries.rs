@@ -1,0 +1,161 @@
+//! Carries queued messages to people: lease, commit, call, complete by token.
+//!
+//! Guarantee: at least once, with a message id that stays the same, so that a repeat is recognisable. Mechanism: a leased row comes due
+//! again when its lease ends; only the holder of the lease may complete it. Failure: a crash between sending and completing sends the
+//! message once more; a message may leave a moment after its question was answered. A message that makes its channel panic fails alone.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use channels::{Answers, Channel, DeliveryError, Message, Occasion};
+use chrono::{DateTime, Utc};
+use domain::clock::Clock;
+use domain::suspension::{FallbackPolicy, ResponseType};
+use domain::text::{truncated, visible_line};
+use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt};
+use serde_json::Value;
+use url::Url;
+
+use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError};
+
+/// Messages on their way at the same time.
+const IN_FLIGHT_MAX: usize = 16;
+/// The longest sleep: wake-ups are hints, looking again is the truth.
+const SLEEP_MAX: Duration = Duration::from_secs(5);
+/// The pause after a failure of the store.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The longest label quoted in one of our sentences, in characters.
+const QUOTED_MAX: usize = 80;
+
+/// The delivery loop.
+pub struct Deliveries {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    channel: Arc<dyn Channel>,
+    public_url: Url,
+    operators: Vec<String>,
+}
+
+impl Deliveries {
+    /// A loop over `store` that sends through `channel`.
+    pub fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        channel: Arc<dyn Channel>,
+        public_url: Url,
+        operators: Vec<String>,
+    ) -> Self {
+        Self { store, clock, channel, public_url, operators }
+    }
+
+    /// Sends everything that is due; returns how many messages that were, and when the next one is due.
+    pub async fn run_due(&self) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
+        let mut sent = 0;
+        loop {
+            let leased = self.store.lease_deliveries().await?;
+            if leased.deliveries.is_empty() && leased.obsolete == 0 {
+                return Ok((sent, leased.next_due));
+            }
+            sent += leased.deliveries.len();
+            let results: Vec<_> = stream::iter(leased.deliveries)
+                .map(|delivery| self.send(delivery))
+                .buffer_unordered(IN_FLIGHT_MAX)
+                .collect()
+                .await;
+            results.into_iter().collect::<Result<(), StoreError>>()?;
+        }
+    }
+
+    /// Runs until it is dropped.
+    pub async fn run(&self) {
+        loop {
+            let pause = match self.run_due().await {
+                Ok((_, next)) => {
+                    next.map_or(SLEEP_MAX, |next| (next - self.clock.now()).to_std().unwrap_or_default().min(SLEEP_MAX))
+                }
+                Err(error) => {
+                    tracing::error!(error = %error, "failed to deliver messages; trying again");
+                    PAUSE
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = self.store.hub().delivery() => {}
+            }
+        }
+    }
+
+    async fn send(&self, delivery: LeasedDelivery) -> Result<(), StoreError> {
+        let message = self.message(&delivery);
+        let outcome = AssertUnwindSafe(self.channel.deliver(&message)).catch_unwind().await;
+        let result = match outcome {
+            Ok(Ok(receipt)) => DeliveryResult::Sent(receipt.reply),
+            Ok(Err(DeliveryError::Retry { reason, .. })) => DeliveryResult::Retry(reason),
+            Ok(Err(DeliveryError::Permanent { reason })) => DeliveryResult::Failed(reason),
+            Err(_) => DeliveryResult::Failed("the channel panicked over this message".to_owned()),
+        };
+        tracing::info!(delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
+        if !self.store.complete_delivery(delivery.rid, delivery.lease, result).await? {
+            tracing::warn!(delivery.id = %delivery.id, "the lease on this message was lost; another worker has it");
+        }
+        Ok(())
+    }
+
+    fn message(&self, delivery: &LeasedDelivery) -> Message {
+        let suspension = &delivery.suspension;
+        let answers = match suspension.response_type {
+            ResponseType::Choice | ResponseType::Confirm => {
+                Answers::Choices(suspension.choices.iter().map(|choice| choice.label.clone()).collect())
+            }
+            ResponseType::Text => Answers::Text,
+            ResponseType::Form => Answers::Form,
+        };
+        let named = delivery.question.recipients != self.operators;
+        Message {
+            message_id: format!("{}@{}", delivery.id, self.public_url.host_str().unwrap_or("localhost")),
+            in_reply_to: None,
+            recipient: delivery.recipient.clone(),
+            agent: delivery.agent.clone(),
+            intent_title: delivery.intent_title.clone(),
+            question: delivery.question.question.clone(),
+            answers,
+            link: format!("{}a/{}", self.public_url, delivery.token.expose()),
+            occasion: Occasion::Question,
+            sent_at: delivery.now,
+            suspended_at: suspension.suspended_at,
+            expires_at: suspension.expires_at,
+            plan: suspension.expires_at.map(|at| (at, if_nobody_answers(delivery))).into_iter().collect(),
+            public_host: crate::pages::host_with_port(&self.public_url),
+            why_you: if named {
+                "because the agent asked for you".to_owned()
+            } else {
+                "because you are an operator of this server".to_owned()
+            },
+        }
+    }
+}
+
+/// Placet's sentence for what silence does.
+fn if_nobody_answers(delivery: &LeasedDelivery) -> String {
+    if delivery.suspension.fallback_policy == FallbackPolicy::Fail {
+        return "It closes. The agent is told that nobody answered, not that you said no.".to_owned();
+    }
+    let value = delivery.suspension.fallback_value.clone().unwrap_or_default();
+    let words = match (delivery.suspension.choice(&value), &value) {
+        (Some(choice), _) => choice.label.clone(),
+        (None, Value::String(text)) => text.clone(),
+        (None, _) => "the values it named".to_owned(),
+    };
+    let words = truncated(&visible_line(&words), QUOTED_MAX);
+    format!("It closes. The agent goes on with “{words}”, and is told that nobody answered.")
+}
+
+fn word(result: &DeliveryResult) -> &'static str {
+    match result {
+        DeliveryResult::Sent(_) => "sent",
+        DeliveryResult::Retry(_) => "retry",
+        DeliveryResult::Failed(_) => "failed",
+    }
+}

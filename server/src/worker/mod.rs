@@ -1,0 +1,20 @@
+//! What runs beside requests: deadlines, deliveries, upkeep. Each finds its work in the store; wake-ups are hints.
+
+pub mod deadlines;
+pub mod deliveries;
+pub mod upkeep;
+
+use std::future::Future;
+
+use futures_util::FutureExt;
+use tokio::task::JoinHandle;
+
+/// Spawns a task under a name; a panic in it is logged where it can be seen.
+#[expect(clippy::disallowed_methods, reason = "this is the place that gives tasks their name and their witness")]
+pub(crate) fn spawn_named<F: Future<Output = ()> + Send + 'static>(name: &'static str, task: F) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        if std::panic::AssertUnwindSafe(task).catch_unwind().await.is_err() {
+            tracing::error!(task = name, "a task panicked and has ended");
+        }
+    })
+}

@@ -1,0 +1,229 @@
+//! A whole server in the test's process: real HTTP, a real SMTP dialogue, a real database file, a clock the test owns.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use domain::asking::{AllowList, AskingPolicy, UnknownChannel};
+use domain::authority::Role;
+use domain::clock::Clock;
+use domain::ids::{Entropy, KeyId};
+use domain::log::{Sealed, verify_chain};
+use domain::suspension::FallbackPolicy;
+use domain::wire::CreateKeyRequest;
+use placet::Client;
+use placet_server::app::{App, Serving};
+use placet_server::clock::SystemEntropy;
+use placet_server::config::{Config, MailConfig};
+use placet_server::keys::{generate, new_key};
+use placet_server::store::Store;
+use placet_server::worker::deadlines::Deadlines;
+use placet_server::worker::deliveries::Deliveries;
+use secrecy::ExposeSecret;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::api::Api;
+use crate::clock::FakeClock;
+use crate::smtp::SmtpSink;
+
+/// Who is asked when a test names nobody.
+pub const OPERATOR: &str = "ops@example.com";
+
+/// A running server and everything around it.
+pub struct TestApp {
+    pub clock: Arc<FakeClock>,
+    pub smtp: SmtpSink,
+    /// `http://127.0.0.1:PORT/`; the same after a restart, so that links stay good.
+    pub base: String,
+    folder: TempDir,
+    config: Config,
+    // Kept open over restarts, so that no other test can take the port.
+    listener: TcpListener,
+    keys: Vec<(Role, String)>,
+    running: Option<Running>,
+}
+
+struct Running {
+    serving: Serving,
+    store: Arc<dyn Store>,
+    deadlines: Arc<Deadlines>,
+    deliveries: Arc<Deliveries>,
+}
+
+impl TestApp {
+    /// Starts a server with the usual configuration and a key of each role.
+    pub async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// Starts a server whose configuration `change` has changed.
+    pub async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        let folder = TempDir::new().unwrap();
+        let smtp = SmtpSink::start().await;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut config = Config {
+            listen: address,
+            database: folder.path().join("placet.db"),
+            public_url: None,
+            development: false,
+            mail: Some(MailConfig {
+                smtp_url: smtp.url().into(),
+                from: "Placet <placet@example.com>".into(),
+                allow_insecure: false,
+            }),
+            asking: asking_policy(),
+        };
+        change(&mut config);
+        let clock = Arc::new(FakeClock::default());
+        let base = format!("http://{address}/");
+        let mut app = Self { clock, smtp, base, folder, config, listener, keys: Vec::new(), running: None };
+        app.boot().await;
+        for role in Role::ALL {
+            let key = app.new_key(role, &format!("test-{role}")).await;
+            app.keys.push((role, key));
+        }
+        app
+    }
+
+    async fn boot(&mut self) {
+        let listener = self.listener.try_clone().unwrap();
+        let app = App::build_on(listener, self.config.clone(), self.clock.clone(), Arc::new(SystemEntropy)).await.unwrap();
+        let (store, deadlines, deliveries) = (app.store(), app.deadlines(), app.deliveries());
+        self.running = Some(Running { serving: app.serve_only(), store, deadlines, deliveries });
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().unwrap()
+    }
+
+    /// Stops the server and starts another one on the same data and port: nothing may live in memory.
+    pub async fn restart(&mut self) {
+        let Running { serving, store, deadlines, deliveries } = self.running.take().unwrap();
+        serving.stop().await;
+        // The lock on the database goes with its last owner.
+        drop((store, deadlines, deliveries));
+        self.boot().await;
+    }
+
+    /// Moves the clock and does everything that is due then.
+    pub async fn advance(&self, seconds: i64) {
+        self.clock.jump(TimeDelta::seconds(seconds));
+        self.settle().await;
+    }
+
+    /// Runs the production workers until nothing is due.
+    pub async fn settle(&self) {
+        loop {
+            let (fired, _) = self.running().deadlines.run_due().await.unwrap();
+            let (sent, _) = self.running().deliveries.run_due().await.unwrap();
+            if fired + sent == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The store, for what no surface shows.
+    pub fn store(&self) -> Arc<dyn Store> {
+        self.running().store.clone()
+    }
+
+    /// The folder that holds the database.
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    /// Makes a key and returns its secret.
+    pub async fn new_key(&self, role: Role, name: &str) -> String {
+        self.new_key_of(role, name, name).await
+    }
+
+    /// Makes a key that belongs to an owner and returns its secret.
+    pub async fn new_key_of(&self, role: Role, name: &str, owner: &str) -> String {
+        let secret = generate(role, &SystemEntropy);
+        let request = CreateKeyRequest { role, name: name.into(), subject: None, owner: Some(owner.into()) };
+        let key = new_key(request, &secret, KeyId(SystemEntropy.uuid(self.clock.now()))).unwrap();
+        self.store().create_key(key).await.unwrap();
+        secret.expose_secret().to_owned()
+    }
+
+    /// Raw requests with the usual key of a role (named `test-<role>`).
+    pub fn api(&self, role: Role) -> Api {
+        let key = self.keys.iter().find(|(of, _)| *of == role).map(|(_, key)| key.as_str());
+        Api::new(&self.base, key)
+    }
+
+    /// Raw requests of the usual agent.
+    pub fn agent(&self) -> Api {
+        self.api(Role::Agent)
+    }
+
+    /// Raw requests of the usual operator.
+    pub fn operator(&self) -> Api {
+        self.api(Role::Operator)
+    }
+
+    /// Raw requests without a key.
+    pub fn anonymous(&self) -> Api {
+        Api::new(&self.base, None)
+    }
+
+    /// The SDK with the usual agent's key.
+    pub fn client(&self) -> Client {
+        Client::new(self.base.clone(), self.agent().key().to_owned()).unwrap()
+    }
+
+    /// Ends a test: nothing may be left that is due, and every chain must verify.
+    pub async fn finish(mut self) {
+        self.settle().await;
+        let auditor = self.api(Role::Auditor);
+        let intents = auditor.get("api/v1/intents?limit=1000").await.ok();
+        for intent in intents["intents"].as_array().unwrap() {
+            let events = auditor.events(intent["id"].as_str().unwrap().parse().unwrap()).await;
+            let sealed: Vec<Sealed> = events.iter().map(|event| Sealed::from_served(event).unwrap()).collect();
+            if sealed.len() < 1000 {
+                assert_eq!(verify_chain(&sealed), Ok(sealed.len() as u64));
+            }
+        }
+        self.running.take().unwrap().serving.stop().await;
+    }
+}
+
+/// What the tests' server allows: operators and anybody at example.com, all fallbacks, windows from one second.
+pub fn asking_policy() -> AskingPolicy {
+    AskingPolicy {
+        default_retry_policy: None,
+        operators: vec![OPERATOR.into()],
+        notify_allow: AllowList::parse(["*@example.com"]).unwrap(),
+        channels: vec!["email"],
+        unknown_channel: UnknownChannel::Warn,
+        fallback_allowed: vec![FallbackPolicy::Fail, FallbackPolicy::CompleteWithFallback, FallbackPolicy::UseDefaultAndContinue],
+        fallback_min_window_seconds: 1,
+        fallback_requires_delivery: true,
+    }
+}
+
+/// Whether some JSON holds a text anywhere.
+pub fn mentions(value: &Value, text: &str) -> bool {
+    value.to_string().contains(text)
+}
+
+/// A test on each database the store supports.
+///
+/// The body gets a running [`TestApp`]; afterwards nothing may be left that is due, and every chain must verify.
+#[macro_export]
+macro_rules! on_each_store {
+    ($($(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block)*) => {
+        $($(#[$doc])*
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            let mut app = $crate::app::TestApp::start().await;
+            {
+                let $app = &mut app;
+                $body
+            }
+            app.finish().await;
+        })*
+    };
+}

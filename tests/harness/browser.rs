@@ -1,0 +1,306 @@
+//! A person's browser: headless Chromium, driven through chromedriver by W3C's `WebDriver` protocol.
+//!
+//! No sleeps: chromedriver answers a click when the page it led to has loaded.
+
+#![expect(clippy::missing_panics_doc, reason = "a harness reports by panicking: the test that called it fails")]
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use reqwest::{Client, Method};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::crawler::http_client_builder;
+
+/// How long one `WebDriver` command may take, page loads and the start of Chromium included.
+const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
+/// Narrower viewports behave as a phone: the viewport meta tag counts and scroll bars take no room.
+const PHONE_WIDTH_MAX: u32 = 600;
+/// Tallest screenshot, in CSS pixels.
+const SCREENSHOT_HEIGHT_MAX: f64 = 10_000.0;
+/// The key under which `WebDriver` names an element.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// Runs chromedriver until standard input ends, which it does however the test ends, a SIGKILL included.
+///
+/// chromedriver and Chromium share the shell's process group, so `kill 0` is all of them and nobody else.
+const SUPERVISE: &str = "{ chromedriver --port=0; kill -KILL 0; } & read -r _; kill -KILL 0";
+
+/// What the person looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct BrowserOptions {
+    /// Width of the viewport in CSS pixels.
+    pub width: u32,
+    /// Height of the viewport in CSS pixels.
+    pub height: u32,
+    /// Whether `prefers-color-scheme` is dark.
+    pub dark: bool,
+    /// Whether scripts of the page run.
+    pub javascript: bool,
+}
+
+/// One browser with one tab; dropping it ends all of its processes.
+pub struct Browser {
+    client: Client,
+    session_url: String,
+    // Last: fields drop in this order, and the processes have to be there for what comes before.
+    _driver: Driver,
+}
+
+/// The processes, and the folder they write to.
+struct Driver {
+    supervisor: Child,
+    profile: TempDir,
+}
+
+impl Browser {
+    /// Starts Chromium with an empty profile.
+    pub async fn start(options: BrowserOptions) -> Self {
+        let (driver, port) = tokio::task::spawn_blocking(Driver::start).await.expect("failed to start chromedriver");
+        let client = http_client_builder().timeout(COMMAND_TIMEOUT).build().expect("failed to build a client");
+        let driver_url = format!("http://127.0.0.1:{port}/session");
+        let session = command(&client, Method::POST, &driver_url, Some(capabilities(driver.profile.path()))).await;
+        let session = session
+            .unwrap_or_else(|error| panic!("failed to start Chromium ({error}); `./test` installs chromium and chromium-driver"));
+        let id = session["sessionId"].as_str().expect("a new session has an id");
+        let browser = Self { client, session_url: format!("{driver_url}/{id}"), _driver: driver };
+        browser.emulate(options).await;
+        browser
+    }
+
+    async fn emulate(&self, options: BrowserOptions) {
+        let BrowserOptions { width, height, dark, javascript } = options;
+        // A window has a minimum width and a frame; the emulated screen is exact at any size.
+        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width <= PHONE_WIDTH_MAX });
+        self.devtools("Emulation.setDeviceMetricsOverride", screen).await;
+        let scheme = if dark { "dark" } else { "light" };
+        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.devtools("Emulation.setEmulatedMedia", media).await;
+        self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": !javascript })).await;
+    }
+
+    /// Opens `url` and waits until it has loaded.
+    pub async fn open(&self, url: &str) {
+        self.post("/url", json!({ "url": url })).await;
+    }
+
+    /// The text of the page as a person sees it.
+    pub async fn text(&self) -> String {
+        self.element_text(&self.find("body").await).await
+    }
+
+    /// The title of the page.
+    pub async fn title(&self) -> String {
+        text_of(&self.get("/title").await)
+    }
+
+    /// Where the browser is.
+    pub async fn url(&self) -> String {
+        text_of(&self.get("/url").await)
+    }
+
+    /// Clicks the first element that matches, as a mouse does: a hidden or covered element is an error.
+    pub async fn click(&self, css: &str) {
+        let element = self.find(css).await;
+        self.post(&format!("/element/{element}/click"), json!({})).await;
+    }
+
+    /// Types at the end of the first element that matches; key codes of `WebDriver` (`\u{E007}` is Enter) work.
+    pub async fn type_into(&self, css: &str, text: &str) {
+        let element = self.find(css).await;
+        self.post(&format!("/element/{element}/value"), json!({ "text": text })).await;
+    }
+
+    /// The visible text of every element that matches, in the order of the document.
+    pub async fn find_all_text(&self, css: &str) -> Vec<String> {
+        let found = self.post("/elements", json!({ "using": "css selector", "value": css })).await;
+        let mut texts = Vec::new();
+        for element in found.as_array().expect("a list of elements") {
+            texts.push(self.element_text(element[ELEMENT].as_str().expect("an element id")).await);
+        }
+        texts
+    }
+
+    /// The width of the content and the width there is for it; the page scrolls sideways when they differ.
+    pub async fn scroll_width(&self) -> (u64, u64) {
+        let widths = self.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]").await;
+        (widths[0].as_u64().expect("a width"), widths[1].as_u64().expect("a width"))
+    }
+
+    /// Writes the whole page, not only what the viewport shows, to a PNG file.
+    pub async fn screenshot(&self, path: &Path) {
+        let layout = self.devtools("Page.getLayoutMetrics", json!({})).await;
+        let size = &layout["cssContentSize"];
+        let height = size["height"].as_f64().expect("a height").min(SCREENSHOT_HEIGHT_MAX);
+        let clip = json!({ "x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1 });
+        let shot = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let shot = self.devtools("Page.captureScreenshot", shot).await;
+        let png = BASE64_STANDARD.decode(text_of(&shot["data"])).expect("a screenshot is base64");
+        std::fs::write(path, png).unwrap_or_else(|error| panic!("failed to write {}: {error}", path.display()));
+    }
+
+    /// The value of a JavaScript expression; works with the page's own scripts off, too.
+    pub async fn evaluate(&self, js: &str) -> Value {
+        let expression = json!({ "expression": js, "returnByValue": true, "awaitPromise": true });
+        let result = self.devtools("Runtime.evaluate", expression).await;
+        assert!(result.get("exceptionDetails").is_none(), "failed to evaluate {js}: {}", result["exceptionDetails"]);
+        result["result"]["value"].clone()
+    }
+
+    /// Errors the console has shown since the last call: broken scripts, refused styles, missing files.
+    pub async fn console_errors(&self) -> Vec<String> {
+        let log = self.post("/se/log", json!({ "type": "browser" })).await;
+        let entries = log.as_array().expect("a list of log entries").iter();
+        entries.filter(|entry| entry["level"] == "SEVERE").map(|entry| text_of(&entry["message"])).collect()
+    }
+
+    async fn find(&self, css: &str) -> String {
+        text_of(&self.post("/element", json!({ "using": "css selector", "value": css })).await[ELEMENT])
+    }
+
+    async fn element_text(&self, element: &str) -> String {
+        text_of(&self.get(&format!("/element/{element}/text")).await)
+    }
+
+    /// One command of the `DevTools` protocol.
+    async fn devtools(&self, method: &str, parameters: Value) -> Value {
+        self.post("/goog/cdp/execute", json!({ "cmd": method, "params": parameters })).await
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let result = command(&self.client, Method::GET, &format!("{}{path}", self.session_url), None).await;
+        result.unwrap_or_else(|error| panic!("the browser failed at {path}: {error}"))
+    }
+
+    async fn post(&self, path: &str, body: Value) -> Value {
+        let what = format!("{path} {body}");
+        let result = command(&self.client, Method::POST, &format!("{}{path}", self.session_url), Some(body)).await;
+        result.unwrap_or_else(|error| panic!("the browser failed at {what}: {error}"))
+    }
+}
+
+/// Sends one command to chromedriver; the error is its own message.
+async fn command(client: &Client, method: Method, url: &str, body: Option<Value>) -> Result<Value, String> {
+    let mut request = client.request(method, url);
+    if let Some(body) = body {
+        request = request.json(&body);
+    }
+    let response = request.send().await.map_err(|error| format!("chromedriver does not answer: {error:?}"))?;
+    let status = response.status();
+    let mut answer: Value = response.json().await.map_err(|error| format!("chromedriver answers no JSON: {error:?}"))?;
+    match answer["value"].take() {
+        value if status.is_success() => Ok(value),
+        error => Err(format!("{}: {}", error["error"], error["message"])),
+    }
+}
+
+fn capabilities(profile: &Path) -> Value {
+    let flags = [
+        "--headless",
+        "--no-sandbox", // Containers and root have none; the pages are ours.
+        "--disable-gpu",
+        "--disable-quic",
+        "--hide-scrollbars", // Or a long page would be narrower than it was asked to be.
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-dev-shm-usage", // /dev/shm is 64 MB in a container by default.
+        "--no-proxy-server",
+    ];
+    let mut flags: Vec<String> = flags.map(str::to_owned).into();
+    flags.push(format!("--user-data-dir={}", profile.display()));
+    json!({ "capabilities": { "alwaysMatch": {
+        "browserName": "chrome",
+        "goog:chromeOptions": { "args": flags },
+        "goog:loggingPrefs": { "browser": "ALL" },
+    } } })
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("the browser answered {value}, not a text")).to_owned()
+}
+
+impl Driver {
+    /// Starts chromedriver on a port of its own choice and returns the port.
+    fn start() -> (Self, u16) {
+        let profile = tempfile::Builder::new().prefix("placet-browser-").tempdir().expect("failed to make a folder");
+        let supervisor = Command::new("sh")
+            .args(["-c", SUPERVISE])
+            // Killed, Chromium cannot tidy up: whatever it writes goes with the folder.
+            .env("TMPDIR", profile.path())
+            .env("XDG_CONFIG_HOME", profile.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .expect("failed to start sh");
+        let mut driver = Self { supervisor, profile };
+        let output = driver.supervisor.stdout.take().expect("standard output is piped");
+        // Ends without a port when chromedriver is missing or fails: the supervisor then ends the group, and the output.
+        let mut output = BufReader::new(output);
+        let port = (&mut output)
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse().ok())
+            .expect("chromedriver did not start; `./test` installs chromium and chromium-driver");
+        driver.supervisor.stdout = Some(output.into_inner()); // Held open: chromedriver may have more to say.
+        (driver, port)
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        drop(self.supervisor.stdin.take()); // The end of its input is the supervisor's signal to end the group.
+        // A second panic while the first unwinds would abort the other tests.
+        assert!(self.supervisor.wait().is_ok() || std::thread::panicking(), "failed to end the browser's processes");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "data:text/html,<meta name=viewport content='width=device-width'><title>T</title>\
+        <style>@media (prefers-color-scheme: dark) { body { background: rgb(0,0,0) } } .h { display: none }</style>\
+        <h1>Refund?</h1><p class=h>hidden</p><li>one</li><li>two</li>\
+        <form action='data:text/html,done'><input name=q><button>Go</button></form>\
+        <p id=js>static</p><script>document.getElementById('js').textContent = 'scripted'; oops()</script>";
+
+    #[tokio::test]
+    #[expect(clippy::used_underscore_binding, reason = "only the test looks into the profile's folder")]
+    async fn a_browser_shows_what_a_person_would_see_and_leaves_nothing_behind() {
+        let phone = BrowserOptions { width: 320, height: 640, dark: true, javascript: false };
+        for options in [phone, BrowserOptions { width: 1280, height: 800, dark: false, javascript: true }] {
+            let browser = Browser::start(options).await;
+            browser.open(PAGE).await;
+            assert_eq!(browser.title().await, "T");
+            let text = browser.text().await;
+            assert!(text.contains("Refund?") && !text.contains("hidden"), "{text}");
+            assert_eq!(text.contains("scripted"), options.javascript, "{text}");
+            assert_eq!(browser.console_errors().await.len(), usize::from(options.javascript));
+            assert_eq!(browser.find_all_text("li").await, ["one", "two"]);
+            assert_eq!(browser.scroll_width().await, (options.width.into(), options.width.into()));
+            let background = browser.evaluate("getComputedStyle(document.body).backgroundColor").await;
+            assert_eq!(background == "rgb(0, 0, 0)", options.dark, "{background}");
+
+            let profile = browser._driver.profile.path().to_owned();
+            browser.screenshot(&profile.join("page.png")).await;
+            assert!(std::fs::read(profile.join("page.png")).unwrap().starts_with(b"\x89PNG"));
+            browser.type_into("input", "why").await;
+            assert_eq!(browser.evaluate("document.querySelector('input').value").await, "why");
+            browser.evaluate("document.body.append(document.createElement('div'))").await;
+            browser.evaluate("document.querySelector('div').style.width = '2000px'").await;
+            assert_eq!(browser.evaluate("document.querySelector('div').style.width").await, "2000px");
+            drop(browser);
+            assert!(!profile.exists(), "the profile is still there");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! The one integration binary: behaviour through HTTP and mail, on a clock the tests own.
+
+mod deadlines;
+mod tidy;
