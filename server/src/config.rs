@@ -28,7 +28,7 @@ pub struct ServeArgs {
     /// Where the data is.
     #[command(flatten)]
     pub database: DatabaseArgs,
-    /// The address people reach this server under [default: http://<listen>].
+    /// The address people reach this server under [default: `http://<listen>`].
     #[arg(long, env = "PLACET_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
     /// A TOML file with the settings of docs/operating.md.
@@ -37,7 +37,7 @@ pub struct ServeArgs {
     /// Development mode: mails stay in memory and are shown on a page; an admin key is printed at first start.
     #[arg(long)]
     pub dev: bool,
-    /// The mail server, such as smtps://user:password@mail.example.com. Environment or file only: command lines are seen by others.
+    /// The mail server, such as `smtps://user:password@mail.example.com`. Environment or file only: command lines are seen by others.
     #[arg(skip)]
     pub smtp_url: Option<SecretString>,
     /// The sender of mails, such as "Placet <placet@example.com>".
@@ -155,7 +155,7 @@ impl Config {
         }
         let operators = args.operators.clone().or(file.operators).unwrap_or_default();
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
-        let asking = asking(operators, notify_allow, file.suspension, file.fallback, file.channels)?;
+        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, &file.channels)?;
         let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
         Ok(Self { listen, database, public_url, development, mail, asking })
     }
@@ -213,11 +213,11 @@ fn mail(smtp_url: Option<SecretString>, from: Option<String>, insecure: Option<b
 }
 
 fn asking(
-    operators: Vec<String>,
+    operators: &[String],
     notify_allow: Option<Vec<String>>,
     suspension: SuspensionSection,
     fallback: FallbackSection,
-    channels: ChannelsSection,
+    channels: &ChannelsSection,
 ) -> anyhow::Result<AskingPolicy> {
     let operators: Vec<String> =
         operators.iter().map(|address| address.trim().to_owned()).filter(|address| !address.is_empty()).collect();

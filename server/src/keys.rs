@@ -59,12 +59,11 @@ pub fn hash(key: &str) -> [u8; 32] {
 
 /// Roughly how many bits a secret somebody chose can carry: its length times the size of the alphabets it uses.
 pub fn bits(secret: &str) -> f64 {
-    let kinds: [(fn(&char) -> bool, f64); 3] =
-        [(char::is_ascii_digit, 10.0), (char::is_ascii_lowercase, 26.0), (char::is_ascii_uppercase, 26.0)];
-    let mut alphabet: f64 = kinds.iter().filter(|(is, _)| secret.chars().any(|c| is(&c))).map(|(_, size)| size).sum();
-    if secret.chars().any(|c| !c.is_ascii_alphanumeric()) {
-        alphabet += 32.0;
-    }
+    let size = |holds: bool, size: f64| if holds { size } else { 0.0 };
+    let alphabet = size(secret.chars().any(|c| c.is_ascii_digit()), 10.0)
+        + size(secret.chars().any(|c| c.is_ascii_lowercase()), 26.0)
+        + size(secret.chars().any(|c| c.is_ascii_uppercase()), 26.0)
+        + size(secret.chars().any(|c| !c.is_ascii_alphanumeric()), 32.0);
     let distinct = secret.chars().collect::<std::collections::BTreeSet<_>>().len();
     // A secret of one repeated character carries almost nothing, however long.
     let length = u32::try_from(secret.chars().count().min(distinct * 4)).unwrap_or(u32::MAX);
@@ -92,12 +91,15 @@ pub fn new_key(request: CreateKeyRequest, secret: &SecretString, id: KeyId) -> R
     Ok(NewKey { id, name: request.name, role: request.role, subject, owner, hash: hash(secret.expose_secret()) })
 }
 
+/// A principal, and when it was found.
+type Found = (DateTime<Utc>, Principal);
+
 /// Finds the principal behind a key, remembering what it found for a second.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     // A std mutex: held for a map operation, never across an await.
-    found: Mutex<HashMap<[u8; 32], (DateTime<Utc>, Principal)>>,
+    found: Mutex<HashMap<[u8; 32], Found>>,
 }
 
 impl Authenticator {

@@ -10,9 +10,16 @@ use clap::{Parser, Subcommand};
 
 use crate::config::ServeArgs;
 
+/// What has no flag, because command lines are seen by others.
+const ENVIRONMENT_ONLY: &str = "\
+Environment only:
+  PLACET_SMTP_URL       The mail server: smtps://user:password@mail.example.com, or smtp://host?tls=required
+  PLACET_SMTP_URL_FILE  A file that holds PLACET_SMTP_URL
+  RUST_LOG              What is logged on standard error [default: info]";
+
 /// The Placet approval server: agents ask, people decide, and anyone can check afterwards.
 #[derive(Parser)]
-#[command(name = "placet", version, about, args_conflicts_with_subcommands = true)]
+#[command(name = "placet", version, about, args_conflicts_with_subcommands = true, after_help = ENVIRONMENT_ONLY)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -23,6 +30,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the server (the default).
+    #[command(after_help = ENVIRONMENT_ONLY)]
     Serve(Box<ServeArgs>),
     /// Create, list, revoke and import API keys; works beside a running server.
     #[command(subcommand)]

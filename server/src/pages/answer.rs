@@ -73,7 +73,7 @@ pub(super) async fn decide(
     if pages.posts.check_key(&token.hash()).is_err() {
         return pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries);
     }
-    if !pages.from_our_page(request.headers()) {
+    if !pages.is_from_our_page(request.headers()) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
     }
     let Ok(body) = read_body(&request, payload).await else {

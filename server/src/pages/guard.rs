@@ -65,7 +65,7 @@ impl Pages {
     }
 
     /// Whether a form came from our own page: what browsers say about that must fit, and may be missing.
-    pub(super) fn from_our_page(&self, headers: &HeaderMap) -> bool {
+    pub(super) fn is_from_our_page(&self, headers: &HeaderMap) -> bool {
         let says = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default().to_owned());
         let origin = self.public_url.origin().ascii_serialization();
         says("origin").is_none_or(|said| said == origin) && says("sec-fetch-site").is_none_or(|said| said == "same-origin")

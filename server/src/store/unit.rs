@@ -400,7 +400,7 @@ fn readable<R: Rows>(rows: &mut R, principal: &Principal, id: IntentId) -> RowsR
 }
 
 /// Applies a command of the server's own to the intent of one suspension.
-fn act<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: SuspensionRow, command: &Command) -> RowsResult<()> {
+fn act<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow, command: &Command) -> RowsResult<()> {
     let row = rows.reads().intent_at(suspension.intent)?;
     let mut loaded = load(rows, row, Some(suspension.suspension.id))?;
     let now = env.clock.now().max(loaded.intent.updated_at);
@@ -419,7 +419,7 @@ pub(super) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
         let row = rows.reads().suspension_at(timer.suspension)?;
         let suspension_id = row.suspension.id;
         if row.suspension.ending.is_none() {
-            act(rows, env, row, &Command::DeadlineReached { suspension_id })?;
+            act(rows, env, &row, &Command::DeadlineReached { suspension_id })?;
         }
         rows.delete_timer(*timer)?;
     }
@@ -514,7 +514,7 @@ pub(super) fn complete_delivery<R: Rows>(
         detail: detail.clone(),
         tries: row.tries,
     };
-    act(rows, env, suspension, &Command::RecordDelivery { delivery, sent })?;
+    act(rows, env, &suspension, &Command::RecordDelivery { delivery, sent })?;
     Ok(true)
 }
 

@@ -101,17 +101,17 @@ impl SqliteStore {
         self.writer.closed().await;
     }
 
-    fn write<'a, T: Send + 'static>(
-        &'a self,
+    fn write<T: Send + 'static>(
+        &self,
         work: impl Fn(&mut rows::Writing<'_>, &unit::Env<'_>) -> RowsResult<T> + Send + 'static,
-    ) -> Unit<'a, T> {
+    ) -> Unit<'_, T> {
         async move { self.writer.submit(work).await }.boxed()
     }
 
-    fn decide<'a, T: Send + 'static>(
-        &'a self,
+    fn decide<T: Send + 'static>(
+        &self,
         work: impl Fn(&mut rows::Writing<'_>, &unit::Env<'_>) -> Decided<T> + Send + 'static,
-    ) -> Unit<'a, T> {
+    ) -> Unit<'_, T> {
         async move { self.writer.submit(work).await?.map_err(StoreError::Rejected) }.boxed()
     }
 
