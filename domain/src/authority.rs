@@ -106,7 +106,8 @@ impl Principal {
             key_id: None,
             name: recipient.to_owned(),
             subject: recipient.to_owned(),
-            owner: recipient.to_owned(),
+            // A mailbox is no key's owner: who runs an agent may be the one it has to ask.
+            owner: format!("mailbox:{recipient}"),
             role: Role::Operator,
             assurance: Assurance::EmailLink,
         }

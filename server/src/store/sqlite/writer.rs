@@ -186,3 +186,120 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
         RowsError::Inconsistent(_) | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use diesel::RunQueryDsl;
+    use diesel::connection::Connection;
+
+    use super::*;
+    use crate::clock::{SystemClock, SystemEntropy};
+    use crate::store::rows::{Rows, Table};
+
+    /// A writer on a table `t (n UNIQUE)`.
+    fn writer(folder: &tempfile::TempDir) -> Writer {
+        let path = folder.path().join("w.db");
+        crate::store::sqlite::create(&path).unwrap();
+        let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+        conn.batch_execute("PRAGMA journal_mode = WAL").unwrap();
+        crate::store::sqlite::migrate(&mut conn).unwrap();
+        conn.batch_execute("CREATE TABLE t (n INTEGER UNIQUE)").unwrap();
+        let outside = Outside { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy), hub: Arc::default() };
+        Writer::start(conn, outside).unwrap()
+    }
+
+    fn insert(n: i64) -> impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<i64> + Send + 'static {
+        move |rows, _| {
+            let rid = rows.next(Table::Outbox)?;
+            diesel::sql_query(format!("INSERT INTO t VALUES ({n})")).execute(rows.conn)?;
+            Ok(rid)
+        }
+    }
+
+    async fn count(writer: &Writer) -> i64 {
+        let count = |rows: &mut Writing<'_>, _: &Env<'_>| {
+            #[derive(diesel::QueryableByName)]
+            struct Count {
+                #[diesel(sql_type = diesel::sql_types::BigInt)]
+                n: i64,
+            }
+            Ok(diesel::sql_query("SELECT count(*) AS n FROM t").get_result::<Count>(rows.conn)?.n)
+        };
+        writer.submit(count).await.unwrap()
+    }
+
+    /// Holds the writer, queues `jobs` behind it, lets go: they share a batch.
+    async fn batch(writer: &Writer, jobs: &[i64]) -> Vec<Result<i64, StoreError>> {
+        let (held, is_held) = mpsc::sync_channel(1);
+        let (go, let_go) = mpsc::sync_channel::<()>(1);
+        let let_go = std::sync::Mutex::new(let_go);
+        let holder = writer.clone();
+        let hold = crate::worker::spawn_named("hold", async move {
+            let job = move |_: &mut Writing<'_>, _: &Env<'_>| {
+                held.try_send(()).ok();
+                let_go.lock().unwrap().recv().ok();
+                Ok(())
+            };
+            holder.submit(job).await.unwrap();
+        });
+        tokio::task::spawn_blocking(move || is_held.recv().unwrap()).await.unwrap();
+        let jobs = jobs.iter().map(|n| writer.submit(insert(*n)));
+        // The first poll queues every job; only then is the writer let go.
+        let (results, ()) = futures_util::join!(futures_util::future::join_all(jobs), async { drop(go) });
+        hold.await.unwrap();
+        results
+    }
+
+    /// One bad write among many: its neighbours must not pay, and it must leave nothing behind.
+    #[tokio::test]
+    async fn a_failed_statement_leaves_its_neighbours_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = writer(&folder);
+        let results = batch(&writer, &[1, 2, 1, 3]).await;
+        let outcomes: Vec<bool> = results.iter().map(Result::is_ok).collect();
+        assert_eq!(outcomes, [true, true, false, true]);
+        assert!(matches!(results[2], Err(StoreError::Unavailable(_))));
+        assert_eq!(count(&writer).await, 3);
+        // Row ids that a rolled back batch had taken are given out again, each once.
+        let mut rids: Vec<i64> = results.into_iter().filter_map(Result::ok).collect();
+        rids.sort_unstable();
+        rids.dedup();
+        assert_eq!(rids.len(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_batch_without_failures_is_committed_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = writer(&folder);
+        let many: Vec<i64> = (0..1000).collect();
+        assert!(batch(&writer, &many).await.iter().all(Result::is_ok));
+        assert_eq!(count(&writer).await, 1000);
+    }
+
+    /// A full queue must refuse at once: waiting in line for a dead disk helps nobody.
+    #[tokio::test]
+    async fn a_full_queue_refuses_instead_of_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = writer(&folder);
+        let beyond: Vec<i64> = (0..5 + i64::try_from(QUEUE_MAX).unwrap()).collect();
+        let results = batch(&writer, &beyond).await;
+        let refused = results
+            .iter()
+            .filter(|result| matches!(result, Err(StoreError::Unavailable(why)) if why.contains("waiting")))
+            .count();
+        assert_eq!(refused, 5);
+        assert_eq!(count(&writer).await, i64::try_from(beyond.len() - refused).unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_the_writer_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = writer(&folder);
+        let panicked = writer.submit(|_, _| -> RowsResult<()> { panic!("planted") }).await;
+        assert!(matches!(panicked, Err(StoreError::Unavailable(_))));
+        writer.closed().await;
+        assert!(matches!(writer.submit(insert(1)).await, Err(StoreError::Unavailable(_))));
+    }
+}
