@@ -13,7 +13,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    placet_server::telemetry::init();
+    placet_server::telemetry::init(cli.log_filter());
     match cli.run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

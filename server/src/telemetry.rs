@@ -5,11 +5,13 @@ use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
 /// What is logged unless `RUST_LOG` says otherwise.
-const FILTER_DEFAULT: &str = "info,actix_server=warn";
+pub const SERVER_FILTER: &str = "info,actix_server=warn,tokio_cron_scheduler=warn";
+/// The same for commands whose result is what they print.
+pub const COMMAND_FILTER: &str = "warn";
 
 /// Starts logging: for people on a terminal, as JSON elsewhere.
-pub fn init() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(FILTER_DEFAULT));
+pub fn init(filter_default: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(filter_default));
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = if std::io::stderr().is_terminal() { builder.try_init() } else { builder.json().try_init() };
     // A test harness may have started logging already.

@@ -9,6 +9,7 @@ use std::io::Write;
 use clap::{Parser, Subcommand};
 
 use crate::config::ServeArgs;
+use crate::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
 /// What has no flag, because command lines are seen by others.
 const ENVIRONMENT_ONLY: &str = "\
@@ -40,6 +41,14 @@ enum Command {
 }
 
 impl Cli {
+    /// What is logged unless `RUST_LOG` says otherwise.
+    pub fn log_filter(&self) -> &'static str {
+        match self.command {
+            None | Some(Command::Serve(_)) => SERVER_FILTER,
+            Some(Command::Keys(_) | Command::Demo(_)) => COMMAND_FILTER,
+        }
+    }
+
     /// Does what the command line says.
     ///
     /// # Errors

@@ -236,7 +236,7 @@ mod tests {
         let (go, let_go) = mpsc::sync_channel::<()>(1);
         let let_go = std::sync::Mutex::new(let_go);
         let holder = writer.clone();
-        let hold = crate::worker::spawn_named("hold", async move {
+        let blocked = crate::worker::spawn_named("hold", async move {
             let job = move |_: &mut Writing<'_>, _: &Env<'_>| {
                 held.try_send(()).ok();
                 let_go.lock().unwrap().recv().ok();
@@ -248,7 +248,7 @@ mod tests {
         let jobs = jobs.iter().map(|n| writer.submit(insert(*n)));
         // The first poll queues every job; only then is the writer let go.
         let (results, ()) = futures_util::join!(futures_util::future::join_all(jobs), async { drop(go) });
-        hold.await.unwrap();
+        blocked.await.unwrap();
         results
     }
 
