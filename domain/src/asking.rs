@@ -16,6 +16,10 @@ use crate::suspension::{
 };
 use crate::wire::{ChoiceRequest, SuspendRequest};
 
+/// The longest channel hint, in characters.
+pub const CHANNEL_HINT_MAX: usize = 200;
+/// The largest fallback value and the largest metadata of a choice or an answer, in bytes of JSON.
+pub const VALUE_BYTES_MAX: usize = 16 * 1024;
 /// The longest address.
 pub const ADDRESS_MAX: usize = 254;
 
@@ -128,11 +132,11 @@ impl AskingPolicy {
             policy.final_fallback_policy = Some(fallback_policy);
         }
         self.check_fallback(fallback_policy, request.fallback_value.as_ref(), schedule.as_ref(), &mut check);
-        if let (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) =
-            (fallback_policy, &request.fallback_value)
-            && check_answer(response_type, &choices, value).is_err()
-        {
-            check.error("fallback_value", "answer", "must be a valid answer to the question");
+        if let Some(value) = &request.fallback_value {
+            check.size("fallback_value", value, VALUE_BYTES_MAX);
+            if check_answer(response_type, &choices, value).is_err() {
+                check.error("fallback_value", "answer", "must be a valid answer to the question");
+            }
         }
         if request.confidence.is_some_and(|confidence| !(0.0..=1.0).contains(&confidence)) {
             check.error("confidence", "range", "must be a number from 0 to 1");
@@ -165,6 +169,10 @@ impl AskingPolicy {
 
     fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
         let Some(hint) = hint else { return };
+        if hint.chars().count() > CHANNEL_HINT_MAX {
+            check.error("channel_hint", "length", format!("is at most {CHANNEL_HINT_MAX} characters"));
+            return;
+        }
         if self.channels.contains(&hint) {
             return;
         }
@@ -180,7 +188,7 @@ impl AskingPolicy {
     fn recipients(&self, notify_to: Option<Vec<String>>, check: &mut Check) -> Vec<String> {
         let Some(mut addresses) = notify_to else {
             if self.operators.is_empty() {
-                check.warnings.push("nobody is told: notify_to is absent and the server has no default operators; the question waits in the inbox".into());
+                check.warnings.push("nobody is told: notify_to is absent and the server has no default operators; unless somebody answers through the API, it ends as undeliverable".into());
             }
             return self.operators.clone();
         };
@@ -265,13 +273,16 @@ impl Check {
             self.error("question", "length", format!("is at most {QUESTION_BYTES_MAX} bytes"));
         }
         self.no_nul("question", &request.question);
-        let size = |value: &Option<serde_json::Map<String, Value>>| {
-            value.as_ref().and_then(|map| json::canonical(map).ok()).map_or(0, |bytes| bytes.len())
-        };
         for (field, value) in [("context", &request.context), ("decision_record", &request.decision_record)] {
-            if size(value) > CONTEXT_BYTES_MAX {
-                self.error(field, "length", format!("is at most {CONTEXT_BYTES_MAX} bytes of JSON"));
+            if let Some(value) = value {
+                self.size(field, value, CONTEXT_BYTES_MAX);
             }
+        }
+    }
+
+    fn size(&mut self, field: &str, value: &impl serde::Serialize, bytes_max: usize) {
+        if json::canonical(value).map_or(0, |bytes| bytes.len()) > bytes_max {
+            self.error(field, "length", format!("is at most {bytes_max} bytes of JSON"));
         }
     }
 
@@ -319,6 +330,9 @@ impl Check {
                 self.error(&field, "length", format!("is {min} to {max} characters"));
             }
             self.no_nul(&field, text);
+        }
+        if let Some(metadata) = &choice.metadata {
+            self.size(&format!("choices[{index}].metadata"), metadata, VALUE_BYTES_MAX);
         }
         // A browser sends a line break in a value back as another one: the answer would match no choice.
         if choice.value.chars().any(char::is_control) {

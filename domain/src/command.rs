@@ -40,8 +40,8 @@ pub struct Suspend {
 pub struct Respond {
     /// The suspension it names.
     pub suspension_id: String,
-    /// The answer.
-    pub value: Value,
+    /// The answer; absent when the body had none.
+    pub value: Option<Value>,
     /// Whom the body says it is from.
     pub claimed_responded_by: Option<String>,
     /// What came with it.

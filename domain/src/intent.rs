@@ -2,14 +2,13 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
 use crate::command::{Command, Respond, Suspend};
-use crate::event::{
-    ClientEvent, Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Resumed, client_may_append, ending_of,
-};
+use crate::event::{Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Resumed, client_may_append, ending_of};
 use crate::ids::{IntentId, LeaseId, SuspensionId};
 use crate::lease::{Lease, LeaseStatus};
 use crate::problem::Rejection;
@@ -89,18 +88,64 @@ pub struct Intent {
     pub leases: Vec<Lease>,
 }
 
-/// A refusal, with the events that record it: a late or duplicate answer is evidence, and is kept.
+/// A refusal, with the events it leaves behind: a late or duplicate answer is evidence, and is kept.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// Why.
     pub rejection: Rejection,
-    /// What to record; empty for most refusals.
-    pub events: Vec<Event>,
+    /// What time did in the meantime: the server's own events, not the caller's.
+    pub deadline: Vec<Event>,
+    /// What to record of the caller's try.
+    pub record: Option<Box<Event>>,
 }
 
 impl From<Rejection> for Refusal {
     fn from(rejection: Rejection) -> Self {
-        Self { rejection, events: Vec::new() }
+        Self { rejection, deadline: Vec::new(), record: None }
+    }
+}
+
+/// Says whether `by` may give this command, where that depends on what it says; the role alone was asked before, by
+/// [`crate::authority::authorize`].
+///
+/// # Errors
+///
+/// `Forbidden`, `ReservedEventType` or `SelfResponse`.
+pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), Rejection> {
+    match command {
+        Command::SetStatus { status, .. } => match &intent.open {
+            // Outside a suspension an admin has no part in an agent's work.
+            None if by.role == Role::Admin => {
+                Err(Rejection::Forbidden { reason: "an admin changes the status of a suspended intent only".into() })
+            }
+            // An agent may not lift its own suspension: that would be an answer.
+            Some(_) if *status == Status::Active && by.role != Role::Admin => {
+                let reason = "only an admin may set a suspended intent active; cancel the suspension instead".into();
+                Err(Rejection::Forbidden { reason })
+            }
+            None | Some(_) => Ok(()),
+        },
+        Command::Append(event) if !client_may_append(&event.event_type) => {
+            Err(Rejection::ReservedEventType { event_type: event.event_type.clone() })
+        }
+        // A gateway must not answer in the asker's name either.
+        Command::Respond(respond) if by.role == Role::Channel => {
+            let askers =
+                intent.open.iter().chain(&intent.ended).map(|suspension| &suspension.asked_by).chain([&intent.created_by]);
+            let claimed = respond.claimed_responded_by.as_ref();
+            let is_asker = |asker: &Asker| claimed.is_some_and(|claimed| *claimed == asker.name || *claimed == asker.owner);
+            if askers.into_iter().any(is_asker) { Err(Rejection::SelfResponse) } else { Ok(()) }
+        }
+        Command::PatchState { .. }
+        | Command::Append(_)
+        | Command::AcquireLease { .. }
+        | Command::RenewLease { .. }
+        | Command::ReleaseLease { .. }
+        | Command::Suspend(_)
+        | Command::Respond(_)
+        | Command::Cancel { .. }
+        | Command::DeadlineReached { .. }
+        | Command::RecordDelivery { .. } => Ok(()),
     }
 }
 
@@ -116,7 +161,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
     match command {
         Command::PatchState { patches, agent_id } => patch_state(intent, patches, agent_id, now),
         Command::SetStatus { status, reason } => set_status(intent, *status, reason.as_ref(), by, now),
-        Command::Append(event) => append(event),
+        Command::Append(event) => Ok(vec![Event::Appended(event.clone())]),
         Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
             acquire(intent, *id, agent_id, scope, *duration_seconds, now)
         }
@@ -140,7 +185,7 @@ fn patch_state(intent: &Intent, patches: &[Patch], agent_id: &str, now: DateTime
     if patches.iter().any(Patch::reaches_suspension) {
         return Err(Rejection::SuspensionIsServerOwned.into());
     }
-    let suspended = intent.open.is_some();
+    let suspended = intent.suspended_since();
     for patch in patches {
         let held_by_other = |lease: &&Lease| {
             lease.holds(now, suspended) && lease.agent_id != agent_id && patch.segments().next() == Some(lease.scope.as_str())
@@ -166,33 +211,11 @@ fn set_status(
         return Err(Rejection::InvalidTransition { from: intent.status.as_str().into(), to: status.as_str().into() }.into());
     }
     let changed = Event::StatusChanged { old: intent.status, new: status, reason: reason.cloned() };
-    let Some(open) = &intent.open else {
-        // Outside a suspension an admin has no part in an agent's work.
-        return if by.role == Role::Admin {
-            Err(Rejection::Forbidden { reason: "an admin changes the status of a suspended intent only".into() }.into())
-        } else {
-            Ok(vec![changed])
-        };
-    };
-    // An agent may not lift its own suspension: that would be an answer.
-    if status == Status::Active && by.role != Role::Admin {
-        return Err(Rejection::Forbidden {
-            reason: "only an admin may set a suspended intent active; cancel the suspension instead".into(),
-        }
-        .into());
-    }
+    let Some(open) = &intent.open else { return Ok(vec![changed]) };
     if open.is_expired(now) {
         return Err(expired(intent, open));
     }
     Ok(vec![withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by), changed])
-}
-
-fn append(event: &ClientEvent) -> Result<Vec<Event>, Refusal> {
-    if client_may_append(&event.event_type) {
-        Ok(vec![Event::Appended(event.clone())])
-    } else {
-        Err(Rejection::ReservedEventType { event_type: event.event_type.clone() }.into())
-    }
 }
 
 fn acquire(
@@ -203,7 +226,7 @@ fn acquire(
     duration_seconds: u32,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
-    let suspended = intent.open.is_some();
+    let suspended = intent.suspended_since();
     if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
         if held.agent_id != agent_id {
             return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
@@ -211,7 +234,7 @@ fn acquire(
         // Asking again for what one holds prolongs it; two grants of one scope never exist.
         return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
     }
-    if suspended {
+    if intent.open.as_ref().is_some_and(|open| open.asked_by.name != agent_id) {
         return Err(Rejection::LeaseWhileSuspended.into());
     }
     Ok(vec![Event::LeaseAcquired(Box::new(Lease {
@@ -235,7 +258,7 @@ fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease 
 /// Renewal succeeds while the intent is suspended, also when the time ran out meanwhile (RFC-0025 §2).
 fn renew(intent: &Intent, id: LeaseId, agent_id: &str, duration_seconds: u32, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let lease = own_lease(intent, id, agent_id)?;
-    if !lease.holds(now, intent.open.is_some()) {
+    if !lease.holds(now, intent.suspended_since()) {
         return Err(Rejection::invalid("lease_id", "expired", "the lease has run out; acquire it again").into());
     }
     Ok(vec![Event::LeaseRenewed(Box::new(prolonged(lease, duration_seconds, now)))])
@@ -275,8 +298,8 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
         expires_at: suspend.schedule.expires_at(now),
         fallback_policy: suspend.fallback_policy,
         fallback_value: suspend.fallback_value.clone(),
-        // Without anybody to push to, the question is where it can be seen: in the inbox.
-        reached: suspend.question.recipients.is_empty(),
+        // Nobody yet; with nobody to tell, nobody ever: asking no one must not become consent.
+        reached: false,
         requires_delivery: suspend.requires_delivery,
         refusals: 0,
         asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
@@ -311,14 +334,9 @@ fn supersede(
 }
 
 fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    let responded_by = match (&respond.claimed_responded_by, by.role) {
-        // Only a gateway may speak for another.
-        (Some(claimed), Role::Channel) => claimed.clone(),
-        (None, Role::Channel) => {
-            return Err(Rejection::invalid("responded_by", "required", "a channel key must name the person who answered").into());
-        }
-        _ => by.subject.clone(),
-    };
+    // Only a gateway may speak for another, and must.
+    let claimed = respond.claimed_responded_by.as_ref();
+    let responded_by = claimed.filter(|_| by.role == Role::Channel).unwrap_or(&by.subject).clone();
     let named = SuspensionId::parse(&respond.suspension_id);
     let Some(open) = intent.open.as_ref().filter(|open| Some(open.id) == named) else {
         // Not "expected X": the active id is a capability, and this caller does not hold it.
@@ -328,16 +346,22 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
             .iter()
             .find(|ended| Some(ended.id) == named)
             .and_then(|ended| record_refusal(ended, &rejection, respond, responded_by));
-        return Err(Refusal { rejection, events: record.into_iter().collect() });
+        return Err(Refusal { rejection, deadline: Vec::new(), record });
     };
     // The deadline binds when the clock says so, not when our timer gets around to it; a late answer makes it bind now.
     if open.is_expired(now) {
         let refusal = expired(intent, open);
         let record = record_refusal(open, &refusal.rejection, respond, responded_by);
-        return Err(Refusal { rejection: refusal.rejection, events: refusal.events.into_iter().chain(record).collect() });
+        return Err(Refusal { record, ..refusal });
     }
-    open.check(&respond.value)?;
-    let choice = open.choice(&respond.value);
+    if by.role == Role::Channel && claimed.is_none() {
+        return Err(Rejection::invalid("responded_by", "required", "a channel key must name the person who answered").into());
+    }
+    let Some(value) = &respond.value else {
+        return Err(Rejection::invalid("value", "required", "value is required").into());
+    };
+    open.check(value)?;
+    let choice = open.choice(value);
     let resumed = Resumed {
         suspension_id: open.id,
         choice_label: choice.map(|choice| choice.label.clone()),
@@ -349,7 +373,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
             resolution: Resolution::Responded,
             reason: None,
             at: now,
-            response: Some(respond.value.clone()),
+            response: Some(value.clone()),
             by: Some(responded_by),
             metadata: respond.metadata.clone(),
         },
@@ -360,23 +384,20 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
     ])
 }
 
-fn record_refusal(suspension: &Suspension, rejection: &Rejection, respond: &Respond, responded_by: String) -> Option<Event> {
+fn record_refusal(suspension: &Suspension, rejection: &Rejection, respond: &Respond, responded_by: String) -> Option<Box<Event>> {
     // Recording is rate-limited, or a stuck client could fill the log.
     if suspension.refusals >= REFUSALS_RECORDED_MAX {
         return None;
     }
-    let small = respond.value.to_string().len() <= REFUSED_VALUE_BYTES_MAX;
+    let small = |value: &&Value| value.to_string().len() <= REFUSED_VALUE_BYTES_MAX;
     let refused = RefusedAnswer {
         suspension_id: suspension.id,
         code: rejection.entry().code,
-        value: small.then(|| respond.value.clone()),
+        value: respond.value.as_ref().filter(small).cloned(),
         responded_by,
     };
-    Some(if matches!(rejection, Rejection::Expired { .. }) {
-        Event::LateAnswer(refused)
-    } else {
-        Event::ResponseRejected(refused)
-    })
+    let late = matches!(rejection, Rejection::Expired { .. });
+    Some(Box::new(if late { Event::LateAnswer(refused) } else { Event::ResponseRejected(refused) }))
 }
 
 fn cancel(
@@ -404,7 +425,11 @@ fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Option<String>, 
 
 /// The refusal of anything that comes after the deadline; it carries the deadline's own events, so that time is never left undone.
 fn expired(intent: &Intent, open: &Suspension) -> Refusal {
-    Refusal { rejection: Rejection::Expired { expired_at: open.expires_at }, events: end_by_deadline(intent, open) }
+    Refusal {
+        rejection: Rejection::Expired { expired_at: open.expires_at },
+        deadline: end_by_deadline(intent, open),
+        record: None,
+    }
 }
 
 /// What the deadline does (RFC-0025 §6): our own silence must never be recorded as a person's.
@@ -483,8 +508,8 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         }
         Event::DeliverySent(delivery) => {
             for suspension in intent.open.iter_mut().chain(&mut intent.ended) {
-                // Only while open: what was decided about an ended one stays decided.
-                if suspension.id == delivery.suspension_id && suspension.ending.is_none() {
+                // Only in time: what was decided about an ended one stays decided.
+                if suspension.id == delivery.suspension_id && suspension.ending.is_none() && !suspension.is_expired(now) {
                     suspension.reached = true;
                 }
             }
@@ -496,10 +521,10 @@ fn end(intent: &mut Intent, ending: Option<Ending>, now: DateTime<Utc>) {
     let (Some(ending), Some(mut suspension)) = (ending, intent.open.take_if(|open| open.ending.is_none())) else { return };
     suspension.version += 1;
     suspension.ending = Some(ending);
-    intent.ended.push(suspension);
     for lease in &mut intent.leases {
-        lease.outlive_suspension(now);
+        lease.outlive_suspension(suspension.suspended_at, now);
     }
+    intent.ended.push(suspension);
 }
 
 impl Intent {
@@ -516,6 +541,11 @@ impl Intent {
             ended: Vec::new(),
             leases: Vec::new(),
         }
+    }
+
+    /// Since when it waits for a person.
+    pub fn suspended_since(&self) -> Option<DateTime<Utc>> {
+        self.open.as_ref().map(|open| open.suspended_at)
     }
 
     /// The suspension with this id, open or ended.

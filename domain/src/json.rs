@@ -33,6 +33,15 @@ pub fn canonical(value: &impl serde::Serialize) -> Result<Vec<u8>, serde_json::E
     serde_json_canonicalizer::to_vec(value)
 }
 
+/// How deep a value nests: 0 for a plain one, 1 for an array of plain ones.
+pub fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(list) => 1 + list.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
 struct Strict<'a> {
     depth: usize,
     keys: &'a mut usize,

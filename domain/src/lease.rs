@@ -54,22 +54,23 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Whether it binds others at `now`. While the intent is suspended no lease runs out (RFC-0025 §2).
-    pub fn holds(&self, now: DateTime<Utc>, suspended: bool) -> bool {
-        self.status == LeaseStatus::Active && (suspended || now < self.expires_at)
+    /// Whether it binds others at `now`. From the moment the intent is suspended no lease runs out (RFC-0025 §2); one whose time had run
+    /// out before stays so.
+    pub fn holds(&self, now: DateTime<Utc>, suspended_since: Option<DateTime<Utc>>) -> bool {
+        self.status == LeaseStatus::Active && suspended_since.map_or(now, |since| since.min(now)) < self.expires_at
     }
 
-    /// Keeps the holder's claim alive over a suspension that ends at `now`.
-    pub fn outlive_suspension(&mut self, now: DateTime<Utc>) {
-        if self.status == LeaseStatus::Active {
+    /// Keeps the holder's claim alive over a suspension that lasted from `since` to `now`.
+    pub fn outlive_suspension(&mut self, since: DateTime<Utc>, now: DateTime<Utc>) {
+        if self.holds(now, Some(since)) {
             self.expires_at = self.expires_at.max(now + seconds(self.duration_seconds));
         }
     }
 
     /// The lease as it reads at `now`: one whose time ran out says so.
     #[must_use]
-    pub fn seen_at(mut self, now: DateTime<Utc>, suspended: bool) -> Self {
-        if self.status == LeaseStatus::Active && !self.holds(now, suspended) {
+    pub fn seen_at(mut self, now: DateTime<Utc>, suspended_since: Option<DateTime<Utc>>) -> Self {
+        if self.status == LeaseStatus::Active && !self.holds(now, suspended_since) {
             self.status = LeaseStatus::Expired;
         }
         self

@@ -1,6 +1,6 @@
 //! Asking again: the policy of one suspension, the cascade it comes from and the times that follow from it (RFC-0026).
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -206,11 +206,6 @@ impl Schedule {
     pub fn expires_at(&self, suspended_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.window_seconds.map(|window| suspended_at + seconds(window))
     }
-}
-
-/// When attempt `attempt` (from 1) is due: always counted from `suspended_at`, so lateness does not add up.
-pub fn attempt_due(policy: &HumanRetryPolicy, suspended_at: DateTime<Utc>, attempt: u32) -> DateTime<Utc> {
-    suspended_at + TimeDelta::seconds(i64::from(policy.interval_seconds) * i64::from(attempt.saturating_sub(1)))
 }
 
 fn check_ladder(ladder: &[Rung], max_attempts: u32, errors: &mut Vec<FieldError>) {

@@ -302,8 +302,11 @@ pub struct CreateIntentRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_by: Option<String>,
     /// Its parent.
-    #[serde(default, alias = "parent_id", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_intent_id: Option<String>,
+    /// The same, under the client's other name for it; `parent_intent_id` counts if both are given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<String>,
     /// What it depends on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depends_on: Option<Vec<String>>,
@@ -524,6 +527,13 @@ pub struct KeyView {
     /// When it stopped counting.
     #[serde(with = "crate::time::z_option")]
     pub revoked_at: Option<DateTime<Utc>>,
+}
+
+/// All keys, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeyList {
+    /// Each without its secret.
+    pub keys: Vec<KeyView>,
 }
 
 /// A new key, with its secret: shown this once.

@@ -283,7 +283,8 @@ impl Client {
             offset += read;
             // Pages are newest first, so an event appended meanwhile moves the rest one place back: seen twice, never missed.
             events.extend(page.into_iter().map(|event| (event.sequence, event)));
-            if read < EVENTS_PAGE || events.contains_key(&1) {
+            // A page may end early, so only an empty one, or the first event, is the end.
+            if read == 0 || events.contains_key(&1) {
                 return Ok(events.into_values().collect());
             }
         }

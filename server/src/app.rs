@@ -147,13 +147,16 @@ impl App {
         let quiet_links = self.pages.clone();
         let mut upkeep = upkeep::start(self.store(), move || quiet_links.forget_quiet_links()).await?;
         let (deadlines, deliveries) = (self.deadlines(), self.deliveries());
-        let deadlines = spawn_named("deadlines", async move { deadlines.run().await });
-        let deliveries = spawn_named("deliveries", async move { deliveries.run().await });
+        let mut deadlines = spawn_named("deadlines", async move { deadlines.run().await });
+        let mut deliveries = spawn_named("deliveries", async move { deliveries.run().await });
         let sqlite = self.sqlite.clone();
         let serving = self.serve_only();
         let stopped = tokio::select! {
             () = stop => Ok(()),
             () = sqlite.closed() => Err(anyhow::anyhow!("the store cannot write any more")),
+            // A server that no longer fires deadlines or sends mails must not look alive.
+            _ = &mut deadlines => Err(anyhow::anyhow!("the deadline loop has ended")),
+            _ = &mut deliveries => Err(anyhow::anyhow!("the delivery loop has ended")),
         };
         tracing::info!("stopping: no new requests, waiting for those under way");
         serving.stop().await;

@@ -144,7 +144,7 @@ impl Config {
         let smtp_url = args.smtp_url.clone().or(file.smtp_url).filter(|url| !url.expose_secret().is_empty());
         let at_home = listen.ip().is_loopback() && public_url.as_ref().is_none_or(is_loopback);
         let development = args.dev || (smtp_url.is_none() && at_home);
-        if !development && public_url.is_none() && !listen.ip().is_loopback() {
+        if public_url.is_none() && !listen.ip().is_loopback() {
             bail!("people need an address to reach this server under; set PLACET_PUBLIC_URL=https://…");
         }
         let mail = mail(smtp_url, args.mail_from.clone().or(file.mail_from), args.smtp_insecure.or(file.smtp_insecure))?;

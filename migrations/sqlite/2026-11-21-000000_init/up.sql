@@ -72,6 +72,7 @@ CREATE TABLE suspensions (
     metadata TEXT
 );
 CREATE UNIQUE INDEX suspensions_one_open ON suspensions (intent) WHERE resolution IS NULL;
+CREATE INDEX suspensions_by_asker ON suspensions (asker);
 CREATE INDEX suspensions_open ON suspensions (rid) WHERE resolution IS NULL;
 
 -- Idempotency of suspend: kept as long as the suspension.

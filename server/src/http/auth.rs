@@ -2,7 +2,7 @@
 //!
 //! An extractor would not do: handler arguments are polled at once, and the first error wins.
 
-use actix_web::body::MessageBody;
+use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
@@ -14,6 +14,9 @@ use super::Shared;
 use super::problem::{Failure, Surface};
 use crate::keys::{KEY_CHARS_MAX, hash};
 
+/// The longest `X-Agent-ID`, in bytes; a longer one is ignored like any the key may not act for.
+const AGENT_ID_MAX: usize = 200;
+
 /// Who calls, and what to ask again when a long wait ends.
 #[derive(Clone)]
 pub(crate) struct Caller {
@@ -21,25 +24,30 @@ pub(crate) struct Caller {
     pub(crate) key_hash: [u8; 32],
 }
 
-/// Lets a request through whose `X-API-Key` counts.
+/// Lets a request through whose `X-API-Key` counts. A refusal is a response, not an error, so that the layers around add their headers.
 pub(crate) async fn authenticate(
     shared: web::Data<Shared>,
     request: ServiceRequest,
-    next: Next<impl MessageBody>,
-) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
-    let surface = Surface::of(request.path());
-    let key = request.headers().get("x-api-key").and_then(|key: &HeaderValue| key.to_str().ok());
-    let found = match key.filter(|key| !key.is_empty() && key.len() <= KEY_CHARS_MAX) {
-        Some(key) => {
-            let key_hash = hash(key);
-            let principal = shared.authenticator.principal(key_hash).await.map_err(|error| surface.error(error.into()))?;
-            principal.map(|principal| Caller { principal, key_hash })
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    match caller(&shared, &request).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            Ok(next.call(request).await?.map_into_boxed_body())
         }
-        None => None,
-    };
-    let Some(caller) = found else { return Err(surface.error(unauthorized())) };
-    request.extensions_mut().insert(caller);
-    next.call(request).await
+        Err(failure) => {
+            let refusal = Surface::of(request.path()).error(failure).error_response();
+            Ok(request.into_response(refusal))
+        }
+    }
+}
+
+async fn caller(shared: &Shared, request: &ServiceRequest) -> Result<Caller, Failure> {
+    let key = request.headers().get("x-api-key").and_then(|key: &HeaderValue| key.to_str().ok());
+    let key = key.filter(|key| !key.is_empty() && key.len() <= KEY_CHARS_MAX).ok_or_else(unauthorized)?;
+    let key_hash = hash(key);
+    let principal = shared.authenticator.principal(key_hash).await?.ok_or_else(unauthorized)?;
+    Ok(Caller { principal, key_hash })
 }
 
 pub(crate) fn unauthorized() -> Failure {
@@ -55,7 +63,10 @@ impl Caller {
     /// The agent it acts as: `X-Agent-ID` if the key may act for it, else the key's own name.
     pub(crate) fn agent_id(&self, request: &HttpRequest) -> String {
         let claimed = request.headers().get("x-agent-id").and_then(|value| value.to_str().ok());
-        claimed.filter(|agent_id| self.principal.may_act_for(agent_id)).unwrap_or(&self.principal.name).to_owned()
+        claimed
+            .filter(|agent_id| agent_id.len() <= AGENT_ID_MAX && self.principal.may_act_for(agent_id))
+            .unwrap_or(&self.principal.name)
+            .to_owned()
     }
 
     /// Whether the key still counts, asked again after a wait.

@@ -55,10 +55,14 @@ impl Json {
         })
     }
 
-    /// The hash that tells one body from another, whatever its spacing and order.
-    pub(crate) fn hash(&self, path: &str) -> [u8; 32] {
-        let canonical = json::canonical(&self.0).unwrap_or_default();
-        Sha256::new().chain_update(path).chain_update([0]).chain_update(canonical).finalize().into()
+    /// The hash that tells one request from another, whatever its spacing and order: the ids in its path, and its body.
+    fn hash(&self, request: &HttpRequest) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for (_, id) in request.match_info().iter() {
+            hash.update(id.to_ascii_lowercase());
+            hash.update([0]);
+        }
+        hash.chain_update(json::canonical(&self.0).unwrap_or_default()).finalize().into()
     }
 }
 
@@ -140,5 +144,5 @@ pub(crate) fn idempotency(
     };
     // The lengths keep two parts from running into each other.
     let key_hash = hash(&format!("{}:{}{}:{scope}{key}", principal.name.len(), principal.name, scope.len()));
-    Ok(Some(Idempotency { key_hash, body_hash: body.hash(request.path()) }))
+    Ok(Some(Idempotency { key_hash, body_hash: body.hash(request) }))
 }

@@ -11,7 +11,7 @@ use domain::wire::{AppendEventRequest, EventView};
 
 use super::auth::Caller;
 use super::body::Json;
-use super::intents::{Write, object};
+use super::intents::{OFFSET_MAX, Write, object};
 use super::problem::Detail;
 use super::query::Query;
 use super::{Shared, intent_id, resource, respond};
@@ -38,7 +38,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     let mut query = Query::new(request.query_string());
     let filter = EventFilter {
         limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
-        offset: query.number("offset", 0..=u32::MAX, 0),
+        offset: query.number("offset", 0..=OFFSET_MAX, 0),
         event_type: query.parsed("event_type", "an event type", |text| Some(text.to_owned())),
         since: query.parsed("since", "an RFC 3339 time", time::parse),
         all: query.parsed("include", "all", |text| (text == "all").then_some(())).is_some(),

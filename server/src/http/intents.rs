@@ -9,6 +9,7 @@ use domain::body::{
 use domain::command::Command;
 use domain::ids::IntentId;
 use domain::intent::Status;
+use domain::json;
 use domain::problem::{FieldError, Rejection};
 use domain::wire::{CreateIntentRequest, IntentView, PatchStateRequest, SetStatusRequest};
 use serde_json::{Value, json};
@@ -23,6 +24,8 @@ use crate::store::{CreateIntent, NewIntent, Request, Target};
 /// The most intents on one page.
 const PAGE_MAX: u32 = 1_000;
 const PAGE_DEFAULT: u32 = 100;
+/// The furthest a list can be read by offset.
+pub(super) const OFFSET_MAX: u32 = 100_000;
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config
@@ -99,7 +102,7 @@ fn new_intent(shared: &Shared, caller: &Caller, body: CreateIntentRequest) -> Re
             title: body.title,
             description: body.description.unwrap_or_default(),
             created_by: body.created_by.filter(|name| !name.is_empty()).unwrap_or_else(|| caller.principal.name.clone()),
-            parent_intent_id: body.parent_intent_id.as_ref().map(id),
+            parent_intent_id: body.parent_intent_id.or(body.parent_id).as_ref().map(id),
             depends_on: depends_on.iter().map(id).collect(),
             constraints: body.constraints.filter(|value| !value.is_null()).unwrap_or_else(|| json!({})),
             state,
@@ -118,7 +121,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     let mut query = Query::new(request.query_string());
     let status = query.parsed("status", "one of the six statuses", Status::parse);
     let limit = query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT);
-    let offset = query.number("offset", 0..=u32::MAX, 0);
+    let offset = query.number("offset", 0..=OFFSET_MAX, 0);
     query.finish(false)?;
     let intents = shared.store.intents(caller.principal, status, limit, offset).await?;
     Ok(HttpResponse::Ok().json(json!({ "intents": intents })))
@@ -165,6 +168,14 @@ fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Vec<FieldError>> {
     };
     if patches.is_empty() || patches.len() > PATCHES_MAX {
         return invalid("patches", "length", format!("has 1 to {PATCHES_MAX} entries"));
+    }
+    // A path adds its own levels to the value's; what is stored must be readable again.
+    if let Some(index) = patches.iter().position(|patch| patch.segments().count() + json::depth(&patch.value) > json::DEPTH_MAX) {
+        return invalid(
+            &format!("patches[{index}].path"),
+            "depth",
+            format!("path and value together nest at most {} levels", json::DEPTH_MAX),
+        );
     }
     Ok(patches)
 }

@@ -5,9 +5,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::ids::KeyId;
 use domain::problem::Rejection;
-use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
+use domain::wire::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 use secrecy::ExposeSecret;
-use serde_json::json;
 
 use super::auth::Caller;
 use super::body::Json;
@@ -38,10 +37,10 @@ pub(super) async fn create(request: HttpRequest, payload: Payload, shared: Data<
 }
 
 /// Lists keys, oldest first, without their secrets.
-#[utoipa::path(get, path = "/api/v1/keys", tag = "keys", responses((status = 200, body = Vec<KeyView>), (status = 401), (status = 403)))]
+#[utoipa::path(get, path = "/api/v1/keys", tag = "keys", responses((status = 200, body = KeyList), (status = 401), (status = 403)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     Caller::of(&request)?.may(Action::ManageKeys)?;
-    Ok(HttpResponse::Ok().json(json!({ "keys": shared.store.keys().await? })))
+    Ok(HttpResponse::Ok().json(KeyList { keys: shared.store.keys().await? }))
 }
 
 /// Revokes a key; it stops counting at once on this server, within a second on others.

@@ -164,10 +164,11 @@ fn intent_id(request: &HttpRequest) -> Result<IntentId, Rejection> {
 
 /// An outcome as JSON, with its `ETag`.
 fn respond(outcome: Outcome) -> HttpResponse {
+    let etag = |version: u32| ("etag", format!("\"{version}\""));
     match outcome {
-        Outcome::Intent(intent) => HttpResponse::Ok().insert_header(("etag", format!("\"{}\"", intent.version))).json(intent),
-        Outcome::Suspension(record) => HttpResponse::Ok().insert_header(("etag", format!("\"{}\"", record.version))).json(record),
-        Outcome::Responded(responded) => HttpResponse::Ok().json(responded),
+        Outcome::Intent(intent) => HttpResponse::Ok().insert_header(etag(intent.version)).json(intent),
+        Outcome::Suspension { record, version } => HttpResponse::Ok().insert_header(etag(version)).json(record),
+        Outcome::Responded { response, version } => HttpResponse::Ok().insert_header(etag(version)).json(response),
         Outcome::Event(served) => HttpResponse::Ok().content_type("application/json").body(served),
         Outcome::Lease(lease) => HttpResponse::Ok().json(lease),
     }

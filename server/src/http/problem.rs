@@ -6,8 +6,9 @@ use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use actix_web::{HttpResponse, ResponseError};
+use chrono::{DateTime, Utc};
 use domain::problem::{Entry, FieldError, Rejection, edge};
-use domain::time::naive;
+use domain::time::{naive, rfc3339};
 use serde_json::{Map, Value, json};
 
 use crate::store::StoreError;
@@ -29,6 +30,8 @@ pub(crate) struct Failure {
 pub(crate) struct More {
     pub(crate) errors: Vec<FieldError>,
     pub(crate) members: Map<String, Value>,
+    /// Times, written as the surface writes them.
+    pub(crate) times: Vec<(&'static str, Option<DateTime<Utc>>)>,
     pub(crate) retry_after: Option<u32>,
 }
 
@@ -54,7 +57,6 @@ impl Failure {
     }
 
     fn respond(&self, content_type: &'static str, body: &Value) -> HttpResponse {
-        // Unwrap safety: every entry of the table is a status code.
         let status = StatusCode::from_u16(self.entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = HttpResponse::build(status);
         response.insert_header((CONTENT_TYPE, content_type));
@@ -71,7 +73,8 @@ impl Failure {
 impl From<Rejection> for Failure {
     fn from(rejection: Rejection) -> Self {
         let mut more = More::default();
-        let mut member = |name: &str, value: Value| more.members.insert(name.to_owned(), value);
+        let members = &mut more.members;
+        let mut member = |name: &str, value: Value| members.insert(name.to_owned(), value);
         match &rejection {
             Rejection::InvalidChoice { valid_choices } => {
                 member("valid_choices", json!(valid_choices));
@@ -79,14 +82,12 @@ impl From<Rejection> for Failure {
             Rejection::VersionConflict { current_version } => {
                 member("current_version", json!(current_version));
             }
-            Rejection::Expired { expired_at } => {
-                member("expired_at", json!(expired_at.map(naive)));
-            }
+            Rejection::Expired { expired_at } => more.times.push(("expired_at", *expired_at)),
             Rejection::AlreadyResolved { resolution, reason, resolved_at, resolved_by } => {
                 member("resolution", json!(resolution));
                 member("resolution_reason", json!(reason));
-                member("resolved_at", json!(naive(*resolved_at)));
                 member("resolved_by", json!(resolved_by));
+                more.times.push(("resolved_at", Some(*resolved_at)));
             }
             Rejection::LeaseConflict { existing } => {
                 member("existing_lease", json!(existing));
@@ -149,6 +150,9 @@ impl ResponseError for Problem {
         for (name, value) in &more.members {
             body[name] = value.clone();
         }
+        for (name, time) in &more.times {
+            body[*name] = json!(time.map(rfc3339));
+        }
         self.0.respond("application/problem+json", &body)
     }
 }
@@ -178,6 +182,9 @@ impl ResponseError for Detail {
         }
         for (name, value) in &more.members {
             body[name] = value.clone();
+        }
+        for (name, time) in &more.times {
+            body[*name] = json!(time.map(naive));
         }
         self.0.respond("application/json", &body)
     }

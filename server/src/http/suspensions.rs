@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
+use domain::asking::VALUE_BYTES_MAX;
 use domain::authority::Action;
 use domain::command::{Command, Respond};
 use domain::ids::SuspensionId;
+use domain::json;
 use domain::problem::{FieldError, Rejection};
 use domain::wire::{CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord};
 use tokio::time::{Instant, timeout_at};
@@ -59,11 +61,11 @@ pub(super) async fn suspend(request: HttpRequest, payload: Payload, shared: Data
         })
         .await?;
     let outcome = match outcome {
-        Outcome::Suspension(mut record) => {
+        Outcome::Suspension { mut record, version } => {
             record.warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
-            Outcome::Suspension(record)
+            Outcome::Suspension { record, version }
         }
-        other @ (Outcome::Intent(_) | Outcome::Responded(_) | Outcome::Event(_) | Outcome::Lease(_)) => other,
+        other @ (Outcome::Intent(_) | Outcome::Responded { .. } | Outcome::Event(_) | Outcome::Lease(_)) => other,
     };
     Ok(respond(outcome))
 }
@@ -92,10 +94,12 @@ fn answer(body: RespondRequest) -> Result<Command, Vec<FieldError>> {
     if body.responded_by.as_ref().is_some_and(|name| name.is_empty() || name.chars().count() > RESPONDED_BY_MAX) {
         return Err(vec![FieldError::new("responded_by", "length", format!("is 1 to {RESPONDED_BY_MAX} characters"))]);
     }
-    // An absent value is no value of any kind: it is checked like null, and told like it.
+    if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
+        return Err(vec![FieldError::new("metadata", "length", format!("is at most {VALUE_BYTES_MAX} bytes of JSON"))]);
+    }
     Ok(Command::Respond(Box::new(Respond {
         suspension_id: body.suspension_id,
-        value: body.value.unwrap_or_default(),
+        value: body.value,
         claimed_responded_by: body.responded_by,
         metadata: body.metadata,
     })))
@@ -106,7 +110,7 @@ fn answer(body: RespondRequest) -> Result<Command, Vec<FieldError>> {
     ("wait" = Option<u32>, Query, description = "Seconds, 0 to 50"), ("after_version" = Option<u32>, Query)),
     responses((status = 200, body = SuspensionRecord), (status = 401), (status = 404), (status = 422), (status = 429)))]
 pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
-    let mut caller = Caller::of(&request)?;
+    let caller = Caller::of(&request)?;
     let id = suspension_id(&request)?;
     let mut query = Query::new(request.query_string());
     let wait = query.number("wait", 0..=WAIT_SECONDS_MAX, 0);
@@ -120,22 +124,31 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
         let _place = shared.waiters.enter(caller.principal.key_id)?;
         let until = Instant::now() + Duration::from_secs(u64::from(wait));
         let watch = shared.store.hub().watch(id);
-        loop {
+        let mut waiting = true;
+        while waiting {
             // Register before you look: a change between the two is not lost.
             let changed = watch.changed();
-            caller = caller.again(&shared).await?;
-            record = shared.store.suspension(caller.principal.clone(), id).await?;
+            record = look(&shared, &caller, id).await?;
             if done(&record) {
                 break;
             }
-            tokio::select! {
-                woken = timeout_at(until, changed) => if woken.is_err() { break },
+            waiting = tokio::select! {
+                woken = timeout_at(until, changed) => woken.is_ok(),
                 // A server that stops answers with what there is; the client asks the next one.
-                () = shared.stopped() => break,
-            }
+                () = shared.stopped() => false,
+            };
         }
+        // Time has passed: what is shown is as it is now, to whom may see it now.
+        record = look(&shared, &caller, id).await?;
     }
-    Ok(respond(Outcome::Suspension(Box::new(record))))
+    let version = record.version;
+    Ok(respond(Outcome::Suspension { record: Box::new(record), version }))
+}
+
+/// Reads a suspension for a caller whose key still counts.
+async fn look(shared: &Shared, caller: &Caller, id: SuspensionId) -> Result<SuspensionRecord, Failure> {
+    let caller = caller.again(shared).await?;
+    Ok(shared.store.suspension(caller.principal, id).await?)
 }
 
 /// Lists the suspensions the caller may read, newest first.

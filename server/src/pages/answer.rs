@@ -46,18 +46,22 @@ struct Form {
 /// Shows the question, or what became of it.
 pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     let Some(token) = LinkToken::parse(&token) else { return unknown(&pages) };
+    let link = match shared.store.link(token.clone()).await {
+        Ok(Some(link)) => link,
+        Ok(None) => return unknown(&pages),
+        Err(_) => return pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead),
+    };
     if pages.gets.check_key(&token.hash()).is_err() {
         return pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries);
     }
     let now = shared.clock.now();
-    match shared.store.link(token.clone()).await {
-        Ok(Some(link)) if is_open(&link, now) => open_page(&request, &shared, &pages, &token, &link, &Form::default(), None),
-        Ok(Some(link)) if is_shown(&link, now) => {
-            let tried = request.query_string() == TRIED;
-            pages.page(StatusCode::OK, outcome(&pages, &link, now, tried).render())
-        }
-        Ok(_) => unknown(&pages),
-        Err(_) => pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead),
+    if is_open(&link, now) {
+        open_page(&request, &shared, &pages, &token, &link, &Form::default(), None)
+    } else if is_shown(&link, now) {
+        let tried = request.query_string() == TRIED;
+        pages.page(StatusCode::OK, outcome(&pages, &link, now, tried).render())
+    } else {
+        unknown(&pages)
     }
 }
 
@@ -70,6 +74,11 @@ pub(super) async fn decide(
     pages: Data<Pages>,
 ) -> HttpResponse {
     let Some(token) = LinkToken::parse(&token) else { return unknown(&pages) };
+    let link = match shared.store.link(token.clone()).await {
+        Ok(Some(link)) if is_shown(&link, shared.clock.now()) => link,
+        Ok(_) => return unknown(&pages),
+        Err(_) => return pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave),
+    };
     if pages.posts.check_key(&token.hash()).is_err() {
         return pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries);
     }
@@ -80,28 +89,20 @@ pub(super) async fn decide(
         return pages.trouble(StatusCode::PAYLOAD_TOO_LARGE, Trouble::ForeignForm);
     };
     let form = Form::read(&body);
-    let link = match shared.store.link(token.clone()).await {
-        Ok(Some(link)) if is_shown(&link, shared.clock.now()) => link,
-        Ok(_) => return unknown(&pages),
-        Err(_) => return pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave),
-    };
     let again = |error: FormError, status: StatusCode| {
         let mut page = open_page(&request, &shared, &pages, &token, &link, &form, Some(error));
         *page.status_mut() = status;
         page
     };
+    // A question that has ended needs no second try: its outcome is shown instead.
+    let ended = !is_open(&link, shared.clock.now());
     let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(&form.nonce, &cookie, &token));
-    if !fits {
-        // A question that has ended needs no second try: its outcome is shown instead.
-        return if is_open(&link, shared.clock.now()) {
-            again(FormError::PageTooOld, StatusCode::FORBIDDEN)
-        } else {
-            to_outcome(&request)
-        };
-    }
     let value = match form.answer(&link) {
-        Ok(value) => value,
+        _ if !fits && ended => return to_outcome(&request),
+        _ if !fits => return again(FormError::PageTooOld, StatusCode::FORBIDDEN),
+        Err(_) if ended => return to_outcome(&request),
         Err(error) => return again(error, StatusCode::UNPROCESSABLE_ENTITY),
+        Ok(value) => value,
     };
     match shared.store.execute(answer(&link, value, &form.comment)).await {
         Ok(_) => see_other(request.path()),
@@ -126,7 +127,7 @@ fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
         idempotency: None,
         command: Ok(Command::Respond(Box::new(Respond {
             suspension_id: link.suspension.id.expose(),
-            value,
+            value: Some(value),
             claimed_responded_by: None,
             metadata,
         }))),
@@ -144,6 +145,9 @@ fn is_shown(link: &LinkView, now: DateTime<Utc>) -> bool {
 
 /// The same bytes for every token that opens nothing.
 fn unknown(pages: &Pages) -> HttpResponse {
+    if pages.misses.check().is_err() {
+        return pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries);
+    }
     pages.page(StatusCode::NOT_FOUND, UnknownLink::new(pages.host()).render())
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
 use domain::text::{defanged, truncated, visible, visible_line};
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 
 /// A value longer than this many lines is folded.
 pub(super) const FOLDED_LINES_MAX: usize = 12;
@@ -421,9 +421,10 @@ impl Field {
     }
 }
 
-/// Only what JSON calls a number, so that `1e999`, `NaN` and `1,5` are asked about instead of guessed.
+/// Only what the API would take as a number, so that `1e999`, `NaN`, `1,5` and integers that readers would round are asked about
+/// instead of guessed.
 fn number(text: &str) -> Option<Value> {
-    text.parse::<Number>().ok().map(Value::Number)
+    domain::json::parse(text.as_bytes()).ok().filter(Value::is_number)
 }
 
 fn defined_fields(definition: &Value) -> Option<Vec<Field>> {

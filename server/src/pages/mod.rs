@@ -15,7 +15,7 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use channels::MemoryMailbox;
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 use sha2::{Digest, Sha256};
 use url::Url;
 
@@ -26,6 +26,9 @@ pub const GETS_PER_MINUTE: u32 = 120;
 /// How often one link may be used in a minute.
 pub const POSTS_PER_MINUTE: u32 = 10;
 
+/// How many links that open nothing are answered in a minute, all together.
+pub const MISSES_PER_MINUTE: u32 = 600;
+
 /// What the pages share.
 pub(crate) struct Pages {
     public_url: Url,
@@ -33,6 +36,8 @@ pub(crate) struct Pages {
     nonce_secret: [u8; 32],
     gets: DefaultKeyedRateLimiter<[u8; 32]>,
     posts: DefaultKeyedRateLimiter<[u8; 32]>,
+    /// Links that open nothing, all together: guessing is slow, and costs those who hold a link nothing.
+    misses: DefaultDirectRateLimiter,
     policy: String,
     mailbox: Option<DevelopmentMailbox>,
 }
@@ -45,12 +50,20 @@ pub(crate) struct DevelopmentMailbox {
 
 impl Pages {
     pub(crate) fn new(public_url: Url, nonce_secret: [u8; 32], mailbox: Option<DevelopmentMailbox>) -> Self {
-        let per_minute = |times| RateLimiter::keyed(Quota::per_minute(NonZeroU32::new(times).unwrap_or(NonZeroU32::MIN)));
+        let quota = |times| Quota::per_minute(NonZeroU32::new(times).unwrap_or(NonZeroU32::MIN));
         let style = STANDARD.encode(Sha256::digest(STYLESHEET));
         let policy = format!(
             "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
         );
-        Self { public_url, nonce_secret, gets: per_minute(GETS_PER_MINUTE), posts: per_minute(POSTS_PER_MINUTE), policy, mailbox }
+        Self {
+            public_url,
+            nonce_secret,
+            gets: RateLimiter::keyed(quota(GETS_PER_MINUTE)),
+            posts: RateLimiter::keyed(quota(POSTS_PER_MINUTE)),
+            misses: RateLimiter::direct(quota(MISSES_PER_MINUTE)),
+            policy,
+            mailbox,
+        }
     }
 
     fn is_https(&self) -> bool {

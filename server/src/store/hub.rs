@@ -13,7 +13,7 @@ pub enum Notice {
     Suspension(SuspensionId),
     /// There is a message to send.
     Delivery,
-    /// There is a deadline earlier than before.
+    /// There is a new deadline, perhaps the earliest.
     Timer,
 }
 

@@ -11,7 +11,7 @@ mod rows;
 pub mod sqlite;
 mod unit;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Action, Principal, Role};
 use domain::body::IntentBody;
 use domain::command::Command;
@@ -79,7 +79,7 @@ pub struct Request {
 }
 
 /// What a write is aimed at.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Target {
     Intent(IntentId),
     /// The intent of this suspension.
@@ -107,8 +107,16 @@ pub struct NewIntent {
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Intent(Box<IntentView>),
-    Suspension(Box<SuspensionRecord>),
-    Responded(Box<RespondResponse>),
+    Suspension {
+        record: Box<SuspensionRecord>,
+        /// For `ETag`: the intent's where an intent was written, else the suspension's.
+        version: u32,
+    },
+    Responded {
+        response: Box<RespondResponse>,
+        /// The intent's, for `ETag`.
+        version: u32,
+    },
     /// The event as served.
     Event(String),
     Lease(Box<Lease>),
@@ -141,9 +149,7 @@ pub struct LeasedDelivery {
     pub rid: i64,
     pub lease: [u8; 16],
     pub id: DeliveryId,
-    pub channel: String,
     pub recipient: String,
-    pub attempt: u32,
     pub tries: u32,
     /// The answer link's token, known only here and in the message.
     pub token: LinkToken,
@@ -159,8 +165,8 @@ pub struct LeasedDelivery {
 pub enum DeliveryResult {
     /// Accepted, with the peer's last word.
     Sent(String),
-    /// Worth another try.
-    Retry(String),
+    /// Worth another try, not before `after` if the peer said so.
+    Retry { reason: String, after: Option<TimeDelta> },
     /// Never going to arrive.
     Failed(String),
 }
@@ -229,7 +235,7 @@ pub trait Store: Send + Sync + 'static {
     fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView>;
     /// Reads a secret of the server's own, made at first use and kept.
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
-    /// Forgets what was kept for a while: idempotency records older than 24 hours.
+    /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
     fn forget_expired(&self) -> Unit<'_, u64>;
     /// Proves that a write can be committed.
     fn probe(&self) -> Unit<'_, ()>;

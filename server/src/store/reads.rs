@@ -14,6 +14,11 @@ use super::rows::{IntentRow, ReadRows, RowsResult, SuspensionRow};
 use super::unit::Decided;
 use super::{EventFilter, LinkView, SuspensionFilter};
 
+/// How many events one request looks at.
+const EVENTS_WALKED_MAX: u32 = 20_000;
+/// After how many bytes a page ends early, whatever its limit.
+const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
 /// An intent as shown, with `_suspension` rendered from its newest suspension.
 pub(super) fn intent_view<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<IntentView> {
     let newest = match row.newest_suspension {
@@ -67,11 +72,14 @@ pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: Inten
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let suspended = row.open_suspension.is_some();
-    Ok(Ok(rows.leases(row.rid)?.into_iter().map(|lease| lease.seen_at(now, suspended)).collect()))
+    let since = match row.open_suspension {
+        Some(rid) => Some(rows.suspension_at(rid)?.suspension.suspended_at),
+        None => None,
+    };
+    Ok(Ok(rows.leases(row.rid)?.into_iter().map(|lease| lease.seen_at(now, since)).collect()))
 }
 
-/// Walks the log from its end: each event names the one before it, so the cost is what is asked for, not what there is.
+/// Walks the log from its end: each event names the one before it. The walk is bounded, and only what is shown is read whole.
 pub(super) fn events<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -83,16 +91,21 @@ pub(super) fn events<R: ReadRows>(
         Err(rejection) => return Ok(Err(rejection)),
     };
     let mut next = (row.last_sequence > 0).then_some(row.last_event);
-    let mut skipped = 0;
-    let mut served = Vec::new();
-    while let (Some(rid), true) = (next, served.len() < filter.limit as usize) {
-        let event = rows.event(rid)?;
-        next = event.previous;
-        if filter.since.is_some_and(|since| event.created_at < since) {
+    let (mut walked, mut skipped, mut bytes) = (0, 0, 0);
+    let mut served: Vec<String> = Vec::new();
+    while let (Some(rid), true) = (next, served.len() < filter.limit as usize && bytes < PAGE_BYTES_MAX) {
+        walked += 1;
+        if walked > EVENTS_WALKED_MAX {
+            let message = format!("reaches beyond the {EVENTS_WALKED_MAX} newest events; narrow the request with since");
+            return Ok(Err(Rejection::invalid("offset", "range", message)));
+        }
+        let link = rows.event_link(rid)?;
+        next = link.previous;
+        if filter.since.is_some_and(|since| link.created_at < since) {
             break;
         }
-        let wanted = (filter.all || in_openintent_vocabulary(&event.event_type))
-            && filter.event_type.as_ref().is_none_or(|event_type| *event_type == event.event_type);
+        let wanted = (filter.all || in_openintent_vocabulary(&link.event_type))
+            && filter.event_type.as_ref().is_none_or(|event_type| *event_type == link.event_type);
         if !wanted {
             continue;
         }
@@ -100,7 +113,9 @@ pub(super) fn events<R: ReadRows>(
             skipped += 1;
             continue;
         }
-        served.push(event.sealed.served());
+        let event = rows.event(rid)?.served();
+        bytes += event.len();
+        served.push(event);
     }
     Ok(Ok(served))
 }
@@ -120,11 +135,18 @@ pub(super) fn suspensions<R: ReadRows>(
     filter: &SuspensionFilter,
 ) -> RowsResult<SuspensionPage> {
     // One row more than asked for says whether there is another page.
-    let mut found = rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?;
-    let more = found.len() > filter.limit as usize;
-    found.truncate(filter.limit as usize);
-    let next_cursor = if more { found.last().map(|row| row.rid.to_string()) } else { None };
-    let suspensions = found.iter().map(|row| record(rows, row)).collect::<RowsResult<_>>()?;
+    let found = rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?;
+    let (mut suspensions, mut bytes, mut last) = (Vec::new(), 0, None);
+    for row in found.iter().take(filter.limit as usize) {
+        let shown = record(rows, row)?;
+        bytes += shown.question.len() + serde_json::to_vec(&shown.context)?.len();
+        suspensions.push(shown);
+        last = Some(row.rid);
+        if bytes >= PAGE_BYTES_MAX {
+            break;
+        }
+    }
+    let next_cursor = last.filter(|_| suspensions.len() < found.len()).map(|rid| rid.to_string());
     Ok(SuspensionPage { suspensions, next_cursor })
 }
 

@@ -64,11 +64,10 @@ pub(super) struct NewEvent<'a> {
     pub(super) sealed: &'a Sealed,
 }
 
-/// An event as read back.
-pub(super) struct EventRow {
+/// An event's place in its log, without what it says.
+pub(super) struct EventLink {
     pub(super) event_type: String,
     pub(super) created_at: DateTime<Utc>,
-    pub(super) sealed: Sealed,
     pub(super) previous: Option<i64>,
 }
 
@@ -145,8 +144,8 @@ pub(super) trait Rows {
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()>;
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
     fn insert_idempotent(&mut self, key: Idempotency, now: DateTime<Utc>, outcome: &str) -> RowsResult<()>;
-    /// Deletes idempotency records of the days before `day`; returns how many.
-    fn forget_idempotent_before(&mut self, day: i32) -> RowsResult<u64>;
+    /// Deletes at most `limit` idempotency records of the days before `day`; returns how many.
+    fn forget_idempotent_before(&mut self, day: i32, limit: u32) -> RowsResult<u64>;
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()>;
     fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool>;
     fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()>;
@@ -159,7 +158,8 @@ pub(super) trait ReadRows {
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
     /// Newest first; `creator` limits to one agent's own.
     fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>>;
-    fn event(&mut self, rid: i64) -> RowsResult<EventRow>;
+    fn event_link(&mut self, rid: i64) -> RowsResult<EventLink>;
+    fn event(&mut self, rid: i64) -> RowsResult<Sealed>;
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>>;
     fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow>;
     /// Newest first; `asker` limits to one agent's own.
@@ -188,7 +188,7 @@ pub(super) trait ReadRows {
         struct Asked {
             payload: domain::wire::SuspensionRecord,
         }
-        let asked: Asked = serde_json::from_slice(&self.event(row.event)?.sealed.bytes)?;
+        let asked: Asked = serde_json::from_slice(&self.event(row.event)?.bytes)?;
         Ok(asked.payload.into_question())
     }
 }

@@ -11,7 +11,7 @@ use domain::clock::Clock;
 use domain::command::Command;
 use domain::event::{Delivery, Event};
 use domain::ids::{DeliveryId, Entropy, IntentId, KeyId};
-use domain::intent::{Intent, decide, evolve};
+use domain::intent::{Intent, decide, evolve, permit};
 use domain::log::{Envelope, Hash};
 use domain::problem::Rejection;
 use domain::suspension::{Asker, Question};
@@ -31,6 +31,10 @@ pub(super) const TIMERS_PER_UNIT: u32 = 64;
 pub(super) const DELIVERIES_PER_UNIT: u32 = 16;
 /// How long a worker may take to send one message before another may try, in seconds.
 pub(super) const DELIVERY_LEASE_SECONDS: i64 = 120;
+/// Idempotency records forgotten in one transaction.
+const FORGOTTEN_PER_UNIT: u32 = 500;
+/// How long a row that cannot be read is put off, in seconds.
+const PUT_OFF_SECONDS: i64 = 3_600;
 /// After how many tries a message counts as failed.
 pub(super) const DELIVERY_TRIES_MAX: u32 = 100;
 /// The longest pause between two tries, in seconds.
@@ -53,6 +57,14 @@ struct Loaded {
 }
 
 impl Loaded {
+    /// The version `If-Match` and `ETag` speak of: the intent's, or the suspension's where the path names one.
+    fn version_of(&self, target: Target) -> u32 {
+        match target {
+            Target::Intent(_) => self.intent.version,
+            Target::Suspension(id) => self.intent.suspension(id).map_or(0, |suspension| suspension.version),
+        }
+    }
+
     fn suspension_row(&self, id: domain::ids::SuspensionId) -> RowsResult<&SuspensionRow> {
         self.suspensions
             .iter()
@@ -83,20 +95,30 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(command) => command,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
-    if let Precondition::Version(version) = request.precondition
-        && version != loaded.intent.version
-    {
-        return Ok(Err(Rejection::VersionConflict { current_version: loaded.intent.version }));
-    }
-    if let Some(too_large) = state_too_large(rows, &loaded, command)? {
-        return Ok(Err(too_large));
+    if let Precondition::Version(version) = request.precondition {
+        let current_version = loaded.version_of(request.target);
+        if version != current_version {
+            return Ok(Err(Rejection::VersionConflict { current_version }));
+        }
     }
     match decide(&loaded.intent, command, &request.principal, now) {
         Err(refusal) => {
-            append(rows, env, &mut loaded, &refusal.events, &request.principal.name, now)?;
+            // What time did is the server's act, whoever's try brought it to light.
+            append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
+            append(
+                rows,
+                env,
+                &mut loaded,
+                refusal.record.as_deref().map_or(&[], std::slice::from_ref),
+                &request.principal.name,
+                now,
+            )?;
             Ok(Err(refusal.rejection))
         }
         Ok(events) => {
+            if let Some(too_large) = state_too_large(rows, &loaded, command)? {
+                return Ok(Err(too_large));
+            }
             let served = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
             let outcome = outcome(rows, &loaded, command, &events, served)?;
             remember(rows, &loaded, request, &outcome, now)?;
@@ -134,6 +156,11 @@ fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTim
     if let Err(rejection) = authorize(&request.principal, request.action, object) {
         return Ok(Err(rejection));
     }
+    if let Ok(command) = &request.command
+        && let Err(rejection) = permit(&loaded.intent, command, &request.principal)
+    {
+        return Ok(Err(rejection));
+    }
     if request.precondition == Precondition::Missing {
         return Ok(Err(Rejection::IfMatchRequired));
     }
@@ -146,7 +173,8 @@ fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTim
         // A replay of suspend shows the suspension as it is by now, whatever that is.
         let row = rows.reads().suspension_at(suspension)?;
         let question = rows.reads().question(&row)?;
-        return Ok(Ok(Some(Outcome::Suspension(Box::new(SuspensionRecord::of(&row.suspension, &question))))));
+        let record = Box::new(SuspensionRecord::of(&row.suspension, &question));
+        return Ok(Ok(Some(Outcome::Suspension { record, version: loaded.intent.version })));
     }
     replay(rows, key, now)
 }
@@ -249,7 +277,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
-        | Event::SuspensionCancelled { .. } => end(rows, loaded),
+        | Event::SuspensionCancelled { .. } => end(rows, loaded, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
         Event::DeliverySent(delivery) => touch(rows, loaded, delivery.suspension_id),
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
@@ -281,7 +309,7 @@ fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: i64, question: &Quest
 }
 
 /// The one place where a suspension's row ends, for every ending and every way to it.
-fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsResult<()> {
+fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
     // The second event that tells of one ending finds nothing open.
     let Some(rid) = loaded.row.open_suspension.take() else { return Ok(()) };
     let ended = loaded.intent.ended.last().ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
@@ -289,7 +317,7 @@ fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded) -> RowsResult<()> {
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
     rows.notice(Notice::Suspension(ended.id));
-    for lease in &loaded.intent.leases {
+    for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
         rows.save_lease(loaded.row.rid, lease)?;
     }
     Ok(())
@@ -313,26 +341,31 @@ fn outcome<R: Rows>(
     match command {
         Command::Suspend(suspend) => {
             let suspension = loaded.intent.open.as_ref().ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
-            Ok(Outcome::Suspension(Box::new(SuspensionRecord::of(suspension, &suspend.question))))
+            let record = Box::new(SuspensionRecord::of(suspension, &suspend.question));
+            Ok(Outcome::Suspension { record, version: loaded.intent.version })
         }
         Command::Respond(_) => match events.first() {
-            Some(Event::Resumed(resumed)) => Ok(Outcome::Responded(Box::new(RespondResponse {
-                intent_id: loaded.intent.id,
-                suspension_id: resumed.suspension_id,
-                resolution: resumed.ending.resolution,
-                value: resumed.ending.response.clone().unwrap_or_default(),
-                choice_label: resumed.choice_label.clone(),
-                choice_description: resumed.choice_description.clone(),
-                responded_by: resumed.ending.by.clone().unwrap_or_default(),
-                responded_at: resumed.ending.at,
-            }))),
+            Some(Event::Resumed(resumed)) => Ok(Outcome::Responded {
+                response: Box::new(RespondResponse {
+                    intent_id: loaded.intent.id,
+                    suspension_id: resumed.suspension_id,
+                    resolution: resumed.ending.resolution,
+                    value: resumed.ending.response.clone().unwrap_or_default(),
+                    choice_label: resumed.choice_label.clone(),
+                    choice_description: resumed.choice_description.clone(),
+                    responded_by: resumed.ending.by.clone().unwrap_or_default(),
+                    responded_at: resumed.ending.at,
+                }),
+                version: loaded.intent.version,
+            }),
             _ => Err(RowsError::Inconsistent("an accepted answer without its event")),
         },
         Command::Cancel { suspension_id, .. } => {
             let row = loaded.suspension_row(*suspension_id)?;
             let question = rows.reads().question(row)?;
             let ended = loaded.intent.suspension(*suspension_id).unwrap_or(&row.suspension);
-            Ok(Outcome::Suspension(Box::new(SuspensionRecord::of(ended, &question))))
+            let record = Box::new(SuspensionRecord::of(ended, &question));
+            Ok(Outcome::Suspension { version: record.version, record })
         }
         Command::AcquireLease { .. } | Command::RenewLease { .. } | Command::ReleaseLease { .. } => match events.first() {
             Some(Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease)) => {
@@ -416,21 +449,43 @@ pub(super) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     let now = env.clock.now();
     let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
     for timer in &due {
-        let row = rows.reads().suspension_at(timer.suspension)?;
-        let suspension_id = row.suspension.id;
-        if row.suspension.ending.is_none() {
-            act(rows, env, &row, &Command::DeadlineReached { suspension_id })?;
+        match rows.reads().suspension_at(timer.suspension) {
+            Ok(row) if row.suspension.ending.is_none() => {
+                let suspension_id = row.suspension.id;
+                act(rows, env, &row, &Command::DeadlineReached { suspension_id })?;
+            }
+            Ok(_) => {}
+            Err(error) => put_off(rows, *timer, now, error)?,
         }
         rows.delete_timer(*timer)?;
     }
     Ok(Fired { rows: due.len(), next_due: rows.reads().next_timer()? })
 }
 
+/// A row that cannot be read must not hold up the ones behind it: it is put off, loudly.
+fn put_off<R: Rows>(rows: &mut R, timer: TimerRow, now: DateTime<Utc>, error: RowsError) -> RowsResult<()> {
+    if let RowsError::Database(error) = error
+        && error != diesel::result::Error::NotFound
+    {
+        return Err(error.into());
+    }
+    tracing::error!(suspension.rid = timer.suspension, "the suspension of a timer cannot be read; trying again in an hour");
+    rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(PUT_OFF_SECONDS), ..timer })
+}
+
 pub(super) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Leased> {
     let now = env.clock.now();
     let mut leased = Leased { deliveries: Vec::new(), obsolete: 0, next_due: None };
     for row in rows.reads().due_deliveries(now, DELIVERIES_PER_UNIT)? {
-        let suspension = rows.reads().suspension_at(row.suspension)?;
+        let suspension = match rows.reads().suspension_at(row.suspension) {
+            Ok(suspension) => suspension,
+            Err(RowsError::Database(error)) if error != diesel::result::Error::NotFound => return Err(error.into()),
+            Err(error) => {
+                tracing::error!(delivery.id = %row.id, error = %error, "the suspension of a message cannot be read; trying again in an hour");
+                rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS))?;
+                continue;
+            }
+        };
         // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
         if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
             rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
@@ -469,9 +524,7 @@ fn lease_delivery<R: Rows>(
         rid: row.rid,
         lease,
         id: row.id,
-        channel: row.channel,
         recipient: row.recipient,
-        attempt: row.attempt,
         tries,
         token,
         intent_title,
@@ -496,12 +549,15 @@ pub(super) fn complete_delivery<R: Rows>(
     }
     let (sent, detail) = match result {
         DeliveryResult::Sent(reply) => (true, reply),
-        DeliveryResult::Retry(reason) if row.tries < DELIVERY_TRIES_MAX => {
+        DeliveryResult::Retry { reason, after } if row.tries < DELIVERY_TRIES_MAX => {
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
-            rows.requeue_outbox(rid, env.clock.now() + backoff(row.tries))?;
+            rows.requeue_outbox(
+                rid,
+                env.clock.now() + after.map_or_else(|| backoff(row.tries), |after| after.max(backoff(row.tries))),
+            )?;
             return Ok(true);
         }
-        DeliveryResult::Retry(reason) | DeliveryResult::Failed(reason) => (false, reason),
+        DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (false, reason),
     };
     rows.finish_outbox(rid, if sent { DeliveryState::Sent } else { DeliveryState::Failed })?;
     let suspension = rows.reads().suspension_at(row.suspension)?;
@@ -545,7 +601,7 @@ pub(super) fn secret<R: Rows>(rows: &mut R, env: &Env<'_>, name: &str) -> RowsRe
 }
 
 pub(super) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
-    rows.forget_idempotent_before(day(env.clock.now()) - 1)
+    rows.forget_idempotent_before(day(env.clock.now()) - 1, FORGOTTEN_PER_UNIT)
 }
 
 /// The number of the day a time falls on, from 1970.

@@ -34,8 +34,9 @@ impl Deadlines {
     pub async fn run_due(&self) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
         let mut rows = 0;
         loop {
-            (self.beat)();
             let fired = self.store.fire_deadlines().await?;
+            // Only a turn that worked is a sign of life.
+            (self.beat)();
             rows += fired.rows;
             // A full batch may have left some behind; the next due time says so.
             if fired.rows == 0 {

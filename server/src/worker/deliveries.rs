@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use channels::{Answers, Channel, DeliveryError, Message, Occasion};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::suspension::{FallbackPolicy, ResponseType};
 use domain::text::{truncated, visible_line};
@@ -88,15 +88,17 @@ impl Deliveries {
     }
 
     async fn send(&self, delivery: LeasedDelivery) -> Result<(), StoreError> {
-        let message = self.message(&delivery);
-        let outcome = AssertUnwindSafe(self.channel.deliver(&message)).catch_unwind().await;
+        let carry = async { self.channel.deliver(&self.message(&delivery)).await };
+        let outcome = AssertUnwindSafe(carry).catch_unwind().await;
         let result = match outcome {
             Ok(Ok(receipt)) => DeliveryResult::Sent(receipt.reply),
-            Ok(Err(DeliveryError::Retry { reason, .. })) => DeliveryResult::Retry(reason),
+            Ok(Err(DeliveryError::Retry { reason, after })) => {
+                DeliveryResult::Retry { reason, after: after.and_then(|after| TimeDelta::from_std(after).ok()) }
+            }
             Ok(Err(DeliveryError::Permanent { reason })) => DeliveryResult::Failed(reason),
             Err(_) => DeliveryResult::Failed("the channel panicked over this message".to_owned()),
         };
-        tracing::info!(delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
+        tracing::info!(delivery.channel = self.channel.name(), delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
         if !self.store.complete_delivery(delivery.rid, delivery.lease, result).await? {
             tracing::warn!(delivery.id = %delivery.id, "the lease on this message was lost; another worker has it");
         }
@@ -155,7 +157,7 @@ fn if_nobody_answers(delivery: &LeasedDelivery) -> String {
 fn word(result: &DeliveryResult) -> &'static str {
     match result {
         DeliveryResult::Sent(_) => "sent",
-        DeliveryResult::Retry(_) => "retry",
+        DeliveryResult::Retry { .. } => "retry",
         DeliveryResult::Failed(_) => "failed",
     }
 }

@@ -21,9 +21,15 @@ pub(crate) async fn start(
     let forget = Job::new_async(FORGET_SCHEDULE, move |_, _| {
         let store = store.clone();
         Box::pin(async move {
-            match store.forget_expired().await {
-                Ok(rows) => tracing::debug!(rows, "forgot idempotency records older than a day"),
-                Err(error) => tracing::warn!(error = %error, "failed to forget old idempotency records"),
+            loop {
+                match store.forget_expired().await {
+                    Ok(0) => break,
+                    Ok(rows) => tracing::debug!(rows, "forgot idempotency records older than a day"),
+                    Err(error) => {
+                        tracing::warn!(error = %error, "failed to forget old idempotency records");
+                        break;
+                    }
+                }
             }
         })
     })?;

@@ -6,14 +6,13 @@ use domain::body::IntentBody;
 use domain::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
 use domain::intent::Intent;
 use domain::lease::Lease;
-use domain::log::{Hash, Sealed};
 use domain::suspension::{Asker, Ending, Suspension};
 use domain::time::from_micros;
 use domain::wire::KeyView;
 use uuid::Uuid;
 
 use crate::store::codes::Code;
-use crate::store::rows::{EventRow, IntentRow, OutboxRow, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
+use crate::store::rows::{IntentRow, OutboxRow, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
 use crate::store::unit::last_hash;
 
 pub(super) fn uuid(bytes: &[u8]) -> RowsResult<Uuid> {
@@ -98,29 +97,6 @@ impl BodyColumns {
             state: serde_json::from_str(&self.state)?,
             governance_policy: self.governance_policy.as_deref().map(serde_json::from_str).transpose()?,
             confidence: self.confidence,
-        })
-    }
-}
-
-#[derive(Queryable)]
-pub(super) struct EventColumns {
-    _rid: i64,
-    _intent: i64,
-    previous: Option<i64>,
-    event_type: String,
-    created_at: i64,
-    bytes: Vec<u8>,
-    hash: Vec<u8>,
-}
-
-impl EventColumns {
-    pub(super) fn into_row(self) -> RowsResult<EventRow> {
-        let hash = self.hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
-        Ok(EventRow {
-            event_type: self.event_type,
-            created_at: from_micros(self.created_at),
-            sealed: Sealed { bytes: self.bytes, hash: Hash(hash) },
-            previous: self.previous,
         })
     }
 }

@@ -40,6 +40,8 @@ const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/sqlite")
 
 /// Connections that read at the same time.
 const READERS_MAX: u32 = 8;
+/// Connections that look keys up; apart, so that heavy reads cannot lock everybody out.
+const KEY_READERS_MAX: u32 = 2;
 /// How long a read waits for a connection.
 const READER_WAIT: Duration = Duration::from_secs(5);
 
@@ -48,6 +50,9 @@ const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PR
                        PRAGMA cache_size = -32768; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
 const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
+
+/// Messages under way come due at once. (0 is the code of `Queued`.)
+const RELEASE_LEASES: &str = "UPDATE outbox SET lease = NULL, due_at = 0 WHERE state = 0 AND lease IS NOT NULL";
 
 /// Whether another process may serve the same file at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +63,13 @@ pub enum Exclusive {
     Beside,
 }
 
+type Readers = Pool<ConnectionManager<SqliteConnection>>;
+
 /// A store on one SQLite file.
 pub struct SqliteStore {
     writer: Writer,
-    readers: Pool<ConnectionManager<SqliteConnection>>,
+    readers: Readers,
+    key_readers: Readers,
     clock: Arc<dyn Clock>,
     hub: Arc<Hub>,
     // Held for the life of the store; the system drops it with the process, so a SIGKILL leaves none.
@@ -76,6 +84,8 @@ impl SqliteStore {
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
         create(path)?;
+        // One file, one name: a link to it must not be served beside it, and nothing in it is read as SQLite's own syntax.
+        let path = &path.canonicalize().with_context(|| format!("failed to find {}", path.display()))?;
         let lock = match exclusive {
             Exclusive::Serve => Some(lock(path)?),
             Exclusive::Beside => None,
@@ -84,16 +94,15 @@ impl SqliteStore {
         let mut conn = SqliteConnection::establish(url).with_context(|| format!("failed to open {}", path.display()))?;
         conn.batch_execute(PRAGMAS).with_context(|| format!("failed to set up {}", path.display()))?;
         migrate(&mut conn).with_context(|| format!("failed to migrate {}", path.display()))?;
-        let readers = Pool::builder()
-            .max_size(READERS_MAX)
-            .min_idle(Some(1))
-            .connection_timeout(READER_WAIT)
-            .connection_customizer(Box::new(ReadOnly))
-            .build(ConnectionManager::new(url))
-            .with_context(|| format!("failed to open {} for reading", path.display()))?;
+        if exclusive == Exclusive::Serve {
+            // Whoever leased a message before this start is gone: nobody else serves this file.
+            conn.batch_execute(RELEASE_LEASES).context("failed to release the messages under way")?;
+        }
+        let readers = readers(url, READERS_MAX)?;
+        let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let hub = Arc::new(Hub::default());
         let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, hub: hub.clone() })?;
-        Ok(Self { writer, readers, clock, hub, _lock: lock })
+        Ok(Self { writer, readers, key_readers, clock, hub, _lock: lock })
     }
 
     /// Resolves when nothing can be written any more.
@@ -115,19 +124,8 @@ impl SqliteStore {
         async move { self.writer.submit(work).await?.map_err(StoreError::Rejected) }.boxed()
     }
 
-    /// Runs a read on a blocking thread, so that a slow disk never holds up the event loop.
     fn read<T: Send + 'static>(&self, work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static) -> Unit<'_, T> {
-        let readers = self.readers.clone();
-        let job = move || {
-            let mut conn = readers.get().map_err(|error| StoreError::Unavailable(error.to_string()))?;
-            // One snapshot for all statements of one read.
-            conn.transaction(|conn| work(conn).map_err(ReadError)).map_err(|error| classify(&error.0))
-        };
-        async move {
-            let joined = tokio::task::spawn_blocking(job).await;
-            joined.unwrap_or_else(|error| Err(StoreError::Failed(anyhow::anyhow!(error))))
-        }
-        .boxed()
+        read_from(&self.readers, work)
     }
 
     fn authorized<T: Send + 'static>(
@@ -137,6 +135,34 @@ impl SqliteStore {
         let read = self.read(work);
         async move { read.await?.map_err(StoreError::Rejected) }.boxed()
     }
+}
+
+/// Runs a read on a blocking thread, so that a slow disk never holds up the event loop.
+fn read_from<T: Send + 'static>(
+    readers: &Readers,
+    work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
+) -> Unit<'static, T> {
+    let readers = readers.clone();
+    let job = move || {
+        let mut conn = readers.get().map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        // One snapshot for all statements of one read.
+        conn.transaction(|conn| work(conn).map_err(ReadError)).map_err(|error| classify(&error.0))
+    };
+    async move {
+        let joined = tokio::task::spawn_blocking(job).await;
+        joined.unwrap_or_else(|error| Err(StoreError::Failed(anyhow::anyhow!(error))))
+    }
+    .boxed()
+}
+
+fn readers(url: &str, connections_max: u32) -> anyhow::Result<Readers> {
+    Pool::builder()
+        .max_size(connections_max)
+        .min_idle(Some(1))
+        .connection_timeout(READER_WAIT)
+        .connection_customizer(Box::new(ReadOnly))
+        .build(ConnectionManager::new(url))
+        .context("failed to open the database for reading")
 }
 
 /// Lets a read's own error travel through diesel's `transaction`.
@@ -199,7 +225,7 @@ impl Store for SqliteStore {
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
-        self.read(move |rows| rows.principal(&key_hash))
+        read_from(&self.key_readers, move |rows| rows.principal(&key_hash))
     }
 
     fn create_key(&self, key: NewKey) -> Unit<'_, KeyView> {

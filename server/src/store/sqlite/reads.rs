@@ -8,19 +8,19 @@ use domain::body::IntentBody;
 use domain::ids::{IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::{Lease, LeaseStatus};
+use domain::log::{Hash, Sealed};
 use domain::time::{from_micros, micros};
 use domain::wire::KeyView;
 
 use super::columns::{
-    BodyColumns, EventColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, SuspensionColumns, TimerColumns,
-    TokenColumns, uuid,
+    BodyColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, SuspensionColumns, TimerColumns, TokenColumns, uuid,
 };
 use super::schema::{
     api_keys, events, idempotency, intent_bodies, intents, leases, outbox, secrets, suspension_keys, suspensions, timers, tokens,
 };
 use super::statements as hot;
 use crate::store::codes::Code;
-use crate::store::rows::{EventRow, IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow, TimerRow, TokenRow};
+use crate::store::rows::{EventLink, IntentRow, OutboxRow, ReadRows, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
 use crate::store::unit::day;
 
 /// How long an idempotency record counts, in hours.
@@ -55,8 +55,17 @@ impl ReadRows for SqliteConnection {
         page.load::<IntentColumns>(self)?.into_iter().map(IntentColumns::into_row).collect()
     }
 
-    fn event(&mut self, rid: i64) -> RowsResult<EventRow> {
-        events::table.find(rid).first::<EventColumns>(self)?.into_row()
+    fn event_link(&mut self, rid: i64) -> RowsResult<EventLink> {
+        let columns = (events::event_type, events::created_at, events::previous);
+        let (event_type, created_at, previous) =
+            events::table.find(rid).select(columns).first::<(String, i64, Option<i64>)>(self)?;
+        Ok(EventLink { event_type, created_at: from_micros(created_at), previous })
+    }
+
+    fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
+        let (bytes, hash) = events::table.find(rid).select((events::bytes, events::hash)).first::<(Vec<u8>, Vec<u8>)>(self)?;
+        let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
+        Ok(Sealed { bytes, hash: Hash(hash) })
     }
 
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {

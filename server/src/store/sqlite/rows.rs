@@ -11,9 +11,7 @@ use domain::time::micros;
 use serde_json::{Map, Value};
 
 use super::columns::signed;
-use super::schema::{
-    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, secrets, suspensions, timers, tokens,
-};
+use super::schema::{api_keys, events, intent_bodies, intents, leases, outbox, secrets, suspensions, timers, tokens};
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
@@ -296,8 +294,14 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
-    fn forget_idempotent_before(&mut self, day: i32) -> RowsResult<u64> {
-        let deleted = diesel::delete(idempotency::table.filter(idempotency::day.lt(day))).execute(self.conn)?;
+    fn forget_idempotent_before(&mut self, day: i32, limit: u32) -> RowsResult<u64> {
+        // The DSL has no limit on a delete from a table without row ids.
+        let deleted = diesel::sql_query(
+            "DELETE FROM idempotency WHERE (day, key_hash) IN (SELECT day, key_hash FROM idempotency WHERE day < ? LIMIT ?)",
+        )
+        .bind::<diesel::sql_types::Integer, _>(day)
+        .bind::<diesel::sql_types::BigInt, _>(i64::from(limit))
+        .execute(self.conn)?;
         Ok(deleted as u64)
     }
 

@@ -173,18 +173,36 @@ fn attempt(
 }
 
 fn fail_all(batch: Vec<Box<dyn Job>>, error: &RowsError) {
-    tracing::error!(error = error as &dyn std::error::Error, jobs = batch.len(), "a write failed and left nothing behind");
+    // Whoever asked for the write logs the failure, once, with what it was for.
     for job in batch {
         job.fail(classify(error));
     }
 }
 
-/// Whether trying again may help: a busy, full or broken disk is the operator's; an inconsistent row is ours.
+/// Whether trying again may help: a busy, full or broken disk is the operator's and passes; a row that breaks a rule of the schema is
+/// ours and does not.
 pub(super) fn classify(error: &RowsError) -> StoreError {
+    use diesel::result::{DatabaseErrorKind as Kind, Error};
     match error {
+        RowsError::Database(
+            Error::DatabaseError(
+                Kind::UniqueViolation | Kind::ForeignKeyViolation | Kind::NotNullViolation | Kind::CheckViolation,
+                _,
+            )
+            | Error::NotFound
+            | Error::DeserializationError(_)
+            | Error::SerializationError(_)
+            | Error::QueryBuilderError(_),
+        )
+        | RowsError::Inconsistent(_)
+        | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}: {}", cause(error))),
         RowsError::Database(error) => StoreError::Unavailable(error.to_string()),
-        RowsError::Inconsistent(_) | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}")),
     }
+}
+
+/// One error may answer several jobs, so its source goes along as words.
+fn cause(error: &RowsError) -> String {
+    std::error::Error::source(error).map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -260,7 +278,7 @@ mod tests {
         let results = batch(&writer, &[1, 2, 1, 3]).await;
         let outcomes: Vec<bool> = results.iter().map(Result::is_ok).collect();
         assert_eq!(outcomes, [true, true, false, true]);
-        assert!(matches!(results[2], Err(StoreError::Unavailable(_))));
+        assert!(matches!(results[2], Err(StoreError::Failed(_))));
         assert_eq!(count(&writer).await, 3);
         // Row ids that a rolled back batch had taken are given out again, each once.
         let mut rids: Vec<i64> = results.into_iter().filter_map(Result::ok).collect();
