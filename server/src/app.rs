@@ -135,7 +135,7 @@ impl App {
                 tracing::error!(error = %error, "the server ended with an error");
             }
         });
-        Serving { handle, shared: self.shared, task }
+        Serving { handle, shared: self.shared, sqlite: self.sqlite, task }
     }
 
     /// Serves requests, fires deadlines and delivers messages until `stop` resolves; then drains.
@@ -147,8 +147,10 @@ impl App {
         let quiet_links = self.pages.clone();
         let mut upkeep = upkeep::start(self.store(), move || quiet_links.forget_quiet_links()).await?;
         let (deadlines, deliveries) = (self.deadlines(), self.deliveries());
-        let mut deadlines = spawn_named("deadlines", async move { deadlines.run().await });
-        let mut deliveries = spawn_named("deliveries", async move { deliveries.run().await });
+        let stopping = || self.shared.stopping.subscribe();
+        let (stop_deadlines, stop_deliveries) = (stopping(), stopping());
+        let mut deadlines = spawn_named("deadlines", async move { deadlines.run(stop_deadlines).await });
+        let mut deliveries = spawn_named("deliveries", async move { deliveries.run(stop_deliveries).await });
         let sqlite = self.sqlite.clone();
         let serving = self.serve_only();
         let stopped = tokio::select! {
@@ -159,10 +161,13 @@ impl App {
             _ = &mut deliveries => Err(anyhow::anyhow!("the delivery loop has ended")),
         };
         tracing::info!("stopping: no new requests, waiting for those under way");
-        serving.stop().await;
-        // A message on its way is leased; if this cuts it off, it comes due again.
+        serving.stop_requests().await;
+        // A message that takes longer stays leased, and comes due at the next start.
+        if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS), &mut deliveries).await.is_err() {
+            deliveries.abort();
+        }
         deadlines.abort();
-        deliveries.abort();
+        sqlite.close().await;
         upkeep.shutdown().await.context("failed to stop the upkeep schedule")?;
         stopped
     }
@@ -172,14 +177,23 @@ impl App {
 pub struct Serving {
     handle: ServerHandle,
     shared: web::Data<Shared>,
+    sqlite: Arc<SqliteStore>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Serving {
-    /// Ends long waits, takes no new requests, and waits for those under way.
+    /// Serves nothing more, and lets another server have the database.
     pub async fn stop(self) {
+        let sqlite = self.sqlite.clone();
+        self.stop_requests().await;
+        sqlite.close().await;
+    }
+
+    /// Ends long waits, takes no new requests, and waits for those under way.
+    async fn stop_requests(self) {
         self.shared.stopping.send_replace(true);
         self.handle.stop(true).await;
+        // A panic in it was logged where it happened.
         drop(self.task.await);
     }
 }

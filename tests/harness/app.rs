@@ -100,10 +100,7 @@ impl TestApp {
 
     /// Stops the server and starts another one on the same data and port: nothing may live in memory.
     pub async fn restart(&mut self) {
-        let Running { serving, store, deadlines, deliveries } = self.running.take().unwrap();
-        serving.stop().await;
-        // The lock on the database goes with its last owner.
-        drop((store, deadlines, deliveries));
+        self.running.take().unwrap().serving.stop().await;
         self.boot().await;
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use domain::clock::Clock;
+use tokio::sync::watch;
 
 use crate::store::{Store, StoreError};
 
@@ -45,9 +46,9 @@ impl Deadlines {
         }
     }
 
-    /// Runs until it is dropped.
-    pub async fn run(&self) {
-        loop {
+    /// Runs until the server stops.
+    pub(crate) async fn run(&self, mut stopping: watch::Receiver<bool>) {
+        while !*stopping.borrow() {
             let pause = match self.run_due().await {
                 Ok((_, next)) => self.until(next),
                 Err(error) => {
@@ -58,6 +59,8 @@ impl Deadlines {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.store.hub().timer() => {}
+                // A sender that is gone means the same.
+                _ = stopping.changed() => {}
             }
         }
     }

@@ -16,6 +16,7 @@ use domain::text::{truncated, visible_line};
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use serde_json::Value;
+use tokio::sync::watch;
 use url::Url;
 
 use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError};
@@ -68,9 +69,9 @@ impl Deliveries {
         }
     }
 
-    /// Runs until it is dropped.
-    pub async fn run(&self) {
-        loop {
+    /// Runs until the server stops; messages under way are finished first.
+    pub(crate) async fn run(&self, mut stopping: watch::Receiver<bool>) {
+        while !*stopping.borrow() {
             let pause = match self.run_due().await {
                 Ok((_, next)) => {
                     next.map_or(SLEEP_MAX, |next| (next - self.clock.now()).to_std().unwrap_or_default().min(SLEEP_MAX))
@@ -83,6 +84,8 @@ impl Deliveries {
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
                 () = self.store.hub().delivery() => {}
+                // A sender that is gone means the same.
+                _ = stopping.changed() => {}
             }
         }
     }

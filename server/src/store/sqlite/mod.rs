@@ -9,7 +9,7 @@ mod writer;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -72,8 +72,8 @@ pub struct SqliteStore {
     key_readers: Readers,
     clock: Arc<dyn Clock>,
     hub: Arc<Hub>,
-    // Held for the life of the store; the system drops it with the process, so a SIGKILL leaves none.
-    _lock: Option<File>,
+    // Held until the store is closed; the system drops it with the process, so a SIGKILL leaves none.
+    lock: Mutex<Option<File>>,
 }
 
 impl SqliteStore {
@@ -102,7 +102,13 @@ impl SqliteStore {
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let hub = Arc::new(Hub::default());
         let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, hub: hub.clone() })?;
-        Ok(Self { writer, readers, key_readers, clock, hub, _lock: lock })
+        Ok(Self { writer, readers, key_readers, clock, hub, lock: Mutex::new(lock) })
+    }
+
+    /// Writes what has queued, then nothing more, and lets another server have the file.
+    pub async fn close(&self) {
+        self.writer.stop().await;
+        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     /// Resolves when nothing can be written any more.

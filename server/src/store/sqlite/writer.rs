@@ -52,6 +52,32 @@ trait Job: Send {
     fn answer(self: Box<Self>);
     /// Answers that it failed and left nothing behind.
     fn fail(self: Box<Self>, error: StoreError);
+    /// Whether it is the last one.
+    fn is_last(&self) -> bool {
+        false
+    }
+}
+
+/// The job after which the writer ends.
+struct Last(oneshot::Sender<()>);
+
+impl Job for Last {
+    fn run(&mut self, _: &mut Writing<'_>, _: &Env<'_>) -> RowsResult<()> {
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>) {
+        // Whoever asked may be gone; the writer ends all the same.
+        self.0.send(()).unwrap_or_default();
+    }
+
+    fn fail(self: Box<Self>, _: StoreError) {
+        self.answer();
+    }
+
+    fn is_last(&self) -> bool {
+        true
+    }
 }
 
 struct Task<T, W> {
@@ -108,7 +134,19 @@ impl Writer {
         answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the writer stopped before it answered".into())))
     }
 
-    /// Resolves when the writer thread has ended, which it does only by panic or when the store is dropped.
+    /// Ends the writer after what has queued; later jobs are refused.
+    pub(super) async fn stop(&self) {
+        let (reply, ended) = oneshot::channel();
+        let last: Box<dyn Job> = Box::new(Last(reply));
+        // A full queue is drained by the writer, one that is gone needs no last job.
+        let jobs = self.jobs.clone();
+        let sent = tokio::task::spawn_blocking(move || jobs.send(last)).await;
+        if matches!(sent, Ok(Ok(()))) {
+            drop(ended.await);
+        }
+    }
+
+    /// Resolves when the writer thread has ended: by panic, by `stop`, or because the store was dropped.
     pub(super) async fn closed(&self) {
         let mut closed = self.closed.clone();
         // An error means the thread is gone as well.
@@ -120,6 +158,7 @@ fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Jo
     let env = Env { clock: &*outside.clock, entropy: &*outside.entropy };
     while let Ok(first) = queue.recv() {
         let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
+        let last = batch.iter().any(|job| job.is_last());
         match commit(conn, &mut ids, &env, &mut batch) {
             Ok(notices) => {
                 outside.hub.announce(&notices);
@@ -128,6 +167,9 @@ fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Jo
             Err(error) if batch.len() == 1 => fail_all(batch, &error),
             // One of them failed: find out which by giving each a transaction of its own.
             Err(_) => batch.into_iter().for_each(|job| apply_alone(conn, &mut ids, &env, job, &outside.hub)),
+        }
+        if last {
+            return;
         }
     }
 }
