@@ -195,6 +195,8 @@ mod tests {
     fn without_a_deadline_the_page_says_so() {
         let html = OpenQuestion { expires_at: None, ..open() }.render().unwrap();
         assert!(html.contains("No deadline") && !html.contains("class=\"bar\""));
+        // What never closes ends nothing: the page must not say that the agent stops.
+        assert!(html.contains("the agent goes on waiting") && !html.contains("stops there"));
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(in crate::pages) enum Ending {
         at: DateTime<Utc>,
         /// The holder's comment.
         comment: Option<String>,
-        /// When the agent fetched it, if it has.
+        /// When the agent fetched it, if that is known.
         received_at: Option<DateTime<Utc>>,
     },
     /// Somebody else's answer counted.
@@ -190,7 +190,7 @@ mod tests {
             ),
             (
                 Ending::Undeliverable { at: at(9, 30), messages: 3 },
-                vec!["<h1>Nobody could be reached</h1>", "None of 3 messages arrived", "no fallback was used"],
+                vec!["<h1>Nobody could be reached</h1>", "None of 3 messages is known to have arrived", "no fallback was used"],
             ),
         ];
         for (ending, sentences) in cases {
