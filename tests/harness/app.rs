@@ -25,7 +25,8 @@ use tempfile::TempDir;
 
 use crate::api::Api;
 use crate::clock::FakeClock;
-use crate::smtp::SmtpSink;
+use crate::person::Person;
+use crate::smtp::{Received, SmtpSink};
 
 /// Who is asked when a test names nobody.
 pub const OPERATOR: &str = "ops@example.com";
@@ -122,6 +123,25 @@ impl TestApp {
                 return;
             }
         }
+    }
+
+    /// The next mail, carried as soon as another task's question is committed.
+    pub async fn carried(&self) -> Received {
+        while !self.smtp.has_unread() {
+            self.store().hub().delivery().await;
+            self.settle().await;
+        }
+        self.smtp.next_mail().await
+    }
+
+    /// The answer link in the next mail.
+    pub async fn next_link(&self) -> String {
+        self.smtp.next_mail().await.link(&self.base)
+    }
+
+    /// A person whose browser has not been here before.
+    pub fn person(&self) -> Person {
+        Person::new(&self.base)
     }
 
     /// The store, for what no surface shows.
