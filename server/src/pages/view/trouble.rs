@@ -40,6 +40,8 @@ pub(in crate::pages) enum Trouble {
     CannotRead,
     /// The form came from another site (403).
     ForeignForm,
+    /// The form was too large, too slow or broken (413, 408, 422).
+    Unreadable,
 }
 
 impl TroublePage {
@@ -54,6 +56,7 @@ impl TroublePage {
             Trouble::CannotSave => "The server cannot save right now",
             Trouble::CannotRead => "The server cannot show this question right now",
             Trouble::ForeignForm => "This answer did not come from our page",
+            Trouble::Unreadable => "Your answer could not be read",
         }
     }
 }
@@ -81,6 +84,7 @@ mod tests {
             (Trouble::CannotSave, "Your answer was <strong>not</strong> recorded."),
             (Trouble::CannotRead, "Nothing was changed"),
             (Trouble::ForeignForm, "nothing was recorded"),
+            (Trouble::Unreadable, "Nothing was recorded."),
         ] {
             let html = TroublePage::new("placet.example".to_owned(), trouble).render().unwrap();
             assert!(html.contains(sentence), "{sentence}");
