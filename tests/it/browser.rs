@@ -1,5 +1,7 @@
 //! People with a real browser and scripts off: what they see, what they press, what the agent gets.
 
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
