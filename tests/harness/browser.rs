@@ -1,6 +1,6 @@
 //! A person's browser: headless Chromium, driven through chromedriver by W3C's `WebDriver` protocol.
 //!
-//! No sleeps: chromedriver answers a click when the page it led to has loaded.
+//! No sleeps: [`Browser::press`] returns when the page it led to has loaded.
 
 #![expect(clippy::missing_panics_doc, reason = "a harness reports by panicking: the test that called it fails")]
 
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -109,6 +109,28 @@ impl Browser {
     pub async fn click(&self, css: &str) {
         let element = self.find(css).await;
         self.post(&format!("/element/{element}/click"), json!({})).await;
+    }
+
+    /// Clicks what leads to another page, and waits until that page has loaded.
+    ///
+    /// chromedriver waits only for a page whose loading has begun, and a form's begins a moment after the click.
+    pub async fn press(&self, css: &str) {
+        const WHERE: &str = "[performance.timeOrigin, document.readyState]";
+        let before = self.evaluate(WHERE).await[0].clone();
+        self.click(css).await;
+        let give_up = Instant::now() + COMMAND_TIMEOUT;
+        loop {
+            // Fails while one page gives way to the next.
+            let expression = json!({ "expression": WHERE, "returnByValue": true });
+            let body = json!({ "cmd": "Runtime.evaluate", "params": expression });
+            let url = format!("{}/goog/cdp/execute", self.session_url);
+            let here = command(&self.client, Method::POST, &url, Some(body)).await.unwrap_or_default();
+            let here = &here["result"]["value"];
+            if here[0].is_number() && here[0] != before && here[1] == "complete" {
+                return;
+            }
+            assert!(Instant::now() < give_up, "pressing {css} led nowhere");
+        }
     }
 
     /// Types at the end of the first element that matches; key codes of `WebDriver` (`\u{E007}` is Enter) work.

@@ -6,4 +6,5 @@ pub mod app;
 pub mod browser;
 pub mod clock;
 pub mod crawler;
+pub mod person;
 pub mod smtp;

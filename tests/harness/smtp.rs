@@ -157,6 +157,11 @@ impl SmtpSink {
         self.mailbox.received.borrow().clone()
     }
 
+    /// Whether [`SmtpSink::next_mail`] would return at once.
+    pub fn has_unread(&self) -> bool {
+        self.mailbox.received.borrow().len() > self.read.load(Ordering::SeqCst)
+    }
+
     /// The mail after the one this method returned last; waits for it if it has not come yet.
     pub async fn next_mail(&self) -> Received {
         let index = self.read.fetch_add(1, Ordering::SeqCst);

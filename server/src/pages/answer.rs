@@ -85,8 +85,12 @@ pub(super) async fn decide(
     if !pages.is_from_our_page(request.headers()) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
     }
-    let Ok(body) = read_body(&request, payload).await else {
-        return pages.trouble(StatusCode::PAYLOAD_TOO_LARGE, Trouble::ForeignForm);
+    let body = match read_body(&request, payload).await {
+        Ok(body) => body,
+        Err(failure) => {
+            let status = StatusCode::from_u16(failure.entry.status).unwrap_or(StatusCode::BAD_REQUEST);
+            return pages.trouble(status, Trouble::Unreadable);
+        }
     };
     let form = Form::read(&body);
     let again = |error: FormError, status: StatusCode| {

@@ -1,0 +1,55 @@
+//! What the agent gets: an answer, or what happens if nobody gives one.
+
+use domain::text::{truncated, visible_line};
+use serde_json::{Value, json};
+
+use super::super::context::{Length, Table};
+use super::{LINE_CHARS_MAX, is_phrase, phrase};
+
+/// What happens if nobody answers.
+#[derive(Debug, Clone)]
+pub(in crate::pages) enum Silence {
+    /// Nothing is decided and the agent's task ends.
+    Ends,
+    /// The agent goes on with the fallback it named.
+    Fallback(Given),
+}
+
+/// An answer or a fallback: what the agent receives, and the words that stood for it.
+#[derive(Debug, Clone)]
+pub(in crate::pages) struct Given {
+    /// The label of the choice, if it was one.
+    pub label: Option<String>,
+    /// The value.
+    pub value: Value,
+}
+
+impl Given {
+    /// The label, or a text short enough for one of our sentences.
+    pub(super) fn words(&self) -> Option<String> {
+        match (&self.label, &self.value) {
+            (Some(label), _) => Some(phrase(label)),
+            (None, Value::String(text)) if is_phrase(text) => Some(visible_line(text)),
+            (None, value @ (Value::Bool(_) | Value::Number(_))) => Some(value.to_string()),
+            (None, _) => None,
+        }
+    }
+
+    /// The raw value of a choice.
+    pub(super) fn code(&self) -> Option<String> {
+        let raw = |text: &str| truncated(&visible_line(text), LINE_CHARS_MAX);
+        self.label.as_ref().and(self.value.as_str()).map(raw)
+    }
+
+    /// The whole of an answer that does not fit into a sentence.
+    pub(super) fn table(&self) -> Option<Table> {
+        let shown = self.words().is_some();
+        (!shown).then(|| {
+            if self.value.is_object() {
+                Table::new(&self.value, Length::Whole, None)
+            } else {
+                Table::new(&json!({ "answer": self.value }), Length::Whole, None)
+            }
+        })
+    }
+}

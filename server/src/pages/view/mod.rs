@@ -1,0 +1,182 @@
+//! What the pages behind an answer link show.
+//!
+//! The public structs take what the server knows as it is; everything a template prints is worked out here,
+//! without I/O and without a clock. Agent text reaches a template only through [`line`], [`phrase`], [`visible`]
+//! or the context table, so control and bidirectional characters are visible everywhere, and askama escapes the rest.
+
+mod choices;
+mod given;
+mod moment;
+mod open;
+mod outcome;
+#[cfg(test)]
+mod samples;
+mod trouble;
+
+use chrono::{DateTime, Utc};
+use domain::text::{truncated, visible, visible_line};
+
+pub(super) use self::choices::{Choice, ChoiceStyle, Choices};
+pub(super) use self::given::{Given, Silence};
+pub(super) use self::open::{Answers, FormError, OpenQuestion};
+pub(super) use self::outcome::{Ending, Outcome};
+pub(super) use self::trouble::{Trouble, TroublePage, UnknownLink};
+use super::context::Cell;
+pub(super) use super::context::{FieldError, FieldKind, FieldProblem, Fields};
+
+/// The one style sheet, inlined in every page so that a page is one response.
+///
+/// A page contains exactly these bytes between `<style>` and `</style>`: their SHA-256 is the `style-src` of the
+/// content security policy.
+pub(super) const STYLESHEET: &str = include_str!("../assets/placet.css");
+
+/// An agent's words inside one of our sentences are never longer than this.
+const PHRASE_CHARS_MAX: usize = 80;
+
+/// A name or title on one line of the agent's frame is never longer than this.
+const LINE_CHARS_MAX: usize = 200;
+
+/// A question's first line beyond this length is set as text, not as a headline.
+const HEADLINE_CHARS_MAX: usize = 160;
+
+/// What every page about one question has.
+#[derive(Debug, Clone)]
+pub(super) struct Page {
+    /// The host of the public URL, so that people can compare it with the address bar. Never the request's own header.
+    pub host: String,
+    /// The person this link belongs to.
+    pub answering_as: Option<String>,
+}
+
+/// A question as the agent asked it.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    /// Who asks.
+    pub agent: String,
+    /// What the question is part of.
+    pub intent_title: String,
+    /// The question; its first line is the headline.
+    pub question: String,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
+impl Asked {
+    fn agent(&self) -> String {
+        phrase(&self.agent)
+    }
+
+    fn intent_title(&self) -> String {
+        line(&self.intent_title)
+    }
+
+    fn headline(&self) -> String {
+        visible(self.parts().0)
+    }
+
+    fn explanation(&self) -> String {
+        visible(self.parts().1)
+    }
+
+    fn is_long(&self) -> bool {
+        self.parts().0.chars().count() > HEADLINE_CHARS_MAX
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        let question = self.question.trim();
+        match question.split_once('\n') {
+            Some((headline, explanation)) => (headline.trim_end(), explanation.trim()),
+            None => (question, ""),
+        }
+    }
+}
+
+/// One line of "Who is told when".
+#[derive(Debug, Clone)]
+pub(super) struct PlanRow {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Placet's own sentence, such as "You get a reminder".
+    pub sentence: String,
+    /// True for what happens at the end.
+    pub end: bool,
+}
+
+impl PlanRow {
+    fn sentence(&self) -> String {
+        visible_line(&self.sentence)
+    }
+
+    /// The clock time, and the day unless it is today.
+    fn when(&self, now: DateTime<Utc>) -> String {
+        domain::text::moment(self.at, now)
+    }
+}
+
+/// Somebody else's words on one line of their frame.
+pub(super) fn line(text: &str) -> String {
+    truncated(visible_line(text).trim(), LINE_CHARS_MAX)
+}
+
+/// Somebody else's words inside one of our sentences.
+fn phrase(text: &str) -> String {
+    truncated(visible_line(text).trim(), PHRASE_CHARS_MAX)
+}
+
+fn is_phrase(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains('\n') && visible_line(text).chars().count() <= PHRASE_CHARS_MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::json;
+
+    use super::samples::{at, choice, open};
+    use super::*;
+
+    // Everything an agent can write is tried at once, in every place it can reach.
+    #[test]
+    fn hostile_text_stays_text() {
+        let hostile = "</b></style><script>alert(1)</script><h1 onclick='x'>\"\u{202e}\u{0}\u{200b} & {{ open }}";
+        let text = || hostile.to_owned();
+        let given = || Given { label: Some(text()), value: json!("x") };
+        let context = json!({
+            text(): text(), "group": {text(): text(), "deep": {text(): text()}}, "list": [text()],
+            "fields": [{"name": "a", "label": text(), "description": text(), "options": ["<script>"]}],
+        });
+        let mut question = open();
+        question.page.answering_as = Some(text());
+        question.asked = Asked { agent: text(), intent_title: text(), question: format!("{hostile}\n{hostile}"), at: at(7, 14) };
+        question.context = context;
+        question.silence = Silence::Fallback(given());
+        question.plan[0].sentence = text();
+        let choices = vec![Choice { description: Some(text()), ..choice("<script>\"", hostile, ChoiceStyle::Primary) }];
+        let mut pages = vec![
+            OpenQuestion { answers: Answers::Choices(Choices::new(choices)), ..question.clone() }.render().unwrap(),
+            OpenQuestion { answers: Answers::Text { typed: String::new() }, ..question.clone() }.render().unwrap(),
+            OpenQuestion { answers: Answers::Form { typed: BTreeMap::new() }, ..question.clone() }.render().unwrap(),
+        ];
+        for ending in [
+            Ending::AnsweredByYou { given: given(), at: at(7, 18), comment: Some(text()), received_at: None },
+            Ending::AnsweredByAnother { by: text(), given: given(), at: at(7, 18), yours_at: None },
+            Ending::Expired { at: at(9, 30), silence: Silence::Fallback(Given { label: None, value: json!({text(): text()}) }) },
+            Ending::Withdrawn { at: at(9, 30), reason: Some(text()) },
+            Ending::Superseded { at: at(9, 30), changed: Some(text()), newer_href: None },
+        ] {
+            let asked = question.asked.clone();
+            pages.push(
+                Outcome { page: question.page.clone(), asked, ending, told: question.plan.clone(), now: at(9, 31) }
+                    .render()
+                    .unwrap(),
+            );
+        }
+        for html in pages {
+            assert!(!html.contains("<script") && !html.contains("onclick='") && !html.contains("<h1 onclick"), "{html}");
+            assert!(!html.contains(['\u{202e}', '\u{0}', '\u{200b}']), "{html}");
+            assert_eq!(html.matches("<h1").count(), 1);
+            assert_eq!(html.matches("</style>").count(), 1);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Moments and the time between them, as people read them.
+
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+
+/// The time that is always short, whatever the window was.
+const SOON: TimeDelta = TimeDelta::minutes(15);
+
+/// The time that is left, as text and as a bar.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Countdown {
+    pub(super) at: DateTime<Utc>,
+    pub(super) left: String,
+    pub(super) elapsed_percent: i64,
+    pub(super) soon: bool,
+}
+
+impl Countdown {
+    /// Amber in the last quarter or the last 15 minutes; red never, because silence is no error.
+    pub(super) fn new(asked_at: DateTime<Utc>, expires_at: DateTime<Utc>, now: DateTime<Utc>) -> Self {
+        let window_ms = (expires_at - asked_at).num_milliseconds().max(1);
+        let left = (expires_at - now).max(TimeDelta::zero());
+        let left_ms = left.num_milliseconds().min(window_ms);
+        Self {
+            at: expires_at,
+            left: domain::text::time_left(left),
+            elapsed_percent: (window_ms - left_ms) * 100 / window_ms,
+            soon: left <= SOON || left_ms * 4 <= window_ms,
+        }
+    }
+}
+
+/// For `<time datetime>`.
+pub(super) fn machine(at: &DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
+/// A moment something was recorded, to the second, because two people may compare theirs.
+pub(super) fn second(at: &DateTime<Utc>) -> String {
+    at.format("%a %-d %b %Y at %H:%M:%S UTC").to_string()
+}
+
+/// A deadline, or when something ended: to the minute.
+pub(super) fn minute(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
+    domain::text::deadline(*at, *now)
+}
+
+/// How soon the agent had the answer; after a minute the time says more than a count.
+pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>) -> String {
+    match (*received_at - *at).num_seconds() {
+        ..1 => "at once".to_owned(),
+        1 => "1 second later".to_owned(),
+        seconds @ 2..60 => format!("{seconds} seconds later"),
+        _ => format!("on {}", second(received_at)),
+    }
+}
+
+/// "6 seconds before yours" is what the one who lost the race wants to know.
+pub(super) fn before_yours(at: &DateTime<Utc>, yours_at: &DateTime<Utc>) -> String {
+    let seconds = (*yours_at - *at).num_seconds();
+    match seconds {
+        ..1 => "a moment before yours".to_owned(),
+        1 => "1 second before yours".to_owned(),
+        2..120 => format!("{seconds} seconds before yours"),
+        _ => "before yours".to_owned(),
+    }
+}
+
+/// A time close by: without the date when it is today.
+pub(super) fn near(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
+    format!("{} UTC", domain::text::moment(*at, *now))
+}
+
+pub(super) fn hour(at: &DateTime<Utc>) -> String {
+    format!("{} UTC", domain::text::clock(*at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{at, open};
+    use super::*;
+
+    #[test]
+    fn time_turns_amber_in_the_last_quarter_or_the_last_15_minutes() {
+        let soon = |asked_at, expires_at, now| Countdown::new(asked_at, expires_at, now).soon;
+        let second = TimeDelta::seconds(1);
+        assert!(!soon(at(0, 0), at(20, 0), at(15, 0) - second));
+        assert!(soon(at(0, 0), at(20, 0), at(15, 0)));
+        assert!(!soon(at(9, 0), at(9, 40), at(9, 25) - second));
+        assert!(soon(at(9, 0), at(9, 40), at(9, 25)));
+        assert!(soon(at(9, 0), at(9, 10), at(9, 0)));
+    }
+
+    #[test]
+    fn the_bar_stays_between_empty_and_full() {
+        let elapsed = |now| Countdown::new(at(7, 0), at(9, 0), now).elapsed_percent;
+        assert_eq!((elapsed(at(6, 0)), elapsed(at(7, 30)), elapsed(at(9, 0)), elapsed(at(12, 0))), (0, 25, 100, 100));
+        assert_eq!(Countdown::new(at(7, 0), at(7, 0), at(7, 0)).elapsed_percent, 100);
+        assert!(open().render().unwrap().contains("aria-label=\"1 percent of the time has passed\""));
+    }
+}

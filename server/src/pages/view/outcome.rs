@@ -1,0 +1,217 @@
+//! The page of a question nobody can answer any more.
+
+use askama::Template;
+use chrono::{DateTime, Utc};
+use domain::text::visible;
+
+use super::super::context::Table;
+use super::moment::{before_yours, machine, minute, received, second};
+use super::{Asked, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase};
+
+/// A question nobody can answer any more.
+#[derive(Debug, Clone)]
+pub(in crate::pages) struct Outcome {
+    /// What every page has.
+    pub page: Page,
+    /// The question.
+    pub asked: Asked,
+    /// How it ended.
+    pub ending: Ending,
+    /// Who was told when; may be empty.
+    pub told: Vec<PlanRow>,
+    /// When this page is made.
+    pub now: DateTime<Utc>,
+}
+
+/// How a question ended, as the holder of one link sees it.
+#[derive(Debug, Clone)]
+pub(in crate::pages) enum Ending {
+    /// The holder's answer counted.
+    AnsweredByYou {
+        /// The answer.
+        given: Given,
+        /// When it was recorded.
+        at: DateTime<Utc>,
+        /// The holder's comment.
+        comment: Option<String>,
+        /// When the agent fetched it, if that is known.
+        received_at: Option<DateTime<Utc>>,
+    },
+    /// Somebody else's answer counted.
+    AnsweredByAnother {
+        /// Who.
+        by: String,
+        /// The answer.
+        given: Given,
+        /// When it was recorded.
+        at: DateTime<Utc>,
+        /// When the holder tried, if the holder did.
+        yours_at: Option<DateTime<Utc>>,
+    },
+    /// Nobody answered before the deadline.
+    Expired {
+        /// The deadline.
+        at: DateTime<Utc>,
+        /// What happened instead.
+        silence: Silence,
+    },
+    /// The agent, or an admin for it, took the question back.
+    Withdrawn {
+        /// When.
+        at: DateTime<Utc>,
+        /// Why, in the agent's words.
+        reason: Option<String>,
+    },
+    /// The agent asked again.
+    Superseded {
+        /// When.
+        at: DateTime<Utc>,
+        /// What changed, in Placet's words.
+        changed: Option<String>,
+        /// The newer question, if the holder may see it.
+        newer_href: Option<String>,
+    },
+    /// No message arrived before the deadline.
+    Undeliverable {
+        /// The deadline.
+        at: DateTime<Utc>,
+        /// How many messages were tried.
+        messages: usize,
+    },
+}
+
+impl Outcome {
+    /// Renders the page.
+    pub(in crate::pages) fn render(&self) -> askama::Result<String> {
+        OutcomePage { page: &self.page, outcome: self, table: self.answer_table() }.render()
+    }
+
+    fn answer_table(&self) -> Option<Table> {
+        match &self.ending {
+            Ending::AnsweredByYou { given, .. }
+            | Ending::AnsweredByAnother { given, .. }
+            | Ending::Expired { silence: Silence::Fallback(given), .. } => given.table(),
+            Ending::Expired { silence: Silence::Ends, .. }
+            | Ending::Withdrawn { .. }
+            | Ending::Superseded { .. }
+            | Ending::Undeliverable { .. } => None,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "outcome.html")]
+struct OutcomePage<'a> {
+    page: &'a Page,
+    outcome: &'a Outcome,
+    table: Option<Table>,
+}
+
+impl OutcomePage<'_> {
+    fn title(&self) -> &'static str {
+        match self.outcome.ending {
+            Ending::AnsweredByYou { .. } => "Answered by you",
+            Ending::AnsweredByAnother { .. } => "Answered by somebody else",
+            Ending::Expired { .. } => "Closed: nobody answered in time",
+            Ending::Withdrawn { .. } => "Withdrawn by the agent",
+            Ending::Superseded { .. } => "Replaced by a newer question",
+            Ending::Undeliverable { .. } => "Closed: nobody could be reached",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use serde_json::json;
+
+    use super::super::samples::{asked, at, page};
+    use super::*;
+
+    fn outcome(ending: Ending) -> String {
+        Outcome { page: page(), asked: asked(), ending, told: Vec::new(), now: at(9, 31) }.render().unwrap()
+    }
+
+    fn given() -> Given {
+        Given { label: Some("Do not refund".to_owned()), value: json!("deny") }
+    }
+
+    #[test]
+    fn each_ending_says_what_did_and_what_did_not_happen() {
+        let yours_at = Some(at(7, 18) + TimeDelta::seconds(6));
+        let cases = [
+            (
+                Ending::AnsweredByYou {
+                    given: given(),
+                    at: at(7, 18),
+                    comment: None,
+                    received_at: Some(at(7, 18) + TimeDelta::seconds(1)),
+                },
+                vec![
+                    "<h1>Your answer was recorded</h1>",
+                    "Do not refund",
+                    "<code><bdi>deny</bdi></code>",
+                    "07:18:04 UTC",
+                    "received it 1 second later",
+                ],
+            ),
+            (
+                Ending::AnsweredByAnother { by: "Jonas Weber".to_owned(), given: given(), at: at(7, 18), yours_at },
+                vec![
+                    "<h1><bdi>Jonas Weber</bdi> answered first</h1>",
+                    "Do not refund",
+                    "6 seconds before yours",
+                    "Yours was not counted.",
+                ],
+            ),
+            (
+                Ending::Expired { at: at(9, 30), silence: Silence::Ends },
+                vec!["<h1>The deadline has passed</h1>", "Nobody answered by", "no fallback was used", "not recorded as a no"],
+            ),
+            (
+                Ending::Expired { at: at(9, 30), silence: Silence::Fallback(given()) },
+                vec![
+                    "<h1>The deadline has passed</h1>",
+                    "The fallback the agent had named was used: <b><bdi>Do not refund</bdi></b>",
+                    "not recorded as a no",
+                ],
+            ),
+            (
+                Ending::Withdrawn { at: at(7, 20), reason: Some("customer cancelled".to_owned()) },
+                vec!["<h1>The agent withdrew this question</h1>", "07:20 UTC", "“<bdi>customer cancelled</bdi>”"],
+            ),
+            (
+                Ending::Superseded {
+                    at: at(7, 20),
+                    changed: Some("The amount changed".to_owned()),
+                    newer_href: Some("/a/new".to_owned()),
+                },
+                vec!["<h1>A newer question replaced this one</h1>", "The amount changed", "<a href=\"/a/new\">"],
+            ),
+            (
+                Ending::Undeliverable { at: at(9, 30), messages: 3 },
+                vec!["<h1>Nobody could be reached</h1>", "None of 3 messages is known to have arrived", "no fallback was used"],
+            ),
+        ];
+        for (ending, sentences) in cases {
+            let html = outcome(ending);
+            for sentence in sentences {
+                assert!(html.contains(sentence), "{sentence} is missing in {html}");
+            }
+            assert!(html.contains("Refund €412.00?"));
+            assert!(!html.contains("<form") && !html.contains("<button"));
+        }
+    }
+
+    #[test]
+    fn an_answer_too_long_for_a_sentence_is_shown_below_in_full() {
+        let value = json!("line one\nline two");
+        let html = outcome(Ending::AnsweredByYou {
+            given: Given { label: None, value },
+            at: at(7, 18),
+            comment: None,
+            received_at: None,
+        });
+        assert!(html.contains("Your answer is shown below") && html.contains("line one\nline two"));
+    }
+}

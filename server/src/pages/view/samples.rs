@@ -1,0 +1,52 @@
+//! Questions and pages for the tests of this module.
+
+use chrono::{DateTime, TimeZone as _, Utc};
+use serde_json::json;
+
+use super::{Answers, Asked, Choice, ChoiceStyle, Choices, OpenQuestion, Page, PlanRow, Silence};
+
+pub(super) fn at(hour: u32, minute: u32) -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 11, 24, hour, minute, 4).unwrap()
+}
+
+pub(super) fn choice(value: &str, label: &str, style: ChoiceStyle) -> Choice {
+    Choice { value: value.to_owned(), label: label.to_owned(), description: None, style }
+}
+
+fn approve_and_deny() -> Choices {
+    Choices::new(vec![
+        choice("approve", "Refund €412.00", ChoiceStyle::Primary),
+        choice("deny", "Do not refund", ChoiceStyle::Danger),
+    ])
+}
+
+pub(super) fn page() -> Page {
+    Page { host: "placet.example".to_owned(), answering_as: Some("priya@example.com".to_owned()) }
+}
+
+pub(super) fn asked() -> Asked {
+    Asked {
+        agent: "refund-agent".to_owned(),
+        intent_title: "Support".to_owned(),
+        question: "Refund €412.00?\nThe parcel is lost.".to_owned(),
+        at: at(7, 14),
+    }
+}
+
+pub(super) fn open() -> OpenQuestion {
+    OpenQuestion {
+        page: page(),
+        asked: asked(),
+        context: json!({"order": "10-88421"}),
+        answers: Answers::Choices(approve_and_deny()),
+        now: at(7, 16),
+        expires_at: Some(at(9, 30)),
+        silence: Silence::Ends,
+        plan: vec![PlanRow { at: at(8, 0), sentence: "You get a reminder".to_owned(), end: false }],
+        form_action: "/a/plc_token".to_owned(),
+        nonce: "n0nce".to_owned(),
+        comment: String::new(),
+        error: None,
+        whole_page_href: None,
+    }
+}

@@ -1,0 +1,93 @@
+//! The pages that show no question.
+
+use askama::Template;
+
+use super::{Page, STYLESHEET, line};
+
+/// The page of every token that opens nothing: mistyped, replaced, or ended long ago.
+///
+/// It depends on nothing but the host, so the bytes never tell which of the reasons it is.
+#[derive(Debug, Clone, Template)]
+#[template(path = "unknown.html")]
+pub(in crate::pages) struct UnknownLink {
+    /// What every page has; nobody answers here.
+    page: Page,
+}
+
+impl UnknownLink {
+    /// The page of this host.
+    pub(in crate::pages) fn new(host: String) -> Self {
+        Self { page: Page { host, answering_as: None } }
+    }
+}
+
+/// A refusal or failure that is not about what was typed.
+#[derive(Debug, Clone, Template)]
+#[template(path = "trouble.html")]
+pub(in crate::pages) struct TroublePage {
+    page: Page,
+    trouble: Trouble,
+}
+
+/// What is in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pages) enum Trouble {
+    /// This link was opened or used too often in a minute (429).
+    TooManyTries,
+    /// The database does not take writes (503).
+    CannotSave,
+    /// The database does not answer, so not even the question can be shown (503).
+    CannotRead,
+    /// The form came from another site (403).
+    ForeignForm,
+    /// The form was too large, too slow or broken (413, 408, 422).
+    Unreadable,
+}
+
+impl TroublePage {
+    /// The page of this host.
+    pub(in crate::pages) fn new(host: String, trouble: Trouble) -> Self {
+        Self { page: Page { host, answering_as: None }, trouble }
+    }
+
+    fn title(&self) -> &'static str {
+        match self.trouble {
+            Trouble::TooManyTries => "Too many tries",
+            Trouble::CannotSave => "The server cannot save right now",
+            Trouble::CannotRead => "The server cannot show this question right now",
+            Trouble::ForeignForm => "This answer did not come from our page",
+            Trouble::Unreadable => "Your answer could not be read",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Different bytes would tell a guesser which tokens once existed.
+    #[test]
+    fn the_page_of_an_unknown_link_is_always_the_same() {
+        let render = || UnknownLink::new("placet.example".to_owned()).render().unwrap();
+        let html = render();
+        assert_eq!(html, render());
+        assert!(html.contains("<h1>This link opens nothing</h1>") && !html.contains("You answer as"));
+        for reason in ["mistyped", "replaced by a newer mail", "closed"] {
+            assert!(html.contains(reason));
+        }
+    }
+
+    #[test]
+    fn trouble_says_that_nothing_was_recorded() {
+        for (trouble, sentence) in [
+            (Trouble::TooManyTries, "Nothing was sent."),
+            (Trouble::CannotSave, "Your answer was <strong>not</strong> recorded."),
+            (Trouble::CannotRead, "Nothing was changed"),
+            (Trouble::ForeignForm, "nothing was recorded"),
+            (Trouble::Unreadable, "Nothing was recorded."),
+        ] {
+            let html = TroublePage::new("placet.example".to_owned(), trouble).render().unwrap();
+            assert!(html.contains(sentence), "{sentence}");
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! The answer page by HTTP: GET shows, one POST of a page that was shown decides, nothing else does.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD;
+use chrono::TimeDelta;
+use domain::ids::IntentId;
+use harness::app::{OPERATOR, TestApp};
+use harness::crawler::ScannerSim;
+use harness::on_each_store;
+use harness::person::{Page, Person};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+/// One question on an intent of its own, and the link in its mail.
+struct Asked {
+    intent: IntentId,
+    id: String,
+    link: String,
+}
+
+async fn asked(app: &TestApp, change: Value) -> Asked {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
+    app.settle().await;
+    Asked { intent, id, link: app.next_link().await }
+}
+
+/// The question is open, nobody has decided anything and the link still does its work.
+async fn assert_untouched(app: &TestApp, asked: &Asked) {
+    let agent = app.agent();
+    assert_eq!(agent.status(asked.intent).await, "suspended_awaiting_input");
+    let happened = ["intent_created", "intent.suspended", "status_changed", "delivery.sent"];
+    assert_eq!(agent.event_types(asked.intent).await, happened);
+    assert!(app.person().open(&asked.link).await.has_form());
+}
+
+/// How the question ended.
+async fn response(app: &TestApp, asked: &Asked) -> Value {
+    app.agent().suspension(&asked.id).await["response"].clone()
+}
+
+on_each_store! {
+    /// Mail scanners open every address they find, some as a browser would. If one of them can decide, every approval is worthless.
+    async fn a_scanner_decides_nothing(app: &mut TestApp) {
+        let intent = app.agent().active_intent().await;
+        let id = app.agent().asked(intent).await;
+        app.settle().await;
+        let mail = app.smtp.next_mail().await;
+        let (link, urls) = (mail.link(&app.base), mail.links_under(&app.base));
+        assert!(urls.len() >= 3, "a link in the text, a button and a link in the HTML: {urls:?}");
+        let mut scanner = ScannerSim::new();
+        let visits = scanner.scan(&urls, 5).await;
+        assert_eq!(visits.len(), urls.len() * 3 * 5, "a redirect would be one visit more");
+        for visit in visits {
+            let expected = if visit.method == Method::OPTIONS { StatusCode::METHOD_NOT_ALLOWED } else { StatusCode::OK };
+            assert_eq!(visit.status, expected, "{} {}", visit.method, visit.url);
+        }
+        let asked = Asked { intent, id, link };
+        assert_untouched(app, &asked).await;
+        assert_eq!(app.person().answer(&asked.link, "deny").await.heading(), "Your answer was recorded");
+        scanner.scan(&urls, 1).await; // At click time they come again.
+        assert_eq!(response(app, &asked).await, json!("deny"));
+    }
+
+    /// Only GET, HEAD and POST have a meaning; HEAD is GET without the page.
+    async fn other_methods_do_nothing(app: &mut TestApp) {
+        let asked = asked(app, json!({})).await;
+        let mut person = app.person();
+        let nonce = person.open(&asked.link).await.nonce();
+        for method in [Method::PUT, Method::PATCH, Method::DELETE, Method::OPTIONS] {
+            let body = format!("nonce={nonce}&value=approve");
+            let request = person.request(method, &asked.link).header("origin", &person.origin).body(body);
+            assert_eq!(person.send(request).await.status, 405);
+        }
+        let request = person.request(Method::GET, &format!("{}?nonce={nonce}&value=approve", asked.link));
+        assert!(person.send(request).await.has_form());
+        let head = person.send(person.request(Method::HEAD, &asked.link)).await;
+        assert_eq!((head.status, head.html.as_str()), (200, ""));
+        assert_untouched(app, &asked).await;
+    }
+
+    /// A POST counts only from the browser and the page it was shown in. What was typed is never lost over it.
+    async fn a_post_needs_the_cookie_and_nonce_of_its_own_page(app: &mut TestApp) {
+        let (asked_here, asked_there) = (asked(app, json!({})).await, asked(app, json!({})).await);
+        let (mut person, mut stranger) = (app.person(), app.person());
+        let nonce = person.open(&asked_here.link).await.nonce();
+        let of_other_link = person.open(&asked_there.link).await.nonce();
+        let of_other_browser = stranger.open(&asked_here.link).await.nonce();
+        assert_ne!(nonce, of_other_browser);
+        let nobody = app.person();
+        let mut forger = app.person();
+        forger.cookie = Some("a=AAAA".to_owned());
+        for (who, nonce) in [
+            (&nobody, nonce.as_str()),
+            (&forger, &nonce),
+            (&stranger, &nonce),
+            (&person, &of_other_link),
+            (&person, &of_other_browser),
+            (&person, &nonce[..nonce.len() - 1]),
+            (&person, ""),
+        ] {
+            let fields = [("nonce", nonce), ("value", "approve"), ("comment", "I typed this & that")];
+            let page = who.clone().post(&asked_here.link, &fields).await;
+            assert_eq!(page.status, 403, "{}", page.html);
+            assert!(page.html.contains("This page was open for too long") && page.html.contains("I typed this &#38; that</textarea>"));
+            // The page it is shown on is good: the very next press counts.
+            assert!(page.has_form() && !page.nonce().is_empty());
+        }
+        assert_untouched(app, &asked_here).await;
+        let posted = person.post(&asked_here.link, &[("nonce", &nonce), ("value", "approve")]).await;
+        assert_eq!(posted.status, 303);
+        assert_eq!(response(app, &asked_here).await, json!("approve"));
+        assert_untouched(app, &asked_there).await;
+    }
+
+    /// The page shown after a refusal carries a nonce that fits: who lost the cookie presses once more and is done.
+    async fn the_page_after_a_refusal_can_be_sent(app: &mut TestApp) {
+        let asked = asked(app, json!({"response_type": "text", "choices": []})).await;
+        let mut person = app.person();
+        person.open(&asked.link).await;
+        person.cookie = None;
+        let again = person.post(&asked.link, &[("nonce", "x"), ("value", "Dear <b>Ms Groß</b>,\r\n\r\nyes.")]).await;
+        assert_eq!(again.status, 403);
+        assert!(again.html.contains("Dear &#60;b&#62;Ms Groß&#60;/b&#62;,\n\nyes.</textarea>"), "{}", again.html);
+        let posted = person.post(&asked.link, &[("nonce", &again.nonce()), ("value", "Dear Ms Groß")]).await;
+        assert_eq!(posted.status, 303);
+        assert_eq!(response(app, &asked).await, json!("Dear Ms Groß"));
+    }
+
+    /// Another site must not be able to send the form in somebody's name, whatever it got hold of.
+    async fn a_form_from_elsewhere_is_refused(app: &mut TestApp) {
+        let asked = asked(app, json!({})).await;
+        let mut person = app.person();
+        let nonce = person.open(&asked.link).await.nonce();
+        let form = |person: &Person| person.bare_form(&asked.link, &[("nonce", &nonce), ("value", "approve")]);
+        for (name, value) in [
+            ("origin", "https://evil.example"),
+            ("origin", "null"),
+            ("origin", ""),
+            ("origin", &format!("{}0", person.origin)),
+            ("origin", &person.origin.replace("http:", "https:")),
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-site", "same-site"),
+            ("sec-fetch-site", "none"),
+        ] {
+            let request = form(&person).header(name, value);
+            let page = person.send(request).await;
+            assert_eq!((page.status, page.heading().as_str()), (403, "This answer did not come from our page"), "{name}: {value}");
+        }
+        assert_untouched(app, &asked).await;
+        // Old browsers say neither, and are let in by cookie and nonce alone.
+        let request = form(&person);
+        assert_eq!(person.send(request).await.status, 303);
+        assert_eq!(response(app, &asked).await, json!("approve"));
+    }
+
+    /// People open a mail twice. The second tab must not break the first.
+    async fn two_tabs_share_a_cookie_and_both_work(app: &mut TestApp) {
+        let (first, second) = (asked(app, json!({})).await, asked(app, json!({})).await);
+        let mut person = app.person();
+        let tab = person.open(&first.link).await;
+        assert!(tab.set_cookie().is_some());
+        let same = person.open(&first.link).await;
+        assert_eq!((same.nonce(), same.set_cookie()), (tab.nonce(), None));
+        let other = person.open(&second.link).await;
+        assert_eq!(other.set_cookie(), None);
+        assert_ne!(other.nonce(), tab.nonce());
+        assert_eq!(person.post(&second.link, &[("nonce", &other.nonce()), ("value", "deny")]).await.status, 303);
+        assert_eq!(person.post(&first.link, &[("nonce", &tab.nonce()), ("value", "approve")]).await.status, 303);
+        assert_eq!((response(app, &first).await, response(app, &second).await), (json!("approve"), json!("deny")));
+    }
+
+    /// Fingers press twice. The second press must neither decide again nor look like a failure.
+    async fn a_double_click_answers_once(app: &mut TestApp) {
+        let asked = asked(app, json!({})).await;
+        let mut person = app.person();
+        let nonce = person.open(&asked.link).await.nonce();
+        let fields = [("nonce", nonce.as_str()), ("value", "approve")];
+        let (mut left, mut right) = (person.clone(), person.clone());
+        let (one, two) = tokio::join!(left.post(&asked.link, &fields), right.post(&asked.link, &fields));
+        for page in [one, two] {
+            let shown = person.follow(&asked.link, &page).await;
+            assert_eq!((shown.status, shown.heading().as_str()), (200, "Your answer was recorded"));
+        }
+        let resumed = app.agent().event_types(asked.intent).await;
+        assert_eq!(resumed.iter().filter(|event| *event == "intent.resumed").count(), 1, "{resumed:?}");
+    }
+
+    /// Two people, one question: the first counts, and the second is told so in as many words.
+    async fn the_second_of_two_people_is_told_who_was_first(app: &mut TestApp) {
+        let intent = app.agent().active_intent().await;
+        app.agent().suspend(intent, json!({"notify_to": [OPERATOR, "jonas@example.com"]})).await.ok();
+        app.settle().await;
+        let mut links = std::collections::BTreeMap::new();
+        for _ in 0..2 {
+            let mail = app.smtp.next_mail().await;
+            links.insert(mail.to.concat(), mail.link(&app.base));
+        }
+        let (mine, theirs) = (&links[OPERATOR], &links["jonas@example.com"]);
+        let mut late = app.person();
+        let nonce = late.open(mine).await.nonce();
+        app.person().answer(theirs, "deny").await;
+        app.advance(6).await;
+        // Who only looks is not told that something was not counted.
+        let looked = late.open(mine).await;
+        assert_eq!(looked.heading(), "jonas@example.com answered first");
+        assert!(!looked.html.contains("not counted") && looked.html.contains("Deny refund"));
+        let posted = late.post(mine, &[("nonce", &nonce), ("value", "approve")]).await;
+        let shown = late.follow(mine, &posted).await;
+        assert_eq!(shown.heading(), "jonas@example.com answered first");
+        assert!(shown.html.contains("6 seconds before yours") && shown.html.contains("Yours was not counted."));
+        let agent = app.agent();
+        assert_eq!(agent.status(intent).await, "active");
+        let events = agent.events(intent).await;
+        assert_eq!(events.last().unwrap()["event_type"], json!("intent.response_rejected"));
+        assert_eq!(events.iter().filter(|event| event["event_type"] == "intent.resumed").count(), 1);
+    }
+
+    /// A link is good for its own question and no other, not even the next one of the same intent.
+    async fn a_link_answers_its_own_question_only(app: &mut TestApp) {
+        let old = asked(app, json!({})).await;
+        let mut person = app.person();
+        let nonce = person.open(&old.link).await.nonce();
+        let new = app.agent().suspend(old.intent, json!({"supersedes": old.id, "question": "Refund twice?"})).await.ok();
+        app.settle().await;
+        let posted = person.post(&old.link, &[("nonce", &nonce), ("value", "approve")]).await;
+        assert_eq!(person.follow(&old.link, &posted).await.heading(), "A newer question replaced this one");
+        let open = app.agent().suspension(new["id"].as_str().unwrap()).await;
+        assert_eq!(open["resolution"], json!(null));
+        // The token of one row with the secret of another opens nothing.
+        let new_link = app.next_link().await;
+        let bytes = |link: &str| URL_SAFE_NO_PAD.decode(link.rsplit("plc_").next().unwrap()).unwrap();
+        let mixed = [&bytes(&old.link)[..8], &bytes(&new_link)[8..]].concat();
+        let mixed = format!("{}a/plc_{}", app.base, URL_SAFE_NO_PAD.encode(mixed));
+        assert_eq!(person.open(&mixed).await.status, 404);
+        assert_eq!(person.answer(&new_link, "deny").await.heading(), "Your answer was recorded");
+    }
+
+    /// A mail may come late: the token of an earlier try opens the same question as the newest.
+    async fn the_link_of_an_earlier_try_still_works(app: &mut TestApp) {
+        let intent = app.agent().active_intent().await;
+        let id = app.agent().asked(intent).await;
+        app.smtp.script(harness::smtp::Fault::KeepThenDrop);
+        app.settle().await;
+        app.advance(5).await;
+        let (earlier, later) = (app.next_link().await, app.next_link().await);
+        assert_ne!(earlier, later);
+        assert!(app.person().open(&later).await.has_form());
+        assert_eq!(app.person().answer(&earlier, "approve").await.heading(), "Your answer was recorded");
+        assert_eq!(app.person().open(&later).await.heading(), "Your answer was recorded");
+        assert_eq!(response(app, &Asked { intent, id, link: earlier }).await, json!("approve"));
+    }
+
+    /// The deadline binds when the clock says so. Until the timer has run, the page must not offer what cannot count.
+    async fn a_page_after_the_deadline_offers_nothing_even_before_the_timer_ran(app: &mut TestApp) {
+        let fallback = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "deny"});
+        let asked = asked(app, fallback).await;
+        let mut person = app.person();
+        app.clock.jump(TimeDelta::seconds(3600) - TimeDelta::microseconds(1));
+        let nonce = person.open(&asked.link).await.nonce();
+        app.clock.jump(TimeDelta::microseconds(1)); // No worker runs here.
+        let shown = person.open(&asked.link).await;
+        assert_eq!((shown.heading().as_str(), shown.has_form()), ("The deadline has passed", false));
+        let posted = person.post(&asked.link, &[("nonce", &nonce), ("value", "approve")]).await;
+        assert_eq!(person.follow(&asked.link, &posted).await.heading(), "The deadline has passed");
+        assert_eq!(response(app, &asked).await, json!("deny"), "the fallback, never the late answer");
+        let types = app.agent().event_types(asked.intent).await;
+        assert!(!types.contains(&"intent.resumed".to_owned()), "{types:?}");
+    }
+
+    /// Somebody types for a while and the server is updated meanwhile: the page they have must still be good.
+    async fn a_page_survives_a_restart(app: &mut TestApp) {
+        let asked = asked(app, json!({})).await;
+        let mut person = app.person();
+        let nonce = person.open(&asked.link).await.nonce();
+        app.restart().await;
+        assert_eq!(person.open(&asked.link).await.nonce(), nonce);
+        let posted = person.post(&asked.link, &[("nonce", &nonce), ("value", "deny")]).await;
+        app.restart().await;
+        assert_eq!(person.follow(&asked.link, &posted).await.heading(), "Your answer was recorded");
+        assert_eq!(response(app, &asked).await, json!("deny"));
+    }
+}
+
+on_each_store! {
+    /// The agent reads the comment; it belongs to the answer and to nobody else.
+    async fn a_comment_arrives_as_metadata(app: &mut TestApp) {
+        for (comment, expected) in [
+            ("  Not on a Friday\r\nplease  ".to_owned(), Some("Not on a Friday\nplease".to_owned())),
+            ("   ".to_owned(), None),
+            // Longer than 4 KiB is cut, and never through a character.
+            ("x".to_owned() + &"ä".repeat(2048), Some("x".to_owned() + &"ä".repeat(2047))),
+        ] {
+            let asked = asked(app, json!({})).await;
+            let mut person = app.person();
+            let nonce = person.open(&asked.link).await.nonce();
+            let fields = [("nonce", nonce.as_str()), ("value", "deny"), ("comment", &comment)];
+            assert_eq!(person.post(&asked.link, &fields).await.status, 303);
+            let record = app.agent().suspension(&asked.id).await;
+            assert_eq!(record["metadata"]["comment"].as_str().map(str::to_owned), expected);
+            assert_eq!((&record["response"], &record["responded_by"]), (&json!("deny"), &json!(OPERATOR)));
+        }
+    }
+
+    async fn a_text_answer_has_one_to_16_384_bytes(app: &mut TestApp) {
+        let asked = asked(app, json!({"response_type": "text", "choices": []})).await;
+        let mut person = app.person();
+        let nonce = person.open(&asked.link).await.nonce();
+        let longest = "ä".repeat(8 * 1024);
+        for (text, problem) in [
+            (longest.clone() + "!", "must be shorter: at most 16 KiB"),
+            (String::new(), "is still empty"),
+            (" \r\n\t ".to_owned(), "is still empty"),
+        ] {
+            let page = person.post(&asked.link, &[("nonce", &nonce), ("value", &text)]).await;
+            assert_eq!(page.status, 422);
+            assert!(page.html.contains(problem) && page.html.contains("<title>Error:"), "{problem} is missing");
+            assert!(page.html.contains(&format!("\n{}</textarea>", text.replace("\r\n", "\n"))), "what was typed is gone");
+            assert_eq!(page.nonce(), nonce, "the page can be sent again");
+        }
+        assert_untouched(app, &asked).await;
+        assert_eq!(person.post(&asked.link, &[("nonce", &nonce), ("value", &longest)]).await.status, 303);
+        assert_eq!(response(app, &asked).await, json!(longest));
+    }
+
+    async fn only_a_choice_that_is_offered_counts(app: &mut TestApp) {
+        let asked = asked(app, json!({})).await;
+        let mut person = app.person();
+        let nonce = person.open(&asked.link).await.nonce();
+        for value in ["Approve", "approve ", "", "yes"] {
+            let page = person.post(&asked.link, &[("nonce", &nonce), ("value", value), ("comment", "kept")]).await;
+            assert_eq!(page.status, 422, "{value:?}");
+            assert!(page.html.contains("That is not one of the choices") && page.html.contains("kept</textarea>"));
+        }
+        assert_eq!(person.post(&asked.link, &[("nonce", &nonce)]).await.status, 422);
+        assert_untouched(app, &asked).await;
+    }
+
+    async fn fields_arrive_typed_and_only_when_all_are_right(app: &mut TestApp) {
+        let fields = json!([
+            {"name": "cap", "type": "number"}, {"name": "law", "options": ["Germany", "Norway"]},
+            {"name": "nonce", "required": false}, {"name": "copy", "type": "boolean"},
+        ]);
+        let asked = asked(app, json!({"response_type": "form", "choices": [], "context": {"fields": fields}})).await;
+        let mut person = app.person();
+        let nonce = person.open(&asked.link).await.nonce();
+        let wrong = [("nonce", nonce.as_str()), ("field.cap", "25oo"), ("field.law", "France"), ("field.copy", "on")];
+        let page = person.post(&asked.link, &wrong).await;
+        assert_eq!(page.status, 422);
+        assert!(page.html.contains("Two answers need a change") && page.html.contains("value=\"25oo\""));
+        assert_untouched(app, &asked).await;
+        let right = [("nonce", nonce.as_str()), ("field.cap", "2500.5"), ("field.law", "Norway"), ("field.nonce", "mine"), ("field.copy", "on")];
+        assert_eq!(person.post(&asked.link, &right).await.status, 303);
+        assert_eq!(response(app, &asked).await, json!({"cap": 2500.5, "law": "Norway", "nonce": "mine", "copy": true}));
+    }
+
+    /// What cannot be read is not blamed on somebody else's page.
+    async fn a_form_beyond_every_bound_is_refused_as_such(app: &mut TestApp) {
+        let asked = asked(app, json!({"response_type": "text", "choices": []})).await;
+        let mut person = app.person();
+        let nonce = person.open(&asked.link).await.nonce();
+        let page = person.post(&asked.link, &[("nonce", &nonce), ("value", &"x".repeat(256 * 1024))]).await;
+        assert_eq!((page.status, page.heading().as_str()), (413, "Your answer could not be read"));
+        assert_untouched(app, &asked).await;
+    }
+
+    /// For 30 days a used link says what became of the question; then it is as if it had never been.
+    async fn an_outcome_is_shown_for_30_days_and_then_not_even_its_existence(app: &mut TestApp) {
+        let answered = asked(app, json!({})).await;
+        app.person().answer(&answered.link, "approve").await;
+        let expired = asked(app, json!({"timeout_seconds": 1})).await;
+        app.advance(1).await;
+        app.advance(30 * 86_400 - 3_601).await;
+        assert_eq!(app.person().open(&answered.link).await.heading(), "Your answer was recorded");
+        assert_eq!(app.person().open(&expired.link).await.heading(), "The deadline has passed");
+        app.restart().await;
+        app.advance(3_600).await; // 30 days after the answer, a second less after the deadline.
+        assert_eq!(app.person().open(&answered.link).await.status, 404);
+        assert_eq!(app.person().open(&expired.link).await.status, 200);
+        app.advance(1).await;
+        let never_minted = format!("{}a/plc_{}", app.base, "AAAAAAAAAAEA".to_owned() + &"A".repeat(42));
+        let malformed = format!("{}a/plc_x", app.base);
+        let unknown = app.person().open(&never_minted).await;
+        assert_eq!((unknown.status, unknown.heading().as_str()), (404, "This link opens nothing"));
+        for link in [&answered.link, &expired.link, &malformed] {
+            assert!(same(&app.person().open(link).await) == same(&unknown), "{link}");
+        }
+        for link in [&answered.link, &expired.link, &never_minted] {
+            assert!(same(&app.person().post(link, &[("value", "approve")]).await) == same(&unknown), "{link}");
+        }
+        assert_eq!(app.agent().event_types(answered.intent).await.len(), 6, "nothing was recorded");
+    }
+
+    /// One link cannot be used to try values, nor to keep the server busy.
+    async fn each_link_has_its_own_limits(app: &mut TestApp) {
+        let (limited, free) = (asked(app, json!({})).await, asked(app, json!({})).await);
+        let mut person = app.person();
+        let nonce = person.open(&limited.link).await.nonce();
+        for _ in 0..10 {
+            assert_eq!(person.post(&limited.link, &[("nonce", &nonce), ("value", "maybe")]).await.status, 422);
+        }
+        let page = person.post(&limited.link, &[("nonce", &nonce), ("value", "approve")]).await;
+        assert_eq!((page.status, page.heading().as_str()), (429, "Too many tries"));
+        assert_untouched(app, &limited).await;
+
+        let began = Instant::now();
+        // One was opened above and one is opened by the assertion; 120 a minute is one more every half second.
+        let mut opened = 2.0;
+        while person.open(&limited.link).await.status == 200 {
+            opened += 1.0;
+            assert!(opened <= 121.0 + began.elapsed().as_secs_f64() * 2.0, "{opened} in {:?}", began.elapsed());
+        }
+        assert!(opened >= 120.0, "only {opened}");
+        assert_eq!(person.answer(&free.link, "deny").await.heading(), "Your answer was recorded");
+    }
+}
+
+/// What must not differ between two pages that open nothing.
+fn same(page: &Page) -> (u16, &str, Vec<(String, String)>) {
+    let differs = ["date", "x-request-id"];
+    let headers = page.headers.iter().filter(|(name, _)| !differs.contains(&name.as_str()));
+    let mut headers: Vec<_> = headers.map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect();
+    headers.sort_unstable(); // In no order on the wire.
+    (page.status, &page.html, headers)
+}

@@ -1,0 +1,295 @@
+//! People with a real browser and scripts off: what they see, what they press, what the agent gets.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use harness::api::Api;
+use harness::app::{OPERATOR, TestApp};
+use harness::browser::{Browser, BrowserOptions};
+use harness::on_each_store;
+use harness::smtp::Fault;
+use placet::{Answer, Choice, Choices, Client, IntentId, Question, RequestInputError, Source, Style};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+/// The widths a page must fit: a desk, a phone, a small phone or 400 % zoom.
+const WIDTHS: [u32; 3] = [1280, 390, 320];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Refund {
+    Approve,
+    Deny,
+    Half,
+}
+
+impl Choices for Refund {
+    fn choices() -> Vec<(Self, Choice)> {
+        vec![
+            (Self::Approve, Choice::new("approve", "Refund €412.00").description("To the card that paid").style(Style::Primary)),
+            (Self::Deny, Choice::new("deny", "Do not refund").description("The case is closed").style(Style::Danger)),
+            (Self::Half, Choice::new("half", "Refund half, €206.00")),
+        ]
+    }
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Contract {
+    cap: u32,
+    law: String,
+    starts: Option<String>,
+    notes: Option<String>,
+    copy: bool,
+}
+
+/// A browser that runs no script.
+async fn browser(width: u32, dark: bool) -> Browser {
+    Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await
+}
+
+/// Asks in a task of its own, as an agent does.
+fn asking<T: Send + 'static>(
+    client: Client,
+    intent: IntentId,
+    question: Question<T>,
+) -> JoinSet<Result<Answer<T>, RequestInputError>> {
+    let mut task = JoinSet::new();
+    task.spawn(async move { client.request_input(intent, question).await });
+    task
+}
+
+/// What the asking task got.
+async fn got<T: 'static>(mut task: JoinSet<Result<Answer<T>, RequestInputError>>) -> Answer<T> {
+    task.join_next().await.unwrap().unwrap().unwrap()
+}
+
+on_each_store! {
+    /// The whole promise in one test: an agent waits, a person gets a mail, opens the link, presses, and the agent goes on with the
+    /// person's answer as a value of its own type. Nothing on the way may need a script.
+    async fn a_person_answers_in_a_browser_and_the_agent_gets_its_own_type(app: &mut TestApp) {
+        let browser = browser(390, false).await;
+        let intent = app.agent().active_intent().await;
+
+        let question = Question::choice::<Refund>("Refund order 12345?").context("order", "12345").timeout_seconds(3600);
+        let waiting = asking(app.client(), intent, question);
+        let mail = app.carried().await;
+        assert_eq!(mail.subject(), "[Placet] Refund order 12345?");
+        browser.open(&mail.link(&app.base)).await;
+        let text = browser.text().await;
+        for shown in ["You answer as ops@example.com", "test-agent asks", "Refund order 12345?", "Refund €412.00", "1 h left"] {
+            assert!(text.contains(shown), "{shown} is missing in {text}");
+        }
+        browser.press("button[value=half]").await;
+        assert!(browser.text().await.contains("Your answer was recorded"));
+        let answer = got(waiting).await;
+        assert_eq!((answer.value, answer.choice_label.as_deref()), (Refund::Half, Some("Refund half, €206.00")));
+        assert!(matches!(answer.source, Source::Human { by, .. } if by == OPERATOR));
+
+        let question = Question::confirm("Deploy 4.18.0?").labels("Yes, deploy", "No, wait").timeout_seconds(600);
+        let waiting = asking(app.client(), intent, question);
+        browser.open(&app.carried().await.link(&app.base)).await;
+        browser.type_into("#comment", "Not on a Friday").await;
+        browser.press("button[value=no]").await;
+        let answer = got(waiting).await;
+        assert_eq!((answer.value, &answer.metadata["comment"]), (false, &json!("Not on a Friday")));
+
+        let waiting = asking(app.client(), intent, Question::text("What shall we write?").timeout_seconds(600));
+        browser.open(&app.carried().await.link(&app.base)).await;
+        browser.type_into("#answer", "Liebe Frau Groß,\nes tut uns leid.").await;
+        browser.press("button[type=submit]").await;
+        assert_eq!(got(waiting).await.value, "Liebe Frau Groß,\nes tut uns leid.");
+
+        let waiting = asking(app.client(), intent, contract());
+        browser.open(&app.carried().await.link(&app.base)).await;
+        browser.type_into("[name='field.cap']", "250000").await;
+        browser.click("[name='field.law'] option[value=Norway]").await;
+        browser.click("[name='field.copy']").await;
+        browser.press("button[type=submit]").await;
+        assert!(browser.text().await.contains("Your answer was recorded"), "{}", browser.text().await);
+        let expected = Contract { cap: 250_000, law: "Norway".into(), starts: None, notes: None, copy: true };
+        assert_eq!(got(waiting).await.value, expected);
+        assert_eq!(browser.console_errors().await, [""; 0]);
+    }
+}
+
+fn contract() -> Question<Contract> {
+    let fields = json!([
+        {"name": "cap", "label": "Liability cap", "type": "number", "description": "In euros, between 50,000 and 500,000"},
+        {"name": "law", "label": "Governing law", "options": ["Germany", "Norway"]},
+        {"name": "starts", "label": "First day", "type": "date", "required": false},
+        {"name": "notes", "label": "Notes", "type": "textarea", "required": false},
+        {"name": "copy", "label": "Send a copy to legal", "type": "boolean"},
+    ]);
+    Question::form::<Contract>("Which terms does the contract get?").context("fields", fields).timeout_seconds(86_400)
+}
+
+/// Pages by name, each with what to press on it before it is looked at.
+type Gallery = Vec<(&'static str, String, Option<&'static str>)>;
+
+/// Asks an intent of its own and returns the suspension's id and the links by recipient.
+async fn asked(app: &TestApp, change: Value) -> (IntentId, String, BTreeMap<String, String>) {
+    let agent = app.agent();
+    let title = json!({"title": "Support automation", "status": "active"});
+    let intent = agent.post("api/v1/intents", title).await.ok()["id"].as_str().unwrap().parse().unwrap();
+    let asked = agent.suspend(intent, change).await.ok();
+    app.settle().await;
+    let mut links = BTreeMap::new();
+    while app.smtp.has_unread() {
+        let mail = app.smtp.next_mail().await;
+        links.insert(mail.to[0].clone(), mail.link(&app.base));
+    }
+    (intent, asked["id"].as_str().unwrap().to_owned(), links)
+}
+
+async fn link(app: &TestApp, change: Value) -> String {
+    let (intent, _, mut links) = asked(app, change).await;
+    let events = app.agent().events(intent).await;
+    links.remove(OPERATOR).unwrap_or_else(|| panic!("no mail came: {events:#?}"))
+}
+
+fn refund() -> Value {
+    json!({
+        "question": "Refund €412.00 to Marta Kowalska for order 10-88421?\nThe parcel was reported lost on 20 November and the carrier has confirmed it.",
+        "choices": [
+            {"value": "approve", "label": "Refund €412.00", "description": "The whole amount goes back to the card that paid.", "style": "primary"},
+            {"value": "deny", "label": "Do not refund", "description": "The case is closed and the customer is told.", "style": "danger"},
+            {"value": "partial_refund_of_one_half_of_it", "label": "Refund half, €206.00"},
+        ],
+        "context": {"order_id": "10-88421", "amount": 412.0, "customer": {"name": "Marta Kowalska", "since": "2019"},
+            "carrier_note": "See https://carrier.example/track?id=1 for the log."},
+        "timeout_seconds": 30 * 86_400,
+    })
+}
+
+fn with(mut question: Value, more: Value) -> Value {
+    let Value::Object(more) = more else { panic!("an object is expected") };
+    question.as_object_mut().unwrap().extend(more);
+    question
+}
+
+/// A question in every way it can end.
+async fn endings(app: &TestApp, agent: &Api) -> Gallery {
+    let two = json!({"notify_to": [OPERATOR, "jonas@example.com"]});
+    let mut pages = Gallery::new();
+    let mine = link(app, refund()).await;
+    app.person().answer(&mine, "approve").await;
+    pages.push(("answered-by-you", mine, None));
+
+    let (_, _, links) = asked(app, with(refund(), two)).await;
+    let mut late = app.person();
+    let nonce = late.open(&links[OPERATOR]).await.nonce();
+    app.person().answer(&links["jonas@example.com"], "deny").await;
+    app.advance(6).await;
+    let posted = late.post(&links[OPERATOR], &[("nonce", &nonce), ("value", "approve")]).await;
+    assert_eq!(posted.status, 303);
+    pages.push(("answered-by-another", links[OPERATOR].clone(), None));
+    pages.push(("yours-was-not-counted", format!("{}?tried", links[OPERATOR]), None));
+
+    let (_, id, links) = asked(app, refund()).await;
+    agent.post(&format!("api/v1/suspensions/{id}/cancel"), json!({"reason": "the customer found the parcel"})).await.ok();
+    pages.push(("withdrawn", links[OPERATOR].clone(), None));
+
+    let (intent, id, links) = asked(app, refund()).await;
+    agent.suspend(intent, json!({"supersedes": id})).await.ok();
+    app.settle().await;
+    app.smtp.next_mail().await;
+    pages.push(("superseded", links[OPERATOR].clone(), None));
+
+    let hour = json!({"timeout_seconds": 3600});
+    pages.push(("expired", link(app, with(refund(), hour.clone())).await, None));
+    let fallback = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "deny", "timeout_seconds": 3600});
+    pages.push(("expired-with-fallback", link(app, with(refund(), fallback)).await, None));
+    // Two tries: one that arrives without the server knowing, one that is refused for good.
+    app.smtp.script(Fault::KeepThenDrop);
+    pages.push(("undeliverable", link(app, with(refund(), hour)).await, None));
+    app.smtp.script(Fault::RejectRecipient);
+    app.advance(5).await;
+    app.advance(3600).await;
+    pages.push(("unknown", format!("{}a/plc_mistyped", app.base), None));
+    pages
+}
+
+/// A question in every way it can be open.
+async fn open_questions(app: &TestApp) -> Gallery {
+    let word = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft".repeat(3);
+    let long_words = json!({
+        "question": format!("{word}?\n{word}"), "timeout_seconds": 600,
+        "choices": [{"value": &word[..190], "label": &word[..190], "description": word}, {"value": "no", "label": "No"}],
+        "context": {word.clone(): word, "list": [word, word], "deep": {"a": {"b": [word]}}},
+        "fallback_policy": "complete_with_fallback", "fallback_value": "no",
+    });
+    let hostile = json!({
+        "question": "</h1><script>alert(1)</script>\u{202e}Refund?\r\n\u{7}{{ 7*7 }} <a href=\"https://evil.example\">x</a>",
+        "choices": [{"value": "approve", "label": "Deny \u{202e}"}, {"value": "deny", "label": "<img src=x onerror=alert(1)>"}],
+        "context": {"<b>key</b>": "<iframe src=//evil.example>", "url": "https://evil.example/login"},
+        "timeout_seconds": null,
+    });
+    let fields = json!({
+        "question": "Which terms does the contract get?", "response_type": "form", "choices": [], "timeout_seconds": 86_400,
+        "context": {"fields": [
+            {"name": "cap", "label": "Liability cap", "type": "number", "description": "In euros, between 50,000 and 500,000"},
+            {"name": "law", "label": "Governing law", "options": ["Germany", "Norway"]},
+            {"name": "starts", "label": "First day", "type": "date", "required": false},
+            {"name": "notes", "label": "Notes", "type": "textarea", "required": false},
+            {"name": "copy", "label": "Send a copy to legal", "type": "boolean", "description": "They keep it for ten years"},
+        ], "clause": "7.2 Limitation of liability"},
+    });
+    let confirm =
+        json!({"question": "Deploy 4.18.0 to production?", "response_type": "confirm", "choices": [], "timeout_seconds": 7200});
+    let text =
+        json!({"question": "What shall we write to Ms Groß?", "response_type": "text", "choices": [], "timeout_seconds": 7200});
+    let free_form = json!({"response_type": "form", "choices": [], "context": {"schema": {"type": "object"}}});
+    let (text, fields) = (link(app, text).await, link(app, fields).await);
+    vec![
+        ("choice", link(app, refund()).await, None),
+        ("confirm", link(app, confirm).await, None),
+        ("text", text.clone(), None),
+        ("text-error", text, Some("button[type=submit]")),
+        ("fields", fields.clone(), None),
+        ("fields-error", fields, Some("button[type=submit]")),
+        ("form", link(app, free_form).await, None),
+        ("long-words", link(app, long_words).await, None),
+        ("hostile", link(app, hostile).await, None),
+    ]
+}
+
+/// Where screenshots go: below `target/`, to be looked at.
+fn shots() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/shots");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+on_each_store! {
+    /// A page that scrolls sideways hides the end of a question or a button from somebody with a phone or large letters.
+    async fn no_page_scrolls_sideways_and_none_is_refused_by_its_own_policy(app: &mut TestApp) {
+        let agent = app.agent();
+        let mut pages = endings(app, &agent).await;
+        pages.extend(open_questions(app).await);
+        for width in WIDTHS {
+            tokio::join!(look(width, false, &pages), look(width, true, &pages));
+        }
+    }
+}
+
+/// Opens every page in one browser, checks it and takes its picture.
+async fn look(width: u32, dark: bool, pages: &Gallery) {
+    let browser = browser(width, dark).await;
+    for (name, url, press) in pages {
+        browser.open(url).await;
+        if let Some(css) = press {
+            browser.press(css).await;
+        }
+        let scheme = if dark { "dark" } else { "light" };
+        browser.screenshot(&shots().join(format!("{name}-{width}-{scheme}.png"))).await;
+        let (content, room) = browser.scroll_width().await;
+        assert!(content <= room, "{name} is {content} px wide at {width} px");
+        let styled = browser.evaluate("getComputedStyle(document.querySelector('.top')).display").await;
+        assert_eq!(styled, "flex", "{name} has lost its style sheet");
+        // A page that a POST or an unknown link led to is logged as an error by its status, and that is all.
+        let errors: Vec<String> = browser.console_errors().await;
+        assert!(errors.iter().all(|error| error.contains("server responded with a status of 4")), "{name}: {errors:?}");
+    }
+}

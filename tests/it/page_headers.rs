@@ -1,0 +1,135 @@
+//! What every page says to the browser besides its text.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use domain::log::Hash;
+use harness::app::TestApp;
+use harness::on_each_store;
+use harness::person::{Page, Person};
+use serde_json::json;
+
+/// Asks and returns the link as it stands in the mail.
+async fn link(app: &TestApp, public_url: &str) -> String {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    agent.suspend(intent, json!({"response_type": "text", "choices": []})).await.ok();
+    app.settle().await;
+    app.smtp.next_mail().await.link(public_url)
+}
+
+/// One page of every kind behind a link.
+async fn every_page(app: &TestApp, person: &mut Person, link: &str) -> Vec<(&'static str, u16, Page)> {
+    let open = person.open(link).await;
+    let nonce = open.nonce();
+    let foreign = person.bare_form(link, &[]).header("origin", "https://evil.example");
+    let mut pages = vec![
+        ("open", 200, open),
+        ("refused", 403, person.post(link, &[("nonce", "x"), ("value", "mine")]).await),
+        ("not yet right", 422, person.post(link, &[("nonce", &nonce), ("value", "")]).await),
+        ("foreign", 403, person.send(foreign).await),
+        ("unknown", 404, person.open(&format!("{}a/x", app.base)).await),
+    ];
+    assert_eq!(person.post(link, &[("nonce", &nonce), ("value", "mine")]).await.status, 303);
+    pages.push(("outcome", 200, person.open(link).await));
+    let mut last = person.post(link, &[]).await;
+    while last.status != 429 {
+        last = person.post(link, &[]).await;
+    }
+    pages.push(("limited", 429, last));
+    pages
+}
+
+fn assert_closed_in(name: &str, page: &Page) {
+    for (header, value) in [
+        ("content-type", "text/html; charset=utf-8"),
+        ("cache-control", "no-store"),
+        ("referrer-policy", "same-origin"),
+        ("x-content-type-options", "nosniff"),
+        ("x-robots-tag", "noindex"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+    ] {
+        assert_eq!(page.header(header), value, "{header} of {name}");
+    }
+    // The policy allows exactly the style that is served. With one byte changed the page would be unstyled.
+    let (_, rest) = page.html.split_once("<style>").unwrap();
+    let (style, _) = rest.split_once("</style>").unwrap();
+    let hash = BASE64_STANDARD.encode(Hash::of(style.as_bytes()).0);
+    let policy =
+        format!("default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'");
+    assert_eq!(page.header("content-security-policy"), policy, "{name}");
+    assert!(!page.html.contains("<script") && !page.html.contains(" style="), "{name}");
+}
+
+on_each_store! {
+    /// A page that is framed, cached, scripted or followed elsewhere is a page somebody else can press.
+    async fn every_page_is_closed_in(app: &mut TestApp) {
+        let link = link(app, &app.base).await;
+        for (name, status, page) in every_page(app, &mut app.person(), &link).await {
+            assert_eq!(page.status, status, "{name}");
+            assert_closed_in(name, &page);
+            assert_eq!(page.header("strict-transport-security"), "", "{name}: there is no https here");
+        }
+    }
+
+    /// On http there is neither `Secure` nor the prefix that needs it; a browser would refuse the cookie otherwise.
+    async fn the_cookie_on_http_is_for_the_session_and_no_script(app: &mut TestApp) {
+        let link = link(app, &app.base).await;
+        let page = app.person().open(&link).await;
+        let cookie = page.set_cookie().unwrap();
+        let (pair, attributes) = cookie.split_once("; ").unwrap();
+        assert!(pair.starts_with("a=") && pair.len() == 24, "{cookie}");
+        assert_eq!(sorted(attributes), ["HttpOnly", "Path=/", "SameSite=Lax"]);
+        // No cookie where there is nothing to send.
+        assert_eq!(app.person().open(&format!("{}a/x", app.base)).await.set_cookie(), None);
+    }
+
+    /// Going back after an answer must not show a form, nor may the redirect be kept.
+    async fn an_answer_leads_to_its_own_link(app: &mut TestApp) {
+        let link = link(app, &app.base).await;
+        let mut person = app.person();
+        let nonce = person.open(&link).await.nonce();
+        let posted = person.post(&link, &[("nonce", &nonce), ("value", "mine")]).await;
+        assert_eq!((posted.status, posted.header("cache-control")), (303, "no-store"));
+        assert!(link.ends_with(posted.header("location")) && posted.header("location").starts_with("/a/plc_"));
+        assert_eq!(posted.html, "");
+    }
+}
+
+fn sorted(attributes: &str) -> Vec<&str> {
+    let mut attributes: Vec<&str> = attributes.split("; ").collect();
+    attributes.sort_unstable();
+    attributes
+}
+
+/// Behind a proxy that speaks https, the public URL decides: cookie, origin, transport security, host.
+#[tokio::test]
+async fn https_adds_the_host_prefix_and_transport_security() {
+    const PUBLIC: &str = "https://placet.example.com";
+    let app = TestApp::start_with(|config| config.public_url = Some(PUBLIC.parse().unwrap())).await;
+    let link = link(&app, PUBLIC).await.replace(&format!("{PUBLIC}/"), &app.base);
+    let mut person = Person::new(PUBLIC);
+    let page = person.open(&link).await;
+    let (pair, attributes) = page.set_cookie().unwrap().split_once("; ").unwrap();
+    assert!(pair.starts_with("__Host-a="), "{pair}");
+    assert_eq!(sorted(attributes), ["HttpOnly", "Path=/", "SameSite=Lax", "Secure"]);
+    assert!(page.html.contains("This page is from <b>placet.example.com</b>"), "never what the request calls itself");
+
+    // A cookie without the prefix may come from a neighbour host: it counts for nothing.
+    let mut neighbour = Person::new(PUBLIC);
+    neighbour.cookie = Some(pair.replace("__Host-", ""));
+    assert_eq!(neighbour.post(&link, &[("nonce", &page.nonce()), ("value", "mine")]).await.status, 403);
+    for origin in ["http://placet.example.com", "https://placet.example.com:8443", app.base.trim_end_matches('/')] {
+        let request = person.bare_form(&link, &[("nonce", &page.nonce()), ("value", "mine")]).header("origin", origin);
+        let refused = person.send(request).await;
+        assert_eq!((refused.status, refused.has_form()), (403, false), "{origin}");
+    }
+    for (name, status, page) in every_page(&app, &mut person, &link).await {
+        assert_eq!(page.status, status, "{name}");
+        assert_closed_in(name, &page);
+        assert_eq!(page.header("strict-transport-security"), "max-age=31536000", "{name}");
+    }
+    app.finish().await;
+}
