@@ -198,6 +198,10 @@ impl Store for SqliteStore {
         self.write(move |rows, env| unit::complete_delivery(rows, env, rid, &lease, &result))
     }
 
+    fn release_deliveries(&self) -> Unit<'_, u64> {
+        self.write(|rows, env| unit::release_deliveries(rows, env))
+    }
+
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
         self.read(move |rows| rows.principal(&key_hash))
     }
