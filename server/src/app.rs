@@ -66,6 +66,11 @@ impl App {
     ) -> anyhow::Result<Self> {
         let sqlite = Arc::new(SqliteStore::open(&config.database, Exclusive::Serve, clock.clone(), entropy.clone())?);
         let store: Arc<dyn Store> = sqlite.clone();
+        // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
+        let released = store.release_deliveries().await?;
+        if released > 0 {
+            tracing::info!(messages = released, "messages a server before this one had under way are due again");
+        }
         let address = listener.local_addr()?;
         let public_url = match config.public_url {
             Some(url) => url,

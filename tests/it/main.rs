@@ -2,6 +2,7 @@
 
 mod answer_page;
 mod browser;
+mod crash;
 mod deadlines;
 mod page_headers;
 mod tidy;

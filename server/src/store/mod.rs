@@ -225,6 +225,8 @@ pub trait Store: Send + Sync + 'static {
     fn lease_deliveries(&self) -> Unit<'_, Leased>;
     /// Records what became of a leased message; a lease that was lost changes nothing and returns false.
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
+    /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
+    fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>>;
     /// Keeps a new key.

@@ -139,6 +139,8 @@ pub(super) trait Rows {
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
     fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()>;
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
+    /// Makes every leased message due at `due_at`, leased by nobody; returns how many.
+    fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState) -> RowsResult<()>;
     fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()>;
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()>;

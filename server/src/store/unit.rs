@@ -574,6 +574,10 @@ pub(super) fn complete_delivery<R: Rows>(
     Ok(true)
 }
 
+pub(super) fn release_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
+    rows.release_outbox(env.clock.now())
+}
+
 /// 5 s, 10 s, 20 s … up to [`DELIVERY_BACKOFF_SECONDS_MAX`].
 fn backoff(tries: u32) -> TimeDelta {
     TimeDelta::seconds((5_i64 << tries.saturating_sub(1).min(10)).min(DELIVERY_BACKOFF_SECONDS_MAX))

@@ -51,9 +51,6 @@ const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PR
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
 const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
 
-/// Messages under way come due at once. (0 is the code of `Queued`.)
-const RELEASE_LEASES: &str = "UPDATE outbox SET lease = NULL, due_at = 0 WHERE state = 0 AND lease IS NOT NULL";
-
 /// Whether another process may serve the same file at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusive {
@@ -94,10 +91,6 @@ impl SqliteStore {
         let mut conn = SqliteConnection::establish(url).with_context(|| format!("failed to open {}", path.display()))?;
         conn.batch_execute(PRAGMAS).with_context(|| format!("failed to set up {}", path.display()))?;
         migrate(&mut conn).with_context(|| format!("failed to migrate {}", path.display()))?;
-        if exclusive == Exclusive::Serve {
-            // Whoever leased a message before this start is gone: nobody else serves this file.
-            conn.batch_execute(RELEASE_LEASES).context("failed to release the messages under way")?;
-        }
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let hub = Arc::new(Hub::default());
@@ -228,6 +221,10 @@ impl Store for SqliteStore {
 
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
         self.write(move |rows, env| unit::complete_delivery(rows, env, rid, &lease, &result))
+    }
+
+    fn release_deliveries(&self) -> Unit<'_, u64> {
+        self.write(|rows, env| unit::release_deliveries(rows, env))
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {

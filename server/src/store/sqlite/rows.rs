@@ -237,6 +237,13 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
+    fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64> {
+        // Written out, so that the partial index of what is queued serves it.
+        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
+        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(micros(due_at)));
+        Ok(diesel::update(queued.filter(outbox::lease.is_not_null())).set(released).execute(self.conn)? as u64)
+    }
+
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState) -> RowsResult<()> {
         hot::FinishOutbox { state: &state.code(), rid: &rid }.execute(self.conn)?;
         Ok(())
