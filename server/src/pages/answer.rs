@@ -73,6 +73,8 @@ pub(super) async fn decide(
     shared: Data<Shared>,
     pages: Data<Pages>,
 ) -> HttpResponse {
+    // Read in any case: a body left unread closes the connection, and would tell one link from another.
+    let body = read_body(&request, payload).await;
     let Some(token) = LinkToken::parse(&token) else { return unknown(&pages) };
     let link = match shared.store.link(token.clone()).await {
         Ok(Some(link)) if is_shown(&link, shared.clock.now()) => link,
@@ -85,7 +87,7 @@ pub(super) async fn decide(
     if !pages.is_from_our_page(request.headers()) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
     }
-    let body = match read_body(&request, payload).await {
+    let body = match body {
         Ok(body) => body,
         Err(failure) => {
             let status = StatusCode::from_u16(failure.entry.status).unwrap_or(StatusCode::BAD_REQUEST);
