@@ -102,8 +102,13 @@ impl TestApp {
     pub async fn restart(&mut self) {
         let Running { serving, store, deadlines, deliveries } = self.running.take().unwrap();
         serving.stop().await;
-        // The lock on the database goes with its last owner.
         drop((store, deadlines, deliveries));
+        // The lock on the database goes with its last owner: a thread of the old server, which may end a moment later.
+        let lock = std::fs::File::open(format!("{}.serve-lock", self.config.database.display())).unwrap();
+        while lock.try_lock().is_err() {
+            tokio::task::yield_now().await;
+        }
+        drop(lock);
         self.boot().await;
     }
 

@@ -1,4 +1,5 @@
 //! The one integration binary: behaviour through HTTP and mail, on a clock the tests own.
 
 mod deadlines;
+mod respond;
 mod tidy;
