@@ -7,7 +7,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use actix_web::{HttpResponse, ResponseError};
 use domain::problem::{Entry, FieldError, Rejection, edge};
-use domain::time::naive;
+use domain::time::rfc3339;
 use serde_json::{Map, Value, json};
 
 use crate::store::StoreError;
@@ -80,12 +80,12 @@ impl From<Rejection> for Failure {
                 member("current_version", json!(current_version));
             }
             Rejection::Expired { expired_at } => {
-                member("expired_at", json!(expired_at.map(naive)));
+                member("expired_at", json!(expired_at.map(rfc3339)));
             }
             Rejection::AlreadyResolved { resolution, reason, resolved_at, resolved_by } => {
                 member("resolution", json!(resolution));
                 member("resolution_reason", json!(reason));
-                member("resolved_at", json!(naive(*resolved_at)));
+                member("resolved_at", json!(rfc3339(*resolved_at)));
                 member("resolved_by", json!(resolved_by));
             }
             Rejection::LeaseConflict { existing } => {
@@ -160,11 +160,13 @@ impl ResponseError for Detail {
 
     fn error_response(&self) -> HttpResponse<BoxBody> {
         let Failure { entry, detail, more } = &self.0;
+        let members: Map<String, Value> =
+            more.members.iter().map(|(name, value)| (name.clone(), naive_time(name, value.clone()))).collect();
         // The client reads `message` and the extra members at top level, and `detail` as a string or an object (see the RFC, §8).
         let detail_value = match entry.code {
             "invalid_choice" | "invalid_transition" => {
                 let mut object = json!({ "error": entry.code, "message": detail });
-                for (name, value) in &more.members {
+                for (name, value) in &members {
                     object[name] = value.clone();
                 }
                 object
@@ -176,11 +178,19 @@ impl ResponseError for Detail {
         if !more.errors.is_empty() {
             body["errors"] = json!(more.errors);
         }
-        for (name, value) in &more.members {
+        for (name, value) in &members {
             body[name] = value.clone();
         }
         self.0.respond("application/json", &body)
     }
+}
+
+/// A member as this surface writes it: times without `Z`.
+fn naive_time(name: &str, mut value: Value) -> Value {
+    if let ("expired_at" | "resolved_at", Value::String(time)) = (name, &mut value) {
+        time.truncate(time.trim_end_matches('Z').len());
+    }
+    value
 }
 
 macro_rules! surface {
