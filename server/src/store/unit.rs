@@ -83,10 +83,15 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(command) => command,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
+    // A version is that of the thing the path names, whose `ETag` the caller was shown.
+    let current_version = match request.target {
+        Target::Intent(_) => loaded.intent.version,
+        Target::Suspension(id) => loaded.suspension_row(id)?.suspension.version,
+    };
     if let Precondition::Version(version) = request.precondition
-        && version != loaded.intent.version
+        && version != current_version
     {
-        return Ok(Err(Rejection::VersionConflict { current_version: loaded.intent.version }));
+        return Ok(Err(Rejection::VersionConflict { current_version }));
     }
     if let Some(too_large) = state_too_large(rows, &loaded, command)? {
         return Ok(Err(too_large));
