@@ -140,10 +140,10 @@ fn patch_state(intent: &Intent, patches: &[Patch], agent_id: &str, now: DateTime
     if patches.iter().any(Patch::reaches_suspension) {
         return Err(Rejection::SuspensionIsServerOwned.into());
     }
-    let suspended = intent.open.is_some();
+    let suspended_at = intent.suspended_at();
     for patch in patches {
         let held_by_other = |lease: &&Lease| {
-            lease.holds(now, suspended) && lease.agent_id != agent_id && patch.segments().next() == Some(lease.scope.as_str())
+            lease.holds(now, suspended_at) && lease.agent_id != agent_id && patch.segments().next() == Some(lease.scope.as_str())
         };
         if let Some(lease) = intent.leases.iter().find(held_by_other) {
             return Err(Rejection::LeaseConflict { existing: Box::new(lease.clone()) }.into());
@@ -203,15 +203,15 @@ fn acquire(
     duration_seconds: u32,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
-    let suspended = intent.open.is_some();
-    if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
+    let suspended_at = intent.suspended_at();
+    if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended_at)) {
         if held.agent_id != agent_id {
             return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
         }
         // Asking again for what one holds prolongs it; two grants of one scope never exist.
         return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
     }
-    if suspended {
+    if suspended_at.is_some() {
         return Err(Rejection::LeaseWhileSuspended.into());
     }
     Ok(vec![Event::LeaseAcquired(Box::new(Lease {
@@ -235,7 +235,7 @@ fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease 
 /// Renewal succeeds while the intent is suspended, also when the time ran out meanwhile (RFC-0025 §2).
 fn renew(intent: &Intent, id: LeaseId, agent_id: &str, duration_seconds: u32, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let lease = own_lease(intent, id, agent_id)?;
-    if !lease.holds(now, intent.open.is_some()) {
+    if !lease.holds(now, intent.suspended_at()) {
         return Err(Rejection::invalid("lease_id", "expired", "the lease has run out; acquire it again").into());
     }
     Ok(vec![Event::LeaseRenewed(Box::new(prolonged(lease, duration_seconds, now)))])
@@ -496,10 +496,10 @@ fn end(intent: &mut Intent, ending: Option<Ending>, now: DateTime<Utc>) {
     let (Some(ending), Some(mut suspension)) = (ending, intent.open.take_if(|open| open.ending.is_none())) else { return };
     suspension.version += 1;
     suspension.ending = Some(ending);
-    intent.ended.push(suspension);
     for lease in &mut intent.leases {
-        lease.outlive_suspension(now);
+        lease.outlive_suspension(suspension.suspended_at, now);
     }
+    intent.ended.push(suspension);
 }
 
 impl Intent {
@@ -516,6 +516,11 @@ impl Intent {
             ended: Vec::new(),
             leases: Vec::new(),
         }
+    }
+
+    /// Since when it waits for a person, if it does.
+    pub fn suspended_at(&self) -> Option<DateTime<Utc>> {
+        self.open.as_ref().map(|open| open.suspended_at)
     }
 
     /// The suspension with this id, open or ended.

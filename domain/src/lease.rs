@@ -54,22 +54,24 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Whether it binds others at `now`. While the intent is suspended no lease runs out (RFC-0025 §2).
-    pub fn holds(&self, now: DateTime<Utc>, suspended: bool) -> bool {
-        self.status == LeaseStatus::Active && (suspended || now < self.expires_at)
+    /// Whether it binds others at `now`. A lease that was held when the intent was suspended does not run out until the suspension
+    /// ends (RFC-0025 §2); one that had run out before stays so, or two agents could come to hold one scope.
+    pub fn holds(&self, now: DateTime<Utc>, suspended_at: Option<DateTime<Utc>>) -> bool {
+        let counts = suspended_at.map_or(now, |at| at.min(now));
+        self.status == LeaseStatus::Active && counts < self.expires_at
     }
 
-    /// Keeps the holder's claim alive over a suspension that ends at `now`.
-    pub fn outlive_suspension(&mut self, now: DateTime<Utc>) {
-        if self.status == LeaseStatus::Active {
+    /// Keeps the holder's claim alive over a suspension that began at `suspended_at` and ends at `now`.
+    pub fn outlive_suspension(&mut self, suspended_at: DateTime<Utc>, now: DateTime<Utc>) {
+        if self.holds(now, Some(suspended_at)) {
             self.expires_at = self.expires_at.max(now + seconds(self.duration_seconds));
         }
     }
 
     /// The lease as it reads at `now`: one whose time ran out says so.
     #[must_use]
-    pub fn seen_at(mut self, now: DateTime<Utc>, suspended: bool) -> Self {
-        if self.status == LeaseStatus::Active && !self.holds(now, suspended) {
+    pub fn seen_at(mut self, now: DateTime<Utc>, suspended_at: Option<DateTime<Utc>>) -> Self {
+        if self.status == LeaseStatus::Active && !self.holds(now, suspended_at) {
             self.status = LeaseStatus::Expired;
         }
         self

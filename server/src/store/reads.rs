@@ -67,8 +67,9 @@ pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: Inten
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    let suspended = row.open_suspension.is_some();
-    Ok(Ok(rows.leases(row.rid)?.into_iter().map(|lease| lease.seen_at(now, suspended)).collect()))
+    let open = row.open_suspension.map(|rid| rows.suspension_at(rid)).transpose()?;
+    let suspended_at = open.map(|open| open.suspension.suspended_at);
+    Ok(Ok(rows.leases(row.rid)?.into_iter().map(|lease| lease.seen_at(now, suspended_at)).collect()))
 }
 
 /// Walks the log from its end: each event names the one before it, so the cost is what is asked for, not what there is.
