@@ -154,4 +154,9 @@ impl Api {
     pub async fn event_types(&self, intent: IntentId) -> Vec<String> {
         self.events(intent).await.iter().map(|event| event["event_type"].as_str().unwrap().to_owned()).collect()
     }
+
+    /// What a refused request must leave as it was: the intent and its whole log.
+    pub async fn everything(&self, intent: IntentId) -> (Value, Vec<Value>) {
+        (self.intent(intent).await, self.events(intent).await)
+    }
 }

@@ -6,3 +6,4 @@ mod crash;
 mod deadlines;
 mod page_headers;
 mod tidy;
+mod waiting;

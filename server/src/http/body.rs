@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::fields::Fields;
 use super::problem::Failure;
 use crate::keys::hash;
 use crate::store::{Idempotency, Precondition};
@@ -49,7 +50,7 @@ impl Json {
 
     /// Takes the body apart into a type; a field of the wrong type is named.
     pub(crate) fn into<T: DeserializeOwned>(self) -> Result<T, Vec<FieldError>> {
-        serde_path_to_error::deserialize(self.0).map_err(|error| {
+        serde_path_to_error::deserialize(Fields(self.0)).map_err(|error| {
             let message = error.inner().to_string();
             vec![FieldError::new(field(&error.path().to_string(), &message), rule(&message), message)]
         })

@@ -4,6 +4,7 @@ pub(crate) mod auth;
 mod body;
 mod discovery;
 mod events;
+mod fields;
 mod health;
 mod intents;
 mod keys;

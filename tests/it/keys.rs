@@ -1,0 +1,155 @@
+//! Keys: made, shown once, listed without their secrets, revoked at once; and what each role may do.
+
+use std::fmt::Write;
+
+use domain::authority::Role;
+use harness::api::Api;
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+on_each_store! {
+    /// The secret is shown to one person once; a list that showed it would hand every admin every identity.
+    async fn a_secret_is_shown_once_and_never_listed(app: &mut TestApp) {
+        let admin = app.api(Role::Admin);
+        let reply = admin.post("api/v1/keys", json!({"role": "operator", "name": "desk"})).await;
+        assert_eq!(reply.headers["cache-control"], "no-store");
+        let made = reply.ok();
+        let secret = made["key"].as_str().unwrap();
+        assert!(secret.starts_with("placet_operator_"), "so that scanners find leaks");
+        assert_eq!((&made["name"], &made["role"]), (&json!("desk"), &json!("operator")));
+        let listed = admin.get("api/v1/keys").await;
+        assert!(!listed.text.contains(secret) && !listed.text.contains("placet_") && !listed.text.contains("hash"));
+        let keys = listed.ok();
+        let desk = keys["keys"].as_array().unwrap().last().unwrap();
+        assert_eq!(*desk, json!({
+            "id": made["id"], "name": "desk", "role": "operator", "subject": "desk", "owner": "desk",
+            "created_at": "2026-11-24T08:00:00.000000Z", "revoked_at": null,
+        }));
+        assert_eq!(Api::new(&app.base, Some(secret)).get("api/v1/intents").await.status, 200);
+        app.restart().await;
+        assert_eq!(Api::new(&app.base, Some(secret)).get("api/v1/intents").await.status, 200);
+        // One character more or less, or another case, is another key.
+        for wrong in [format!("{secret}x"), secret[..secret.len() - 1].to_owned(), secret.to_uppercase()] {
+            assert_eq!(Api::new(&app.base, Some(&wrong)).get("api/v1/intents").await.problem(), (401, "unauthorized"));
+        }
+    }
+
+    /// A key that leaked must be dead when the call returns, not when a cache feels like it.
+    async fn a_revoked_key_is_dead_at_once_and_stays_dead(app: &mut TestApp) {
+        let admin = app.api(Role::Admin);
+        let made = admin.post("api/v1/keys", json!({"role": "agent", "name": "bot"})).await.ok();
+        let bot = Api::new(&app.base, Some(made["key"].as_str().unwrap()));
+        let intent = bot.active_intent().await;
+        let path = format!("api/v1/keys/{}", made["id"].as_str().unwrap());
+        app.advance(10).await;
+        let revoked = admin.send(admin.request("DELETE", &path)).await.ok();
+        assert_eq!(revoked["revoked_at"], json!("2026-11-24T08:00:10.000000Z"));
+        assert_eq!(bot.get(&format!("api/v1/intents/{intent}")).await.problem(), (401, "unauthorized"));
+        app.advance(10).await;
+        assert_eq!(admin.send(admin.request("DELETE", &path)).await.ok(), revoked); // The first time counts.
+        app.restart().await;
+        assert_eq!(bot.suspend(intent, json!({})).await.problem(), (401, "unauthorized"));
+        for unknown in ["api/v1/keys/x", "api/v1/keys/019ab0f2-0000-7000-8000-000000000000"] {
+            assert_eq!(admin.send(admin.request("DELETE", unknown)).await.problem(), (404, "not_found"));
+        }
+        // Another key of the same name takes its place.
+        let again = admin.post("api/v1/keys", json!({"role": "agent", "name": "bot"})).await.ok();
+        let again = Api::new(&app.base, Some(again["key"].as_str().unwrap()));
+        assert_eq!(again.status(intent).await, "active");
+    }
+
+    /// Names end up in logs, mails and decisions: each has its bounds and is named when it breaks them.
+    async fn a_key_has_names_within_bounds(app: &mut TestApp) {
+        let admin = app.api(Role::Admin);
+        let count = admin.get("api/v1/keys").await.ok()["keys"].as_array().unwrap().len();
+        let key = |field: &str, value: Value| {
+            let mut body = json!({"role": "agent", "name": "bot"});
+            body[field] = value;
+            body
+        };
+        for (body, field) in [
+            (json!({"role": "agent"}), "name"), (json!({"name": "bot"}), "role"), (key("role", json!("root")), "role"),
+            (key("name", json!("")), "name"), (key("name", json!(" ")), "name"), (key("name", json!("x".repeat(201))), "name"),
+            (key("name", json!("a\nb")), "name"), (key("subject", json!("")), "subject"), (key("subject", json!("a\u{0}")), "subject"),
+            (key("owner", json!("")), "owner"), (key("owner", json!(1)), "owner"), (key("key", json!("chosen")), "key"),
+        ] {
+            let refused = admin.post("api/v1/keys", body.clone()).await;
+            assert_eq!((refused.status, refused.field_problem().2), (422, field), "{body}");
+        }
+        assert_eq!(admin.get("api/v1/keys").await.ok()["keys"].as_array().unwrap().len(), count);
+        admin.post("api/v1/keys", key("name", json!("ä".repeat(200)))).await.ok();
+    }
+
+    /// The whole table of who may do what, as HTTP tells it: a changed cell is a changed promise.
+    async fn each_role_may_do_what_this_table_says_and_nothing_else(app: &mut TestApp) {
+        let agent = app.agent();
+        let mut table = String::new();
+        for role in Role::ALL {
+            let api = app.api(role);
+            let intent = agent.active_intent().await;
+            let id = agent.asked(intent).await;
+            let free = agent.active_intent().await;
+            let (path, other) = (format!("api/v1/intents/{intent}"), format!("api/v1/intents/{free}"));
+            let answer = json!({"suspension_id": id, "value": "approve", "responded_by": "alice@example.com"});
+            let requests: Vec<(&str, &str, String, Value)> = vec![
+                ("list intents", "GET", "api/v1/intents".into(), Value::Null),
+                ("read intent", "GET", path.clone(), Value::Null),
+                ("read events", "GET", format!("{path}/events"), Value::Null),
+                ("read leases", "GET", format!("{path}/leases"), Value::Null),
+                ("list questions", "GET", "api/v1/suspensions".into(), Value::Null),
+                ("read question", "GET", format!("api/v1/suspensions/{id}"), Value::Null),
+                ("create intent", "POST", "api/v1/intents".into(), json!({"title": "t"})),
+                ("patch state", "POST", format!("{other}/state"), json!({"state": {"k": 1}})),
+                ("append event", "POST", format!("{path}/events"), json!({"event_type": "comment"})),
+                ("take lease", "POST", format!("{other}/leases"), json!({"scope": "s"})),
+                ("ask", "POST", format!("{other}/suspend"), json!({"question": "Go?", "response_type": "confirm"})),
+                ("answer", "POST", format!("{path}/suspend/respond"), answer),
+                ("give up", "POST", format!("{other}/status"), json!({"status": "abandoned"})),
+                ("list keys", "GET", "api/v1/keys".into(), Value::Null),
+                ("make key", "POST", "api/v1/keys".into(), json!({"role": "agent", "name": "n"})),
+                ("revoke key", "DELETE", "api/v1/keys/x".into(), Value::Null),
+            ];
+            for (name, method, path, body) in requests {
+                let version = agent.intent(free).await["version"].to_string();
+                let request = api.request(method, &path);
+                let request = if path.ends_with("/state") || path.ends_with("/status") { request.header("if-match", version) } else { request };
+                let reply = api.send(if body.is_null() { request } else { request.json(&body) }).await;
+                write!(table, "{name} {}, ", reply.status).unwrap();
+            }
+            let still = agent.active_intent().await;
+            let cancelled = api.post(&format!("api/v1/suspensions/{}/cancel", agent.asked(still).await), json!({})).await;
+            writeln!(table, "withdraw {} ({role})", cancelled.status).unwrap();
+        }
+        let row = |cells: [u16; 17], role: &str| {
+            let names = [
+                "list intents", "read intent", "read events", "read leases", "list questions", "read question", "create intent",
+                "patch state", "append event", "take lease", "ask", "answer", "give up", "list keys", "make key", "revoke key", "withdraw",
+            ];
+            let cells: Vec<String> = names.iter().zip(cells).map(|(name, status)| format!("{name} {status}")).collect();
+            format!("{} ({role})\n", cells.join(", "))
+        };
+        let expected = [
+            row([200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 200, 403, 200, 403, 403, 403, 200], "agent"),
+            row([200, 200, 200, 200, 200, 200, 403, 403, 200, 403, 403, 200, 403, 403, 403, 403, 403], "operator"),
+            row([200, 200, 200, 200, 200, 200, 403, 403, 403, 403, 403, 403, 403, 200, 200, 404, 200], "admin"),
+            row([200, 200, 200, 200, 200, 200, 403, 403, 403, 403, 403, 403, 403, 403, 403, 403, 403], "auditor"),
+            row([200, 200, 200, 200, 200, 200, 403, 403, 403, 403, 403, 200, 403, 403, 403, 403, 403], "channel"),
+        ];
+        assert_eq!(table, expected.concat());
+    }
+
+    /// 403 comes before what is wrong with the fields: who may not make keys is not taught how.
+    async fn who_may_not_manage_keys_learns_nothing_of_them(app: &mut TestApp) {
+        for role in [Role::Agent, Role::Operator, Role::Auditor, Role::Channel] {
+            let api = app.api(role);
+            assert_eq!(api.post("api/v1/keys", json!({})).await.problem(), (403, "forbidden"), "{role}");
+            let existing = app.api(Role::Admin).get("api/v1/keys").await.ok()["keys"][0]["id"].as_str().unwrap().to_owned();
+            for id in [existing.as_str(), "x"] {
+                let refused = api.send(api.request("DELETE", &format!("api/v1/keys/{id}"))).await;
+                assert_eq!(refused.problem(), (403, "forbidden"), "{role}");
+            }
+        }
+        let keys = app.api(Role::Admin).get("api/v1/keys").await.ok();
+        assert!(keys["keys"].as_array().unwrap().iter().all(|key| key["revoked_at"].is_null()));
+    }
+}

@@ -1,0 +1,264 @@
+//! Asking, asking again, and taking a question back.
+
+use domain::authority::Role;
+use domain::ids::IntentId;
+use harness::api::{Api, Reply};
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+async fn cancel(api: &Api, id: &str, body: Value) -> Reply {
+    api.post(&format!("api/v1/suspensions/{id}/cancel"), body).await
+}
+
+async fn set_status(api: &Api, intent: IntentId, status: &str) -> Reply {
+    let version = api.intent(intent).await["version"].to_string();
+    api.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": status, "reason": "because"})).await
+}
+
+on_each_store! {
+    /// The record is what SDKs are built on: every field of RFC-0025 §5, with what the server filled in.
+    async fn a_question_answers_with_its_whole_record(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let decision = json!({"mode": "request_input", "should_ask": true});
+        let reply = agent.suspend(intent, json!({
+            "context": {"order": "12345", "text": "\u{0}\u{202e}kept"}, "channel_hint": "email", "confidence": 0.55,
+            "decision_record": decision, "fallback_policy": "complete_with_fallback", "fallback_value": "deny",
+            "notify_to": ["alice@example.com", "Alice@example.com", "bob@example.com"],
+        })).await;
+        assert_eq!(reply.headers["etag"], "\"1\"");
+        let mut record = reply.ok();
+        let id = record["id"].as_str().unwrap().to_owned();
+        assert_eq!(agent.suspension(&id).await, record);
+        let record = record.as_object_mut().unwrap();
+        for field in ["id", "intent_id", "choices"] {
+            record.remove(field);
+        }
+        let null = json!(null);
+        assert_eq!(json!(record), json!({
+            "kind": "awaiting_input", "version": 1, "attempt": 1, "question": "Refund order 12345?", "response_type": "choice",
+            "context": {"order": "12345", "text": "\u{0}\u{202e}kept"}, "channel_hint": "email",
+            "notify_to": ["alice@example.com", "bob@example.com"], "suspended_at": "2026-11-24T08:00:00.000000Z",
+            "timeout_seconds": 3600, "expires_at": "2026-11-24T09:00:00.000000Z",
+            "fallback_policy": "complete_with_fallback", "fallback_value": "deny", "retry_policy": null,
+            "confidence_at_suspension": 0.55, "decision_record": decision, "reached": false, "response": null,
+            "choice_label": null, "choice_description": null, "responded_by": null, "responded_at": null,
+            "resolution": null, "resolution_reason": null, "resolved_at": null, "metadata": null,
+        }));
+        let after = agent.intent(intent).await;
+        assert_eq!((&after["status"], &after["version"]), (&json!("suspended_awaiting_input"), &json!(2)));
+        let shown = &after["state"]["_suspension"];
+        assert_eq!((&shown["id"], &shown["resolution"]), (&json!(id), &null));
+        assert_eq!(shown["expires_at"], json!("2026-11-24T09:00:00.000000")); // Naive on this surface.
+    }
+
+    /// What the server understood differently is said, not swallowed: RFC examples name "slack".
+    async fn an_unknown_channel_or_style_is_no_reason_to_lose_a_question(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let choices = json!([{"value": "a", "label": "A", "style": "blinking", "metadata": {"k": 1}}]);
+        let record = agent.suspend(intent, json!({"channel_hint": "slack", "choices": choices})).await.ok();
+        assert_eq!(record["warnings"].as_array().unwrap().len(), 1);
+        assert_eq!(record["channel_hint"], json!("slack"));
+        assert_eq!(record["choices"], json!([{"value": "a", "label": "A", "style": "default", "metadata": {"k": 1}}]));
+    }
+
+    /// Only an active intent can wait; a second question beside the first would make answers ambiguous.
+    async fn only_an_active_intent_can_be_suspended(app: &mut TestApp) {
+        let agent = app.agent();
+        let draft = agent.post("api/v1/intents", json!({"title": "t"})).await.ok();
+        let draft: IntentId = draft["id"].as_str().unwrap().parse().unwrap();
+        let suspended = agent.active_intent().await;
+        let id = agent.asked(suspended).await;
+        let completed = agent.active_intent().await;
+        set_status(&agent, completed, "completed").await.ok();
+        let abandoned = agent.active_intent().await;
+        set_status(&agent, abandoned, "abandoned").await.ok();
+        let blocked = agent.active_intent().await;
+        set_status(&agent, blocked, "blocked").await.ok();
+        for intent in [draft, suspended, completed, abandoned, blocked] {
+            let before = agent.everything(intent).await;
+            let refused = agent.suspend(intent, json!({})).await;
+            assert_eq!(refused.problem(), (409, "not_active"));
+            assert!(!refused.text.contains(&id));
+            assert_eq!(agent.everything(intent).await, before);
+        }
+    }
+
+    /// A superseded question must not be answerable, and whoever holds it must learn that, not who holds the next.
+    async fn a_newer_question_takes_the_place_of_the_open_one(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let first = agent.asked(intent).await;
+        app.settle().await;
+        app.advance(60).await;
+        let second = agent.suspend(intent, json!({"supersedes": first, "question": "Half of it?"})).await.ok();
+        let second = second["id"].as_str().unwrap();
+        assert_ne!(second, first);
+        let old = agent.suspension(&first).await;
+        assert_eq!((&old["resolution"], &old["resolution_reason"]), (&json!("cancelled"), &json!("superseded")));
+        assert_eq!((&old["version"], &old["responded_at"]), (&json!(2), &json!(null)));
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
+        app.settle().await;
+        assert_eq!(agent.event_types(intent).await, [
+            "intent_created", "intent.suspended", "status_changed", "delivery.sent",
+            "intent.suspension_cancelled", "intent.suspended", "delivery.sent",
+        ]);
+        let refused = operator.respond(intent, &first, "approve").await;
+        assert_eq!(refused.problem(), (409, "already_resolved"));
+        assert_eq!(refused.body["resolution_reason"], json!("superseded"));
+        assert_eq!(refused.body["resolved_at"], json!("2026-11-24T08:01:00.000000"));
+        assert!(!refused.text.contains(second));
+        app.advance(3540).await; // The first one's deadline is nobody's any more.
+        assert_eq!(agent.suspension(second).await["resolution"], json!(null));
+        app.advance(60).await;
+        assert_eq!(agent.suspension(second).await["resolution"], json!("expired"));
+    }
+
+    /// Superseding names what it replaces, or it could silently replace what the asker has not seen.
+    async fn superseding_anything_but_the_open_question_is_refused(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let nothing = "00000000-0000-0000-0000-000000000000";
+        let supersede = async |id: &str| agent.suspend(intent, json!({"supersedes": id})).await;
+        assert_eq!(supersede(nothing).await.problem(), (409, "not_suspended"));
+        let first = agent.asked(intent).await;
+        operator.respond(intent, &first, "deny").await.ok();
+        let answered = supersede(&first).await;
+        assert_eq!(answered.problem(), (409, "already_resolved"));
+        // Our surface writes times with Z.
+        assert_eq!(answered.body["resolved_at"], json!("2026-11-24T08:00:00.000000Z"));
+        let open = agent.asked(intent).await;
+        app.settle().await;
+        let before = agent.everything(intent).await;
+        for (wrong, code) in [(nothing, "suspension_mismatch"), ("x", "suspension_mismatch"), (first.as_str(), "already_resolved")] {
+            let refused = supersede(wrong).await;
+            assert_eq!(refused.problem(), (409, code));
+            assert!(!refused.text.contains(&open));
+        }
+        assert_eq!(agent.everything(intent).await, before);
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        let late = supersede(&open).await;
+        assert_eq!(late.problem(), (409, "expired")); // Its deadline decides, not its asker.
+        assert_eq!(late.body["expired_at"], json!("2026-11-24T09:00:00.000000Z"));
+        assert_eq!(agent.status(intent).await, "abandoned");
+    }
+
+    /// The asker may take a question back; the intent goes on and the question is dead.
+    async fn the_asker_and_an_admin_withdraw_and_nobody_else(app: &mut TestApp) {
+        let (agent, admin, operator) = (app.agent(), app.api(Role::Admin), app.operator());
+        let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "other-agent").await));
+        for by in [&agent, &admin] {
+            let intent = agent.active_intent().await;
+            let id = agent.asked(intent).await;
+            app.settle().await;
+            let before = agent.everything(intent).await;
+            for role in [Role::Operator, Role::Auditor, Role::Channel] {
+                assert_eq!(cancel(&app.api(role), &id, json!({})).await.problem(), (403, "forbidden"), "{role}");
+            }
+            assert_eq!(cancel(&stranger, &id, json!({})).await.problem(), (404, "not_found"));
+            assert_eq!(cancel(by, &id, json!({"reason": "x".repeat(2001)})).await.field_problem().2, "reason");
+            assert_eq!(cancel(by, &id, json!({"why": "?"})).await.field_problem(), (422, "invalid", "why", "unknown"));
+            assert_eq!(agent.everything(intent).await, before);
+
+            let reply = cancel(by, &id, json!({"reason": "x".repeat(2000)})).await;
+            assert_eq!(reply.headers["etag"], "\"2\"");
+            let record = reply.ok();
+            assert_eq!((&record["resolution"], &record["resolution_reason"]), (&json!("cancelled"), &json!("withdrawn")));
+            assert_eq!((&record["responded_by"], &record["response"]), (&json!(null), &json!(null)));
+            assert_eq!(agent.status(intent).await, "active");
+            let refused = operator.respond(intent, &id, "approve").await;
+            assert_eq!(refused.problem(), (409, "already_resolved"));
+            assert_eq!((&refused.body["resolution"], &refused.body["resolution_reason"]), (&json!("cancelled"), &json!("withdrawn")));
+            assert!(refused.body["resolved_by"].is_string());
+            let again = cancel(by, &id, json!({})).await;
+            assert_eq!(again.problem(), (409, "already_resolved"));
+            assert_eq!(again.headers["content-type"], "application/problem+json");
+            assert_eq!(again.body["resolved_at"], json!("2026-11-24T08:00:00.000000Z"));
+        }
+    }
+
+    /// Cancelling what time or a person has ended must not rewrite history.
+    async fn an_ended_question_cannot_be_withdrawn(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let id = agent.asked(intent).await;
+        operator.respond(intent, &id, "approve").await.ok();
+        let refused = cancel(&agent, &id, json!({})).await;
+        assert_eq!((refused.problem(), &refused.body["resolution"]), ((409, "already_resolved"), &json!("responded")));
+        let second = agent.asked(intent).await;
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // Before the timer runs.
+        assert_eq!(cancel(&agent, &second, json!({})).await.problem(), (409, "expired"));
+        assert_eq!(agent.suspension(&second).await["resolution"], json!("expired"));
+        for unknown in ["00000000-0000-0000-0000-000000000000", "x"] {
+            assert_eq!(cancel(&agent, unknown, json!({})).await.problem(), (404, "not_found"));
+        }
+    }
+
+    /// Giving up is the asker's right and takes the question with it; lifting its own suspension would be an answer.
+    async fn a_suspended_intent_is_given_up_by_its_asker_and_lifted_by_an_admin_only(app: &mut TestApp) {
+        let (agent, admin, operator) = (app.agent(), app.api(Role::Admin), app.operator());
+        let intent = agent.active_intent().await;
+        let id = agent.asked(intent).await;
+        app.settle().await;
+        let before = agent.everything(intent).await;
+        assert_eq!(set_status(&agent, intent, "active").await.problem(), (403, "forbidden"));
+        for status in ["completed", "blocked", "draft"] {
+            assert_eq!(set_status(&agent, intent, status).await.problem(), (409, "invalid_transition"), "{status}");
+        }
+        assert_eq!(set_status(&agent, intent, "suspended_awaiting_input").await.problem(), (409, "use_suspend"));
+        assert_eq!(set_status(&operator, intent, "abandoned").await.problem(), (403, "forbidden"));
+        assert_eq!(agent.everything(intent).await, before);
+
+        set_status(&agent, intent, "abandoned").await.ok();
+        let record = agent.suspension(&id).await;
+        assert_eq!((&record["resolution"], &record["resolution_reason"]), (&json!("cancelled"), &json!("withdrawn")));
+        assert_eq!(agent.status(intent).await, "abandoned");
+        app.advance(3600).await; // The deadline of a withdrawn question does nothing.
+        assert_eq!(agent.event_types(intent).await[4..], ["intent.suspension_cancelled", "status_changed"]);
+
+        let intent = agent.active_intent().await;
+        let id = agent.asked(intent).await;
+        assert_eq!(set_status(&admin, intent, "active").await.ok()["status"], json!("active"));
+        assert_eq!(agent.suspension(&id).await["resolution_reason"], json!("withdrawn"));
+        assert_eq!(operator.respond(intent, &id, "approve").await.problem(), (409, "already_resolved"));
+        assert_eq!(set_status(&admin, intent, "completed").await.problem(), (403, "forbidden")); // No suspension, no say.
+    }
+
+    /// The three-step way of the Python client is refused: it would leave an intent waiting without a record.
+    async fn suspending_by_status_is_told_the_way(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let refused = set_status(&agent, intent, "suspended_awaiting_input").await;
+        assert_eq!(refused.problem(), (409, "use_suspend"));
+        assert!(refused.body["detail"].as_str().unwrap().contains("/suspend"));
+        assert_eq!(agent.status(intent).await, "active");
+    }
+
+    /// `If-Match` is optional here, but once given it counts: for asking, the intent's version; for cancelling, the record's.
+    async fn a_version_that_is_named_counts(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let path = format!("api/v1/intents/{intent}/suspend");
+        let body = json!({"question": "Go?", "response_type": "confirm"});
+        let stale = agent.post_at(&path, "2", body.clone()).await;
+        assert_eq!((stale.problem(), &stale.body["current_version"]), ((409, "version_conflict"), &json!(1)));
+        assert_eq!(agent.post_at(&path, "x", body.clone()).await.problem(), (400, "if_match_required"));
+        let asked = agent.post_at(&path, "1", body).await.ok();
+        let id = asked["id"].as_str().unwrap();
+
+        let respond = format!("api/v1/intents/{intent}/suspend/respond");
+        let answer = json!({"suspension_id": id, "value": "yes"});
+        let stale = operator.post_at(&respond, "1", answer.clone()).await;
+        assert_eq!((stale.problem(), &stale.body["current_version"]), ((409, "version_conflict"), &json!(2)));
+        operator.post_at(&respond, "\"2\"", answer).await.ok();
+
+        let second = agent.asked(intent).await;
+        let path = format!("api/v1/suspensions/{second}/cancel");
+        let etag = agent.get(&format!("api/v1/suspensions/{second}")).await.headers["etag"].to_str().unwrap().to_owned();
+        let stale = agent.post_at(&path, "7", json!({})).await;
+        assert_eq!((stale.problem(), &stale.body["current_version"]), ((409, "version_conflict"), &json!(1)));
+        agent.post_at(&path, &etag, json!({})).await.ok();
+    }
+}
