@@ -188,7 +188,7 @@ fn patch_state(intent: &Intent, patches: &[Patch], agent_id: &str, now: DateTime
     let suspended = intent.suspended_since();
     for patch in patches {
         let held_by_other = |lease: &&Lease| {
-            lease.holds(now, suspended_at) && lease.agent_id != agent_id && patch.segments().next() == Some(lease.scope.as_str())
+            lease.holds(now, suspended) && lease.agent_id != agent_id && patch.segments().next() == Some(lease.scope.as_str())
         };
         if let Some(lease) = intent.leases.iter().find(held_by_other) {
             return Err(Rejection::LeaseConflict { existing: Box::new(lease.clone()) }.into());
@@ -358,6 +358,8 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         return Err(Rejection::invalid("responded_by", "required", "a channel key must name the person who answered").into());
     }
     let Some(value) = &respond.value else {
+        // No choice and no text is like it; a form takes any value, so it must be told from none.
+        open.check(&Value::Null)?;
         return Err(Rejection::invalid("value", "required", "value is required").into());
     };
     open.check(value)?;

@@ -26,7 +26,7 @@ on_each_store! {
             "decision_record": decision, "fallback_policy": "complete_with_fallback", "fallback_value": "deny",
             "notify_to": ["alice@example.com", "Alice@example.com", "bob@example.com"],
         })).await;
-        assert_eq!(reply.headers["etag"], "\"1\"");
+        assert_eq!(reply.headers["etag"], "\"2\""); // The intent's, for the next write to it.
         let mut record = reply.ok();
         let id = record["id"].as_str().unwrap().to_owned();
         assert_eq!(agent.suspension(&id).await, record);

@@ -164,13 +164,11 @@ impl ResponseError for Detail {
 
     fn error_response(&self) -> HttpResponse<BoxBody> {
         let Failure { entry, detail, more } = &self.0;
-        let members: Map<String, Value> =
-            more.members.iter().map(|(name, value)| (name.clone(), naive_time(name, value.clone()))).collect();
         // The client reads `message` and the extra members at top level, and `detail` as a string or an object (see the RFC, §8).
         let detail_value = match entry.code {
             "invalid_choice" | "invalid_transition" => {
                 let mut object = json!({ "error": entry.code, "message": detail });
-                for (name, value) in &members {
+                for (name, value) in &more.members {
                     object[name] = value.clone();
                 }
                 object
@@ -182,7 +180,7 @@ impl ResponseError for Detail {
         if !more.errors.is_empty() {
             body["errors"] = json!(more.errors);
         }
-        for (name, value) in &members {
+        for (name, value) in &more.members {
             body[name] = value.clone();
         }
         for (name, time) in &more.times {
@@ -190,14 +188,6 @@ impl ResponseError for Detail {
         }
         self.0.respond("application/json", &body)
     }
-}
-
-/// A member as this surface writes it: times without `Z`.
-fn naive_time(name: &str, mut value: Value) -> Value {
-    if let ("expired_at" | "resolved_at", Value::String(time)) = (name, &mut value) {
-        time.truncate(time.trim_end_matches('Z').len());
-    }
-    value
 }
 
 macro_rules! surface {
