@@ -112,7 +112,7 @@ on_each_store! {
         let floats = json!({"confidence": 0.1, "title": "\u{0}é", "state": {"f": 31.245_270_191_439_438, "e": 1e-7, "z": 1.0}});
         let writes: Vec<(&Api, String, &str, Value)> = vec![
             (&agent, "api/v1/intents".into(), "1", floats),
-            (&agent, format!("{path}/state"), "2", json!({"state": {"pi": 3.141_592_653_589_793}})),
+            (&agent, format!("{path}/state"), "2", json!({"state": {"e": 31.245_270_191_439_438}})),
             (&agent, format!("{path}/events"), "3", json!({"event_type": "comment", "payload": {"n": 0.1}})),
             (&operator, format!("{path}/suspend/respond"), "3", json!({"suspension_id": id, "value": "approve"})),
             (&agent, format!("{path}/leases"), "4", json!({"scope": "s"})),
