@@ -142,6 +142,18 @@ on_each_store! {
         assert_eq!(refused.headers["content-type"], "application/problem+json");
     }
 
+    /// The same when nothing happened: the end of the time is a waking too.
+    async fn a_key_revoked_during_a_wait_for_nothing_is_refused_at_its_end(app: &mut TestApp) {
+        let (agent, admin) = (app.agent(), app.api(Role::Admin));
+        let (_, id) = asked(&agent).await;
+        let made = admin.post("api/v1/keys", json!({"role": "agent", "name": "test-agent"})).await.ok();
+        let doomed = Api::new(&app.base, Some(made["key"].as_str().unwrap()));
+        let wait = begin(&doomed, &id, "wait=2").await;
+        let revoke = admin.request("DELETE", &format!("api/v1/keys/{}", made["id"].as_str().unwrap()));
+        admin.send(revoke).await.ok();
+        assert_eq!(woken(wait).await.problem(), (401, "unauthorized"));
+    }
+
     /// A server that stops answers those who wait with what there is, so that they can ask the next one.
     async fn a_stopping_server_ends_waits(app: &mut TestApp) {
         let agent = app.agent();

@@ -125,11 +125,12 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
             let changed = watch.changed();
             caller = caller.again(&shared).await?;
             record = shared.store.suspension(caller.principal.clone(), id).await?;
-            if done(&record) {
+            if done(&record) || Instant::now() >= until {
                 break;
             }
             tokio::select! {
-                woken = timeout_at(until, changed) => if woken.is_err() { break },
+                // Whether a change or the time ended it, look once more: the key may not count any more.
+                _ = timeout_at(until, changed) => {},
                 // A server that stops answers with what there is; the client asks the next one.
                 () = shared.stopped() => break,
             }
