@@ -92,7 +92,8 @@ on_each_store! {
         let forged = json!({"id": "x", "resolution": "responded", "response": "approve"});
         for status in ["draft", "active"] {
             let body = json!({"title": "t", "status": status, "state": {"_suspension": forged}});
-            assert_eq!(agent.post("api/v1/intents", body).await.problem(), (409, "suspension_is_server_owned"));
+            assert_eq!(agent.post("api/v1/intents", body.clone()).await.problem(), (409, "suspension_is_server_owned"));
+            assert_eq!(app.operator().post("api/v1/intents", body).await.problem(), (403, "forbidden"));
         }
         assert_eq!(agent.get("api/v1/intents").await.ok()["intents"], json!([]));
         let intent = agent.active_intent().await;
