@@ -1,1 +1,134 @@
-//! .
+//! The description of the interface against the interface.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::authority::Role;
+use harness::on_each_store;
+use serde_json::Value;
+
+/// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
+const ROUTES: [&str; 25] = [
+    "get /.well-known/openintent-compat.json",
+    "get /.well-known/openintent.json",
+    "get /api/v1/intents",
+    "post /api/v1/intents",
+    "get /api/v1/intents/{intent_id}",
+    "get /api/v1/intents/{intent_id}/events",
+    "post /api/v1/intents/{intent_id}/events",
+    "get /api/v1/intents/{intent_id}/leases",
+    "post /api/v1/intents/{intent_id}/leases",
+    "delete /api/v1/intents/{intent_id}/leases/{lease_id}",
+    "patch /api/v1/intents/{intent_id}/leases/{lease_id}",
+    "post /api/v1/intents/{intent_id}/state",
+    "post /api/v1/intents/{intent_id}/status",
+    "post /api/v1/intents/{intent_id}/suspend",
+    "post /api/v1/intents/{intent_id}/suspend/respond",
+    "get /api/v1/keys",
+    "post /api/v1/keys",
+    "delete /api/v1/keys/{key_id}",
+    "get /api/v1/server/config",
+    "get /api/v1/suspensions",
+    "get /api/v1/suspensions/{suspension_id}",
+    "post /api/v1/suspensions/{suspension_id}/cancel",
+    "get /healthz",
+    "get /openapi.json",
+    "get /readyz",
+];
+const METHODS: [&str; 5] = ["delete", "get", "patch", "post", "put"];
+
+/// The operations of a description: method and path.
+fn operations(description: &Value) -> Vec<(String, &Value)> {
+    let paths = description["paths"].as_object().unwrap().iter();
+    let mut operations: Vec<(String, &Value)> = paths
+        .flat_map(|(path, item)| {
+            let methods = METHODS.iter().filter(|method| item.get(*method).is_some());
+            methods.map(move |method| (format!("{method} {path}"), &item[*method]))
+        })
+        .collect();
+    operations.sort_by(|a, b| (a.0.split_once(' ').unwrap().1, &a.0).cmp(&(b.0.split_once(' ').unwrap().1, &b.0)));
+    operations
+}
+
+/// Every `$ref` in a description.
+fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(members) => {
+            found.extend(members.get("$ref").and_then(Value::as_str));
+            members.values().for_each(|value| references(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+on_each_store! {
+    /// Clients are generated from this document: a route it lacks does not exist for them.
+    async fn the_description_names_every_route_and_only_those(app: &mut TestApp) {
+        let reply = app.anonymous().get("openapi.json").await;
+        assert_eq!(reply.headers["content-type"], "application/json");
+        let description = reply.ok();
+        assert!(description["openapi"].as_str().unwrap().starts_with("3.1."), "{}", description["openapi"]);
+        let described: Vec<String> = operations(&description).into_iter().map(|(operation, _)| operation).collect();
+        assert_eq!(described, ROUTES);
+    }
+
+    /// Each described operation is served, and on its paths no other method is.
+    async fn every_described_route_is_served_and_no_other_method_is(app: &mut TestApp) {
+        let admin = app.api(Role::Admin);
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let suspension = agent.asked(intent).await;
+        let paths: std::collections::BTreeSet<&str> = ROUTES.iter().map(|route| route.split_once(' ').unwrap().1).collect();
+        for path in paths {
+            for method in METHODS {
+                let filled = path.replace("{intent_id}", &intent.to_string()).replace("{suspension_id}", &suspension);
+                let reply = admin.send(admin.request(&method.to_uppercase(), &filled[1..])).await;
+                let served = ROUTES.contains(&format!("{method} {path}").as_str());
+                let unknown = reply.status == 405 || (reply.status == 404 && !path.contains("{key_id}") && !path.contains("{lease_id}"));
+                assert_eq!(!unknown, served, "{method} {path}: {}", reply.status);
+            }
+        }
+    }
+
+    /// Every status a call can have is promised: 401 wherever a key is needed, 404 wherever an id is named, 422 wherever a body is read.
+    async fn each_operation_says_what_it_answers(app: &mut TestApp) {
+        let description = app.anonymous().get("openapi.json").await.ok();
+        for (operation, described) in operations(&description) {
+            let has = |status: &str| described["responses"].get(status).is_some();
+            let keyed = operation.contains("/api/v1") && !operation.contains("/server/");
+            assert!(has("200"), "{operation}");
+            assert_eq!(has("401"), keyed, "{operation}");
+            assert!(has("404") || !operation.contains('{'), "{operation}");
+            assert!(has("422") || described.get("requestBody").is_none(), "{operation}");
+            let bodied = operation.starts_with("post") || operation.starts_with("patch");
+            assert_eq!(described.get("requestBody").is_some(), bodied, "{operation}");
+            for part in operation.split('{').skip(1) {
+                let name = part.split('}').next().unwrap();
+                let parameters = described["parameters"].as_array().unwrap();
+                assert!(parameters.iter().any(|parameter| parameter["name"] == name && parameter["in"] == "path"), "{operation}");
+            }
+        }
+        let mut found = Vec::new();
+        references(&description, &mut found);
+        assert!(found.len() > 20);
+        for reference in found {
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(description.pointer(pointer).is_some(), "{reference} leads nowhere");
+        }
+    }
+
+    /// What a client asks before it has a key: needs none, and leads to the rest.
+    async fn discovery_needs_no_key(app: &mut TestApp) {
+        let anonymous = app.anonymous();
+        let about = anonymous.get(".well-known/openintent.json").await.ok();
+        assert_eq!(about["openApiUrl"], "/openapi.json");
+        for rfc in ["RFC-0025", "RFC-0026"] {
+            assert!(about["rfcUrls"].as_array().unwrap().iter().any(|url| url == rfc), "{rfc}");
+        }
+        assert!(about["capabilities"].as_array().unwrap().iter().any(|capability| capability == "suspension"));
+        assert_eq!(anonymous.get(".well-known/openintent-compat.json").await.ok()["implementation"], "placet");
+        let config = anonymous.get("api/v1/server/config").await.ok();
+        assert_eq!(config["suspension"]["default_retry_policy"], Value::Null);
+        assert_eq!(anonymous.get("healthz").await.status, 200);
+    }
+}

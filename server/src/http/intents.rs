@@ -3,9 +3,7 @@
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
-use domain::body::{
-    DEPENDS_ON_MAX, DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, SUSPENSION_KEY, TITLE_MAX,
-};
+use domain::body::{DEPENDS_ON_MAX, DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX};
 use domain::command::Command;
 use domain::ids::IntentId;
 use domain::intent::Status;
@@ -44,10 +42,6 @@ pub(super) async fn create(request: HttpRequest, payload: Payload, shared: Data<
     let body = Json::read(&request, payload).await?;
     let key = idempotency(&request, &caller.principal, "POST /intents", &body);
     let intent = body.into::<CreateIntentRequest>().and_then(|body| new_intent(&shared, &caller, body));
-    if matches!(&intent, Ok(new) if new.body.state.contains_key(SUSPENSION_KEY)) {
-        caller.may(Action::CreateIntent)?;
-        return Err(Rejection::SuspensionIsServerOwned.into());
-    }
     let (idempotency, intent) = match key {
         Ok(idempotency) => (idempotency, intent),
         Err(error) => (None, Err(vec![error])),

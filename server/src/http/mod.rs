@@ -174,3 +174,23 @@ fn respond(outcome: Outcome) -> HttpResponse {
         Outcome::Lease(lease) => HttpResponse::Ok().json(lease),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_so_many_places_and_gets_them_back() {
+        let waiters = Waiters::default();
+        let key = |number| Some(KeyId(uuid::Uuid::from_u128(number)));
+        let mut places: Vec<Waiting<'_>> = (0..WAITERS_PER_KEY_MAX).map(|_| waiters.enter(key(1)).ok().unwrap()).collect();
+        let refused = waiters.enter(key(1)).err().unwrap();
+        assert_eq!((refused.entry.status, refused.more.retry_after), (429, Some(1)));
+        assert!(waiters.enter(key(2)).is_ok(), "each key has its own");
+        places.pop();
+        places.push(waiters.enter(key(1)).ok().unwrap());
+        assert!(waiters.enter(key(1)).is_err());
+        drop(places);
+        assert!(waiters.held.lock().unwrap().is_empty(), "a key that waits for nothing is forgotten");
+    }
+}

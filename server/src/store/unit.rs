@@ -6,7 +6,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Action, Object, Principal, authorize};
-use domain::body::STATE_BYTES_MAX;
+use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
 use domain::clock::Clock;
 use domain::command::Command;
 use domain::event::{Delivery, Event};
@@ -402,6 +402,9 @@ pub(super) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         if !readable(rows, principal, *related)? {
             return Ok(Err(Rejection::NotFound));
         }
+    }
+    if new.body.state.contains_key(SUSPENSION_KEY) {
+        return Ok(Err(Rejection::SuspensionIsServerOwned));
     }
     let creator = Asker { name: principal.name.clone(), owner: principal.owner.clone() };
     let intent = Intent::born(new.id, new.status, creator, now);
