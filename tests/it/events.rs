@@ -72,7 +72,7 @@ on_each_store! {
         assert_eq!(numbers("?limit=2").await, [4, 2]);
         assert_eq!(numbers("?limit=2&offset=1").await, [2, 0]);
         assert_eq!(numbers("?limit=2&offset=2&include=all").await, [3, 2]);
-        assert_eq!(numbers("?offset=4294967295").await, [0_i64; 0]);
+        assert_eq!(numbers("?offset=100000").await, [0_i64; 0]);
         assert_eq!(numbers("?event_type=comment&limit=1&offset=1").await, [2]);
         assert_eq!(numbers("?event_type=x.other").await, [0_i64; 0]); // Outside the vocabulary it takes both words.
         assert_eq!(numbers("?event_type=x.other&include=all").await, [5, 3, 1]);
@@ -82,7 +82,7 @@ on_each_store! {
         assert_eq!(numbers("?include=all&since=2026-11-24T08:00:03.000001Z").await, [5, 4]);
         assert_eq!(page(&agent, intent, "?limit=1000&include=all").await.last().unwrap(), "intent_created");
         for (query, field) in [
-            ("?limit=0", "limit"), ("?limit=1001", "limit"), ("?limit=ten", "limit"), ("?offset=-1", "offset"),
+            ("?limit=0", "limit"), ("?limit=1001", "limit"), ("?limit=ten", "limit"), ("?offset=-1", "offset"), ("?offset=100001", "offset"),
             ("?since=yesterday", "since"), ("?include=some", "include"), ("?limit=1&limit=1", "limit"),
         ] {
             let refused = agent.get(&format!("api/v1/intents/{intent}/events{query}")).await;

@@ -8,7 +8,7 @@ use domain::command::Command;
 use domain::ids::IntentId;
 use domain::intent::Status;
 use domain::json;
-use domain::problem::{FieldError, Rejection};
+use domain::problem::FieldError;
 use domain::wire::{CreateIntentRequest, IntentView, PatchStateRequest, SetStatusRequest};
 use serde_json::{Value, json};
 
