@@ -18,6 +18,8 @@ use crate::problem::Problem;
 const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How long a connection may take to come about.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection is kept for the next call: less than the server keeps it, or a call might leave just when it closes.
+const IDLE_MAX: Duration = Duration::from_mins(1);
 
 /// What the builder was told.
 #[derive(Clone, Debug)]
@@ -110,7 +112,8 @@ impl Transport {
             .user_agent(&options.user_agent)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
-            .connect_timeout(CONNECT_TIMEOUT);
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE_MAX);
         if loopback {
             // A proxy from the environment would see the key in the clear, and could not reach this machine anyway.
             http = http.no_proxy();

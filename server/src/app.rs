@@ -28,6 +28,9 @@ use crate::worker::{spawn_named, upkeep};
 const DRAIN_SECONDS: u64 = 25;
 /// How long a client may take to send its request head.
 const HEAD_WAIT: Duration = Duration::from_secs(10);
+/// How long a connection may idle. Longer than clients and proxies keep theirs (mostly 60 seconds), so that it is they who close
+/// it: a server that closes first may do so just when the next request leaves.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
 
 /// A server, bound and ready to run.
 pub struct App {
@@ -219,6 +222,7 @@ fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Page
     let server = HttpServer::new(app)
         .workers(workers)
         .client_request_timeout(HEAD_WAIT)
+        .keep_alive(KEEP_ALIVE)
         .shutdown_timeout(DRAIN_SECONDS)
         .disable_signals()
         .listen(listener)

@@ -12,6 +12,7 @@ mod keys;
 mod leases;
 mod openapi;
 mod page_headers;
+mod race;
 mod respond;
 mod suspend;
 mod tidy;
