@@ -5,4 +5,6 @@ mod browser;
 mod crash;
 mod deadlines;
 mod page_headers;
+#[path = "../process/mod.rs"]
+mod process;
 mod tidy;
