@@ -51,6 +51,11 @@ impl Api {
         Self { http, base: base.to_owned(), key: key.map(str::to_owned) }
     }
 
+    /// The server's address, with a slash at its end.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
     /// The key.
     pub fn key(&self) -> &str {
         self.key.as_deref().unwrap_or_default()
@@ -67,10 +72,15 @@ impl Api {
 
     /// Sends a request and reads the answer whole.
     pub async fn send(&self, request: RequestBuilder) -> Reply {
-        let response = request.send().await.unwrap();
+        self.try_send(request).await.unwrap()
+    }
+
+    /// As [`Api::send`], for servers that may be gone.
+    pub async fn try_send(&self, request: RequestBuilder) -> reqwest::Result<Reply> {
+        let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let text = response.text().await.unwrap();
-        Reply { status, body: serde_json::from_str(&text).unwrap_or(Value::Null), text, headers }
+        let text = response.text().await?;
+        Ok(Reply { status, body: serde_json::from_str(&text).unwrap_or(Value::Null), text, headers })
     }
 
     pub async fn get(&self, path: &str) -> Reply {

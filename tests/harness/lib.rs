@@ -7,4 +7,5 @@ pub mod browser;
 pub mod clock;
 pub mod crawler;
 pub mod person;
+pub mod process;
 pub mod smtp;

@@ -12,6 +12,8 @@ mod keys;
 mod leases;
 mod openapi;
 mod page_headers;
+#[path = "../process/mod.rs"]
+mod process;
 mod race;
 mod respond;
 mod suspend;

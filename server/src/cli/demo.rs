@@ -37,6 +37,7 @@ pub(super) struct DemoArgs {
 }
 
 pub(super) async fn run(args: DemoArgs) -> anyhow::Result<()> {
+    let interrupted = serve::stop_signal()?;
     let folder = tempfile::tempdir().context("failed to make a folder for the scratch database")?;
     let app = App::build(config(&folder)?, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     let base = app.public_url().to_string();
@@ -53,7 +54,7 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<()> {
     say(format!("Placet runs on {base} with a scratch database."))?;
     let done = tokio::select! {
         done = converse(&base, key, &mailbox, args.answer.as_deref()) => done,
-        interrupted = tokio::signal::ctrl_c() => interrupted.map_err(Into::into).and_then(|()| bail!("stopped before there was an answer")),
+        () = interrupted => Err(anyhow::anyhow!("stopped before there was an answer")),
     };
     drop(stop);
     server.await?;

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 
+use anyhow::Context;
 use domain::authority::Role;
 use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
@@ -17,6 +18,7 @@ use crate::keys::{generate, new_key};
 use crate::store::Store;
 
 pub(super) async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
+    let stop = stop_signal()?;
     args.smtp_url = secret_from_environment("PLACET_SMTP_URL")?;
     let config = Config::load(&args)?;
     let development = config.development;
@@ -24,7 +26,7 @@ pub(super) async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     first_key(&*app.store(), development).await?;
     announce(&app)?;
     tracing::info!(address = %app.address(), development, "listening");
-    app.run_until(stop_signal()).await
+    app.run_until(stop).await
 }
 
 /// A server nobody has a key for is of no use: development makes one, anything else says how.
@@ -68,30 +70,27 @@ fn announce(app: &App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Resolves when the system or a person asks the server to stop.
-async fn stop_signal() {
-    let interrupted = async {
-        if let Err(error) = tokio::signal::ctrl_c().await {
-            tracing::error!(error = %error, "failed to listen for Ctrl-C");
-            std::future::pending::<()>().await;
+/// Listens for the system or a person asking the process to stop, from now on; the future resolves when one does.
+///
+/// From the call on, not from the first poll: a signal that comes while the server starts stops it in order as well.
+#[cfg(unix)]
+pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let listen = |kind| signal(kind).context("failed to listen for signals");
+    let (mut interrupted, mut terminated) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
         }
-    };
-    #[cfg(unix)]
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut terminated) => {
-                terminated.recv().await;
-            }
-            Err(error) => {
-                tracing::error!(error = %error, "failed to listen for SIGTERM");
-                std::future::pending::<()>().await;
-            }
-        }
-    };
-    #[cfg(not(unix))]
-    let terminated = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupted => {}
-        () = terminated => {}
-    }
+    })
+}
+
+/// As on Unix, for Ctrl-C.
+#[cfg(windows)]
+pub(super) fn stop_signal() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut interrupted = tokio::signal::windows::ctrl_c().context("failed to listen for Ctrl-C")?;
+    Ok(async move {
+        interrupted.recv().await;
+    })
 }

@@ -330,3 +330,31 @@ impl From<anyhow::Error> for MigrateError {
         Self(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::{SystemClock, SystemEntropy};
+
+    fn open(path: &Path) -> anyhow::Result<SqliteStore> {
+        SqliteStore::open(path, Exclusive::Beside, Arc::new(SystemClock), Arc::new(SystemEntropy))
+    }
+
+    /// An older program does not know what a newer one promised; it must not touch what it cannot read.
+    #[test]
+    fn a_database_of_a_newer_version_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("placet.db");
+        open(&path).unwrap();
+        open(&path).unwrap(); // What this version wrote, it opens again.
+        let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+        conn.batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000000')").unwrap();
+        let before = std::fs::read(&path).unwrap();
+        let refused = format!("{:#}", open(&path).err().unwrap());
+        assert!(refused.contains("written by a newer placet (migration 99991231000000)"), "{refused}");
+        assert!(refused.contains("use that version or restore a backup"), "{refused}");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        conn.batch_execute("DELETE FROM __diesel_schema_migrations WHERE version = '99991231000000'").unwrap();
+        open(&path).unwrap();
+    }
+}

@@ -1,0 +1,265 @@
+//! The `placet` program as people run it: its own process, its own clock, its own database file.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::timeout;
+
+use crate::api::Api;
+
+/// How long a program may take to say or do what a test waits for.
+pub const PATIENCE: Duration = Duration::from_secs(40);
+/// What the server says when it can be reached.
+const LISTENS: &str = "Placet listens on ";
+/// Ports no system hands out by itself: a server that was killed finds its own still free.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
+
+/// The program, built once by the cargo that runs the tests, in the profile it built them in.
+///
+/// Cargo offers a test only the programs of its own package. All of the workspace is selected, so that features, and with them
+/// the libraries, are those the tests were built with: usually there is one thing left to link.
+pub fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let profile = match profile().as_str() {
+            "debug" => "dev".to_owned(),
+            other => other.to_owned(),
+        };
+        let mut cargo = std::process::Command::new(env!("CARGO"));
+        // What cargo tells a test about its own package would make build scripts run again, and again when cargo next runs.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_about_a_package(&name.to_string_lossy())) {
+            cargo.env_remove(name);
+        }
+        let output = cargo
+            .args(["build", "--quiet", "--locked", "--workspace", "--bin", "placet", "--message-format=json"])
+            .args(["--profile", &profile])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "failed to build placet: {}", String::from_utf8_lossy(&output.stdout));
+        let messages = String::from_utf8(output.stdout).unwrap();
+        let built = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let program = built.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
+        program.expect("cargo names the program it has built")
+    })
+}
+
+fn is_about_a_package(name: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"].iter().any(|start| name.starts_with(start))
+        || ["CARGO_PRIMARY_PACKAGE", "CARGO_TARGET_TMPDIR", "OUT_DIR"].contains(&name)
+}
+
+/// The folder under `target/` the running test was built in: `debug`, `release`, …
+pub fn profile() -> String {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.ancestors().nth(2).and_then(Path::file_name).unwrap();
+    folder.to_str().unwrap().to_owned()
+}
+
+/// A place to run the program in: an empty folder, a database to be, a port.
+pub struct Site {
+    folder: TempDir,
+    port: u16,
+    smtp_url: Option<String>,
+    runs: AtomicU16,
+}
+
+impl Site {
+    /// A site of a server in development: mails stay in memory.
+    pub fn development() -> Self {
+        Self { folder: TempDir::new().unwrap(), port: free_port(), smtp_url: None, runs: AtomicU16::new(0) }
+    }
+
+    /// A site of a server in production, which sends its mails to `smtp_url`.
+    pub fn production(smtp_url: String) -> Self {
+        Self { smtp_url: Some(smtp_url), ..Self::development() }
+    }
+
+    /// Where the server's process finds itself.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The database file.
+    pub fn database(&self) -> PathBuf {
+        self.folder().join("data/placet.db")
+    }
+
+    /// `http://127.0.0.1:PORT/`; the same for every server of this site.
+    pub fn base(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    /// A command line of the program in this site.
+    pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(program());
+        // What the developer has set for a server of their own is not for these.
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLACET_")) {
+            command.env_remove(name);
+        }
+        command
+            .args(arguments)
+            .env_remove("RUST_LOG")
+            .env("PLACET_DATABASE_URL", format!("sqlite://{}", self.database().display()))
+            .env("PLACET_LISTEN", format!("127.0.0.1:{}", self.port))
+            .env("PLACET_OPERATORS", "ops@example.com")
+            .env("PLACET_NOTIFY_ALLOW", "*@example.com")
+            .current_dir(self.folder());
+        if let Some(smtp_url) = &self.smtp_url {
+            command.env("PLACET_SMTP_URL", smtp_url).env("PLACET_MAIL_FROM", "Placet <placet@example.com>");
+        }
+        command
+    }
+
+    /// Starts a command; what it says on standard error goes to a file.
+    pub fn start(&self, mut command: Command) -> Running {
+        let run = self.runs.fetch_add(1, Ordering::SeqCst);
+        let log = self.folder().join(format!("stderr-{run}"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(File::create(&log).unwrap()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Running { child, stdout, said: String::new(), log }
+    }
+
+    /// Runs a command to its end, with nothing on its standard input.
+    pub async fn run(&self, command: Command) -> Finished {
+        self.run_with(command, "").await
+    }
+
+    /// Runs a command to its end, with `input` on its standard input.
+    pub async fn run_with(&self, command: Command, input: &str) -> Finished {
+        let mut running = self.start(command);
+        let mut stdin = running.child.stdin.take().unwrap();
+        // A command that refuses before it reads closes the pipe; what it then says is what counts.
+        drop(stdin.write_all(input.as_bytes()).await);
+        drop(stdin);
+        running.finish().await
+    }
+
+    /// Starts a server and waits until it can be reached.
+    pub async fn serve(&self) -> Running {
+        let mut running = self.start(self.command(["serve"]));
+        running.line_with(LISTENS).await;
+        running
+    }
+
+    /// Makes a key with the command line; returns its id and its secret.
+    pub async fn key(&self, role: &str, name: &str) -> (String, String) {
+        let created = self.run(self.command(["keys", "create", "--json", "--role", role, "--name", name])).await;
+        let key: Value = serde_json::from_str(created.succeeded().lines().last().unwrap()).unwrap();
+        let text = |field: &str| key[field].as_str().unwrap().to_owned();
+        (text("id"), text("key"))
+    }
+
+    /// Raw requests with a new key.
+    pub async fn api(&self, role: &str, name: &str) -> Api {
+        Api::new(&self.base(), Some(&self.key(role, name).await.1))
+    }
+}
+
+/// Ports handed out so far.
+static PORTS_USED: AtomicU16 = AtomicU16::new(0);
+
+fn free_port() -> u16 {
+    // Test runs beside this one begin elsewhere.
+    let start = u16::try_from(std::process::id() % 997 * 12).unwrap();
+    loop {
+        let port = PORTS.start + (start + PORTS_USED.fetch_add(1, Ordering::SeqCst)) % (PORTS.end - PORTS.start);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+/// A process that runs; dropping it kills it.
+pub struct Running {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    said: String,
+    log: PathBuf,
+}
+
+impl Running {
+    /// The next line on standard output that contains `text`.
+    pub async fn line_with(&mut self, text: &str) -> String {
+        let look = async {
+            loop {
+                let mut line = String::new();
+                if self.stdout.read_line(&mut line).await.unwrap() == 0 {
+                    return None;
+                }
+                self.said.push_str(&line);
+                if line.contains(text) {
+                    return Some(line.trim_end().to_owned());
+                }
+            }
+        };
+        let found = timeout(PATIENCE, look).await.unwrap_or_default();
+        found.unwrap_or_else(|| panic!("the process did not say {text:?}:\n{}\n{}", self.said, self.errors()))
+    }
+
+    /// What it has said on standard error so far.
+    pub fn errors(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Sends a signal by name: `TERM`, `INT`.
+    pub async fn signal(&self, name: &str) {
+        let id = self.child.id().expect("the process runs");
+        let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {id}")).status().await.unwrap();
+        assert!(sent.success());
+    }
+
+    /// SIGKILL: it gets no chance to finish anything.
+    pub async fn kill(mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    /// Waits for its end.
+    pub async fn finish(mut self) -> Finished {
+        let mut rest = String::new();
+        let ended = timeout(PATIENCE, async {
+            self.stdout.read_to_string(&mut rest).await.unwrap();
+            self.child.wait().await.unwrap()
+        });
+        let ended = ended.await;
+        self.said.push_str(&rest);
+        let stderr = self.errors();
+        let status = ended.unwrap_or_else(|_| panic!("the process did not end:\n{}\n{stderr}", self.said));
+        Finished { status, stdout: self.said, stderr }
+    }
+}
+
+/// A process that has ended, and everything it said.
+#[derive(Debug)]
+pub struct Finished {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Finished {
+    /// What it said on standard output; fails the test unless it ended well.
+    pub fn succeeded(&self) -> &str {
+        assert!(self.status.success(), "{}\n{}\n{}", self.status, self.stdout, self.stderr);
+        &self.stdout
+    }
+
+    /// Fails the test unless it refused, on standard error, with each of `words`.
+    pub fn refused(&self, words: &[&str]) {
+        assert_eq!(self.status.code(), Some(1), "{}\n{}", self.stdout, self.stderr);
+        let missing: Vec<_> = words.iter().filter(|word| !self.stderr.contains(**word)).collect();
+        assert!(missing.is_empty(), "{missing:?} is missing in: {}", self.stderr);
+    }
+}

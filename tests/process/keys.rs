@@ -1,0 +1,145 @@
+//! One server a file, and `placet keys` beside it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use harness::api::Api;
+use harness::process::Site;
+use serde_json::{Value, json};
+
+/// A secret with more than 128 bits.
+const STRONG: &str = "b7Kq2x9LmP4vT8wZ3nR6cY1h";
+/// How long a revoked key may go on counting.
+const REVOKED_WITHIN: Duration = Duration::from_secs(1);
+
+/// What an unauthenticated or authenticated read answers.
+async fn status(site: &Site, key: &str) -> u16 {
+    Api::new(&site.base(), Some(key)).get("api/v1/intents").await.status
+}
+
+/// Two servers on one file would each fire deadlines and send mails. A lock that outlives its holder would be as bad: after a
+/// crash nothing would start.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_server_on_the_same_file_is_refused_until_the_first_is_gone() {
+    let site = Site::development();
+    let first = site.serve().await;
+    let mut second = site.command(["serve", "--listen", "127.0.0.1:0"]);
+    second.env_remove("PLACET_LISTEN");
+    site.run(second).await.refused(&["another placet serves", "placet.db", "stop it first"]);
+    assert_eq!(Api::new(&site.base(), None).get("healthz").await.status, 200, "the first one is not disturbed");
+    first.kill().await; // SIGKILL: it cannot clean up.
+    let _second = site.serve().await;
+    assert_eq!(Api::new(&site.base(), None).get("healthz").await.status, 200);
+}
+
+/// Scripts read the last line; a log line among the results would end up in somebody's configuration.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_created_key_is_one_line_of_json_and_works_at_once_beside_a_server() {
+    let site = Site::development();
+    let _server = site.serve().await;
+    let mut create = site.command(["keys", "create", "--json", "--role", "agent", "--name", "refund-agent"]);
+    create.env("RUST_LOG", "trace"); // The most logs there can be.
+    let created = site.run(create).await;
+    let lines: Vec<&str> = created.succeeded().lines().collect();
+    let key: Value = serde_json::from_str(lines.last().unwrap()).unwrap();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    let fields: Vec<&String> = key.as_object().unwrap().keys().collect();
+    assert_eq!(fields, ["id", "key", "name", "role"]);
+    assert_eq!((&key["name"], &key["role"]), (&json!("refund-agent"), &json!("agent")));
+    let secret = key["key"].as_str().unwrap();
+    assert!(secret.starts_with("placet_agent_"));
+    assert!(!created.stderr.contains(secret), "a secret is in the logs");
+    assert_eq!(status(&site, secret).await, 200);
+    assert_eq!(status(&site, "placet_agent_unknown").await, 401);
+
+    let text = site.run(site.command(["keys", "create", "--role", "operator", "--name", "alice"])).await;
+    let secret = text.succeeded().lines().last().unwrap();
+    assert!(secret.starts_with("placet_operator_"), "{text:?}");
+    assert_eq!(status(&site, secret).await, 200);
+}
+
+/// A list shows who can come in, never with what.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_are_listed_without_their_secrets() {
+    let site = Site::development();
+    let (id, secret) = site.key("agent", "refund-agent").await;
+    let named = ["keys", "create", "--role", "operator", "--name", "a-key", "--subject", "alice@example.com", "--owner", "team"];
+    site.run(site.command(named)).await.succeeded();
+    let list = site.run(site.command(["keys", "list"])).await;
+    let lines: Vec<&str> = list.succeeded().lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains(&id) && lines[0].contains("refund-agent"), "{lines:?}");
+    assert!(lines[1].contains("subject alice@example.com") && lines[1].contains("owner team"), "{lines:?}");
+    assert!(!list.stdout.contains(&secret));
+    let list = site.run(site.command(["keys", "list", "--json"])).await;
+    let first: Value = serde_json::from_str(list.succeeded().lines().next().unwrap()).unwrap();
+    assert_eq!((&first["id"], &first["revoked_at"]), (&json!(id), &json!(null)));
+    assert!(!list.stdout.contains(&secret));
+}
+
+/// Revoking is what one does when a key has leaked: it must work on the running server, from beside it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_revoked_key_stops_counting_within_a_second() {
+    let site = Site::development();
+    let _server = site.serve().await;
+    let (id, secret) = site.key("agent", "leaked").await;
+    let (_, other) = site.key("agent", "other").await;
+    assert_eq!(status(&site, &secret).await, 200);
+    let revoked = site.run(site.command(["keys", "revoke", &id])).await;
+    let at = Instant::now();
+    assert!(revoked.succeeded().contains(&id), "{revoked:?}");
+    while status(&site, &secret).await != 401 {
+        assert!(at.elapsed() < REVOKED_WITHIN + Duration::from_millis(200), "the key still counts after {:?}", at.elapsed());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(status(&site, &other).await, 200);
+    assert!(site.run(site.command(["keys", "list"])).await.succeeded().contains("revoked"));
+    let unknown = ["keys", "revoke", "0190a6c0-0000-7000-8000-000000000001"];
+    site.run(site.command(unknown)).await.refused(&["failed to revoke", "not found"]);
+}
+
+/// A secret somebody thought up guards what people decide: it must not be guessable by accident.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn imported_secrets_come_from_standard_input_and_must_be_strong() {
+    let site = Site::development();
+    let _server = site.serve().await;
+    let import = |more: &[&str]| site.command([&["keys", "import", "--role", "agent", "--name", "legacy"], more].concat());
+    site.run_with(import(&[]), "dev-key\n").await.refused(&["can be guessed", "--weak"]);
+    assert_eq!(status(&site, "dev-key").await, 401);
+    assert!(site.run_with(import(&["--weak"]), "dev-key\n").await.succeeded().contains("Imported"));
+    assert_eq!(status(&site, "dev-key").await, 200);
+
+    let imported = site.run_with(import(&[]), STRONG).await;
+    assert!(!imported.succeeded().contains(STRONG));
+    assert_eq!(status(&site, STRONG).await, 200);
+    site.run_with(import(&[]), STRONG).await.refused(&["imported before"]);
+    assert_eq!(site.run(site.command(["keys", "list"])).await.succeeded().lines().count(), 2);
+
+    for wrong in ["", "\n", "two words", "näme", &format!("{STRONG}{}", "x".repeat(200 - STRONG.len() + 1))] {
+        site.run_with(import(&["--weak"]), wrong).await.refused(&["visible ASCII"]);
+    }
+    let longest = format!("{STRONG}{}", "x".repeat(200 - STRONG.len()));
+    site.run_with(import(&[]), &longest).await.succeeded();
+    assert_eq!(status(&site, &longest).await, 200);
+}
+
+/// The first command of a new installation is `keys create`: there is no database yet, and nobody else may read the one it makes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_command_makes_a_database_only_its_owner_can_read() {
+    let site = Site::development();
+    assert!(!site.database().exists());
+    let (_, secret) = site.key("admin", "admin").await;
+    let _server = site.serve().await;
+    assert_eq!(status(&site, &secret).await, 200);
+    let mut seen = Vec::new();
+    for entry in std::fs::read_dir(site.database().parent().unwrap()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+        let name = entry.file_name().into_string().unwrap();
+        if name != "placet.db.serve-lock" {
+            assert_eq!(mode, 0o600, "{name} has mode {mode:o}");
+        }
+        seen.push(name);
+    }
+    assert!(seen.iter().any(|name| name == "placet.db-wal"), "{seen:?}");
+}

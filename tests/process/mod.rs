@@ -1,0 +1,11 @@
+//! Tests of whole processes: the program as it is shipped, killed, stopped, misused. Their clock is the real one, so they may wait.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and everything here serves tests alone")]
+
+mod boot;
+mod demo;
+mod keys;
+mod kill;
+mod ledger;
+mod silence;
+mod stop;
