@@ -208,7 +208,9 @@ fn subject(message: &Message) -> String {
     };
     // A reminder repeats the subject of the first mail to the letter, so both leave room for its "Re: ".
     let room = SUBJECT_CHARS_MAX - "Re: ".len() - prefix.len();
-    format!("{reply}{prefix}{}", agents(&message.question, room))
+    // An encoded word would be decoded by mail programs, and could hold what was made visible here.
+    let question = agents(&message.question, room).replace("=?", "= ?");
+    format!("{reply}{prefix}{}", truncated(&question, room))
 }
 
 fn opening(message: &Message) -> Opening {

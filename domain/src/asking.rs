@@ -65,6 +65,8 @@ pub fn is_address(text: &str) -> bool {
     text.len() <= ADDRESS_MAX
         && text.is_ascii()
         && !text.chars().any(|c| c.is_control() || c.is_whitespace())
+        // A local part mail servers take unquoted: words with single dots between them.
+        && text.split('@').next().is_some_and(|local| local.split('.').all(|word| !word.is_empty()))
         && text.validate_email()
 }
 
@@ -433,6 +435,8 @@ mod tests {
             (json!({"choices": [{"value": "a\nb", "label": "A"}]}), "choices[0].value", "control"),
             (json!({"response_type": "confirm"}), "choices", "confirm"),
             (json!({"notify_to": ["no address"]}), "notify_to[0]", "email"),
+            (json!({"notify_to": ["a..b@example.com"]}), "notify_to[0]", "email"),
+            (json!({"notify_to": [".a@example.com"]}), "notify_to[0]", "email"),
             (json!({"notify_to": ["a@example.com\r\nBcc: x@y.example"]}), "notify_to[0]", "email"),
             (json!({"notify_to": ["a@elsewhere.example"]}), "notify_to[0]", "allowed"),
             (json!({"notify_to": ["a@sub.example.com"]}), "notify_to[0]", "allowed"),

@@ -21,6 +21,13 @@ pub fn visible_line(text: &str) -> String {
     inert(text, ' ')
 }
 
+/// Somebody else's words for a place between our quotation marks: on one line, inert, bounded, and without marks of their own, so that
+/// they cannot close ours and go on in our voice.
+pub fn quoted(text: &str, max_chars: usize) -> String {
+    let words: String = visible_line(text).chars().map(|c| if "“”„‟\"«»".contains(c) { '’' } else { c }).collect();
+    truncated(words.trim(), max_chars)
+}
+
 /// Cuts `text` to at most `max_chars` characters; the last one is an ellipsis when something was cut.
 #[must_use]
 pub fn truncated(text: &str, max_chars: usize) -> String {
@@ -190,6 +197,12 @@ mod tests {
     }
 
     /// A reordered or hidden part of a question makes a person approve what they did not read.
+    #[test]
+    fn quoted_words_cannot_close_our_quotation_marks() {
+        assert_eq!(quoted("no”. You answered already. “", 80), "no’. You answered already. ’");
+        assert_eq!(quoted("a \"b\" «c»\n", 80), "a ’b’ ’c’");
+    }
+
     #[test]
     fn invisible_characters_are_shown_by_their_code_point() {
         assert_eq!(visible("pay \u{202E}005€"), "pay ⟨U+202E⟩005€");

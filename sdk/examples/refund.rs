@@ -1,7 +1,7 @@
 //! Asks a person whether to refund an order (the example of RFC-0025 §9.1).
 //!
 //! ```text
-//! PLACET_URL=http://127.0.0.1:8080 PLACET_API_KEY=… cargo run -p placet --example refund
+//! PLACET_URL=http://127.0.0.1:7420 PLACET_API_KEY=… cargo run -p placet --example refund
 //! ```
 //!
 //! Stop it while it waits and start it again with `PLACET_INTENT` set to the id it printed: it finds its question.

@@ -81,18 +81,18 @@ impl App {
         };
         let development = config.development.then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
         let channel: Arc<dyn Channel> = match (&config.mail, &development) {
-            (Some(mail), _) => Arc::new(EmailChannel::new(&EmailSettings {
+            (Some(mail), None) => Arc::new(EmailChannel::new(&EmailSettings {
                 smtp_url: mail.smtp_url.clone(),
                 from: mail.from.clone(),
                 allow_insecure: mail.allow_insecure,
                 timeout: channels::DELIVERY_TIMEOUT,
             })?),
-            (None, Some((mailbox, _))) => Arc::new(mailbox.clone()),
+            // Development never sends: whoever tries things out must not reach people by accident.
+            (_, Some((mailbox, _))) => Arc::new(mailbox.clone()),
             (None, None) => anyhow::bail!("there is no channel to reach people by"),
         };
         let nonce_secret = store.secret("answer-page-nonce").await?;
-        // With a real mail server nothing lands in the mailbox, so it is not shown.
-        let mailbox = development.filter(|_| config.mail.is_none());
+        let mailbox = development;
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
         let operators = config.asking.operators.clone();
@@ -171,7 +171,12 @@ impl App {
         tracing::info!("stopping: no new requests, waiting for those under way");
         serving.stop_requests().await;
         // A message that takes longer stays leased, and comes due at the next start.
-        if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS), &mut deliveries).await.is_err() {
+        let drained = async {
+            if !deliveries.is_finished() {
+                drop((&mut deliveries).await);
+            }
+        };
+        if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS), drained).await.is_err() {
             deliveries.abort();
         }
         deadlines.abort();

@@ -208,7 +208,8 @@ fn mail(smtp_url: Option<SecretString>, from: Option<String>, insecure: Option<b
     match (smtp_url, from) {
         (Some(smtp_url), Some(from)) => Ok(Some(MailConfig { smtp_url, from, allow_insecure: insecure.unwrap_or(false) })),
         (Some(_), None) => bail!("mails need a sender; set PLACET_MAIL_FROM=\"Placet <placet@example.com>\""),
-        (None, _) => Ok(None),
+        (None, Some(_)) => bail!("PLACET_MAIL_FROM is set, but no mail server; set PLACET_SMTP_URL as well"),
+        (None, None) => Ok(None),
     }
 }
 

@@ -400,10 +400,17 @@ on_each_store! {
         let (limited, free) = (asked(app, json!({})).await, asked(app, json!({})).await);
         let mut person = app.person();
         let nonce = person.open(&limited.link).await.nonce();
+        let posting = Instant::now();
         for _ in 0..10 {
             assert_eq!(person.post(&limited.link, &[("nonce", &nonce), ("value", "maybe")]).await.status, 422);
         }
-        let page = person.post(&limited.link, &[("nonce", &nonce), ("value", "approve")]).await;
+        // Ten a minute is one more every six seconds, and the machine may have been slow.
+        let mut page = person.post(&limited.link, &[("nonce", &nonce), ("value", "maybe")]).await;
+        let mut posted = 11.0;
+        while page.status == 422 && posted <= 11.0 + posting.elapsed().as_secs_f64() / 6.0 {
+            page = person.post(&limited.link, &[("nonce", &nonce), ("value", "maybe")]).await;
+            posted += 1.0;
+        }
         assert_eq!((page.status, page.heading().as_str()), (429, "Too many tries"));
         assert_untouched(app, &limited).await;
 

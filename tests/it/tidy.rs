@@ -38,7 +38,8 @@ const LICENCES: &[&str] = &[
 ];
 /// Crates of which a second version would cost much: code size, build time, or two runtimes that do not know each other.
 const ONE_VERSION: &[&str] = &["diesel", "hyper", "reqwest", "rustls", "serde", "tokio"];
-const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
+/// How the source of every package that is not ours ends.
+const CRATES_IO: &str = "/crates.io-index";
 
 /// A text file of the repository; the path is relative to its root.
 struct File {
@@ -228,7 +229,12 @@ fn text(value: &Value) -> &str {
 fn unknown_sources(metadata: &Value) -> Vec<String> {
     let members = metadata["workspace_members"].as_array().unwrap();
     packages(metadata)
-        .filter(|(package, _)| !members.contains(&package["id"]) && package["source"] != CRATES_IO)
+        .filter(|(package, _)| {
+            !members.contains(&package["id"])
+                && !package["source"]
+                    .as_str()
+                    .is_some_and(|source| source.starts_with("registry+") && source.ends_with(CRATES_IO))
+        })
         .map(|(package, name)| format!("{name} comes from {}", package["source"]))
         .collect()
 }
@@ -390,7 +396,7 @@ mod planted {
         let package = |id: &str, name, source, licence| json!({ "id": id, "name": name, "version": id, "source": source, "license": licence });
         let metadata = json!({ "workspace_members": ["0.1.0"], "packages": [
             package("0.1.0", "placet", Value::Null, "MIT"),
-            package("1.0.0", "serde", json!(CRATES_IO), "MIT"),
+            package("1.0.0", "serde", json!(format!("registry+https://example.com{CRATES_IO}")), "MIT"),
             package("2.0.0", "serde", json!("git+https://example.com/serde"), "GPL-3.0-only"),
             package("3.0.0", "path", Value::Null, "MIT"),
         ] });

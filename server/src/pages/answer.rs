@@ -33,6 +33,8 @@ const OUTCOME_SHOWN: TimeDelta = TimeDelta::days(30);
 const COMMENT_BYTES_MAX: usize = 4 * 1024;
 /// Marks the redirect after an answer that did not count; it only chooses a sentence.
 const TRIED: &str = "tried";
+/// Asks for the page with nothing folded.
+const EVERYTHING: &str = "show=everything";
 
 /// What a browser sent.
 #[derive(Default)]
@@ -41,6 +43,8 @@ struct Form {
     value: Option<String>,
     comment: String,
     fields: BTreeMap<String, String>,
+    /// Whether long parts are folded, which locks the answers; never when a form comes back, because it was sent from a whole page.
+    folded: bool,
 }
 
 /// Shows the question, or what became of it.
@@ -56,7 +60,8 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
     }
     let now = shared.clock.now();
     if is_open(&link, now) {
-        open_page(&request, &shared, &pages, &token, &link, &Form::default(), None)
+        let folded = request.query_string() != EVERYTHING;
+        open_page(&request, &shared, &pages, &token, &link, &Form { folded, ..Form::default() }, None)
     } else if is_shown(&link, now) {
         let tried = request.query_string() == TRIED;
         pages.page(StatusCode::OK, outcome(&pages, &link, now, tried).render())
@@ -189,7 +194,7 @@ fn open_page(
         nonce: pages.nonce(&cookie, token),
         comment: form.comment.clone(),
         error,
-        whole_page_href: None,
+        whole_page_href: form.folded.then(|| format!("?{EVERYTHING}")),
     };
     let mut response = pages.page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh
@@ -253,17 +258,18 @@ fn outcome(pages: &Pages, link: &LinkView, now: DateTime<Utc>, tried: bool) -> O
     Outcome {
         page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
         asked: asked(link),
-        ending: ending(link, now, tried),
+        ending: ending(link, now),
+        tried,
         told: Vec::new(),
         now,
     }
 }
 
-fn ending(link: &LinkView, now: DateTime<Utc>, tried: bool) -> Ending {
+fn ending(link: &LinkView, now: DateTime<Utc>) -> Ending {
     let suspension = &link.suspension;
     let Some(ended) = &suspension.ending else {
         // The deadline has passed and its timer is about to say so.
-        return Ending::Expired { at: suspension.expires_at.unwrap_or(now), silence: silence(link) };
+        return Ending::Expired { at: suspension.expires_at.unwrap_or(now), silence: None };
     };
     let note = |name: &str| ended.metadata.as_ref().and_then(|metadata| metadata.get(name)?.as_str().map(str::to_owned));
     match (ended.resolution, ended.reason) {
@@ -273,12 +279,12 @@ fn ending(link: &LinkView, now: DateTime<Utc>, tried: bool) -> Ending {
             if by == link.recipient {
                 Ending::AnsweredByYou { given, at: ended.at, comment: note("comment"), received_at: None }
             } else {
-                Ending::AnsweredByAnother { by, given, at: ended.at, yours_at: tried.then_some(now) }
+                Ending::AnsweredByAnother { by, given, at: ended.at }
             }
         }
         (Resolution::Expired, _) => {
             let silence = ended.response.as_ref().map_or(Silence::Ends, |value| Silence::Fallback(given(link, Some(value))));
-            Ending::Expired { at: suspension.expires_at.unwrap_or(ended.at), silence }
+            Ending::Expired { at: suspension.expires_at.unwrap_or(ended.at), silence: Some(silence) }
         }
         (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => {
             Ending::Superseded { at: ended.at, changed: None, newer_href: None }
@@ -286,9 +292,11 @@ fn ending(link: &LinkView, now: DateTime<Utc>, tried: bool) -> Ending {
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
             Ending::Undeliverable { at: ended.at, messages: link.question.recipients.len() }
         }
-        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => {
-            Ending::Withdrawn { at: ended.at, reason: note("reason") }
-        }
+        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Ending::Withdrawn {
+            at: ended.at,
+            by: ended.by.clone().filter(|by| *by != suspension.asked_by.name),
+            reason: note("reason"),
+        },
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) const FOLDED_ROWS_MAX: usize = 40;
 pub(super) const FIELDS_MAX: usize = 50;
 /// A field offering more options than this makes the form one that is not drawn.
 pub(super) const OPTIONS_MAX: usize = 100;
+/// The longest option, in characters as shown; a longer one would be cut.
+pub(super) const OPTION_CHARS_MAX: usize = 200;
 /// A typed field value longer than this many bytes is refused.
 pub(super) const TYPED_BYTES_MAX: usize = 16 * 1_024;
 /// What the form's controls are called in the posted body: this prefix and the field's name.
@@ -475,7 +477,13 @@ fn defined_kind(kind: &str, options: Option<&Value>) -> Option<FieldKind> {
             .iter()
             .map(|option| option.as_str().filter(|text| survives_a_form(text)).map(str::to_owned))
             .collect::<Option<_>>()?;
-        return (1..=OPTIONS_MAX).contains(&options.len()).then_some(FieldKind::Options(options));
+        // An option that is cut or reads like another would send what nobody was shown.
+        let mut shown: Vec<String> = options.iter().map(|option| visible_line(option).trim().to_lowercase()).collect();
+        let whole = shown.iter().all(|option| option.chars().count() <= OPTION_CHARS_MAX);
+        shown.sort_unstable();
+        let distinct = shown.windows(2).all(|pair| pair[0] != pair[1]);
+        let usable = whole && distinct && (1..=OPTIONS_MAX).contains(&options.len());
+        return usable.then_some(FieldKind::Options(options));
     }
     match kind {
         "text" => Some(FieldKind::Text),

@@ -12,7 +12,7 @@ use channels::{Answers, Channel, DeliveryError, Message, Occasion};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::suspension::{FallbackPolicy, ResponseType};
-use domain::text::{truncated, visible_line};
+use domain::text::quoted;
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use serde_json::Value;
@@ -53,8 +53,16 @@ impl Deliveries {
 
     /// Sends everything that is due; returns how many messages that were, and when the next one is due.
     pub async fn run_due(&self) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
+        self.run_due_until(|| false).await
+    }
+
+    /// As [`Deliveries::run_due`], but leases nothing more once `stop` says so.
+    async fn run_due_until(&self, stop: impl Fn() -> bool) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
         let mut sent = 0;
         loop {
+            if stop() {
+                return Ok((sent, None));
+            }
             let leased = self.store.lease_deliveries().await?;
             if leased.deliveries.is_empty() && leased.obsolete == 0 {
                 return Ok((sent, leased.next_due));
@@ -72,7 +80,7 @@ impl Deliveries {
     /// Runs until the server stops; messages under way are finished first.
     pub(crate) async fn run(&self, mut stopping: watch::Receiver<bool>) {
         while !*stopping.borrow() {
-            let pause = match self.run_due().await {
+            let pause = match self.run_due_until(|| *stopping.borrow()).await {
                 Ok((_, next)) => {
                     next.map_or(SLEEP_MAX, |next| (next - self.clock.now()).to_std().unwrap_or_default().min(SLEEP_MAX))
                 }
@@ -119,7 +127,7 @@ impl Deliveries {
         };
         let named = delivery.question.recipients != self.operators;
         Message {
-            message_id: format!("{}@{}", delivery.id, self.public_url.host_str().unwrap_or("localhost")),
+            message_id: format!("{}@{}", delivery.id, self.public_url.domain().unwrap_or("localhost")),
             in_reply_to: None,
             recipient: delivery.recipient.clone(),
             agent: delivery.agent.clone(),
@@ -153,7 +161,7 @@ fn if_nobody_answers(delivery: &LeasedDelivery) -> String {
         (None, Value::String(text)) => text.clone(),
         (None, _) => "the values it named".to_owned(),
     };
-    let words = truncated(&visible_line(&words), QUOTED_MAX);
+    let words = quoted(&words, QUOTED_MAX);
     format!("It closes. The agent goes on with “{words}”, and is told that nobody answered.")
 }
 

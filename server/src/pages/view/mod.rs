@@ -118,6 +118,11 @@ pub(super) fn line(text: &str) -> String {
     truncated(visible_line(text).trim(), LINE_CHARS_MAX)
 }
 
+/// Somebody else's words between our quotation marks: they cannot close them and go on in our voice.
+fn quoted(text: &str) -> String {
+    domain::text::quoted(text, PHRASE_CHARS_MAX)
+}
+
 /// Somebody else's words inside one of our sentences.
 fn phrase(text: &str) -> String {
     truncated(visible_line(text).trim(), PHRASE_CHARS_MAX)
@@ -160,14 +165,17 @@ mod tests {
         ];
         for ending in [
             Ending::AnsweredByYou { given: given(), at: at(7, 18), comment: Some(text()), received_at: None },
-            Ending::AnsweredByAnother { by: text(), given: given(), at: at(7, 18), yours_at: None },
-            Ending::Expired { at: at(9, 30), silence: Silence::Fallback(Given { label: None, value: json!({text(): text()}) }) },
-            Ending::Withdrawn { at: at(9, 30), reason: Some(text()) },
+            Ending::AnsweredByAnother { by: text(), given: given(), at: at(7, 18) },
+            Ending::Expired {
+                at: at(9, 30),
+                silence: Some(Silence::Fallback(Given { label: None, value: json!({text(): text()}) })),
+            },
+            Ending::Withdrawn { at: at(9, 30), by: Some(text()), reason: Some(text()) },
             Ending::Superseded { at: at(9, 30), changed: Some(text()), newer_href: None },
         ] {
             let asked = question.asked.clone();
             pages.push(
-                Outcome { page: question.page.clone(), asked, ending, told: question.plan.clone(), now: at(9, 31) }
+                Outcome { page: question.page.clone(), asked, ending, tried: true, told: question.plan.clone(), now: at(9, 31) }
                     .render()
                     .unwrap(),
             );

@@ -54,17 +54,6 @@ pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>) -> Strin
     }
 }
 
-/// "6 seconds before yours" is what the one who lost the race wants to know.
-pub(super) fn before_yours(at: &DateTime<Utc>, yours_at: &DateTime<Utc>) -> String {
-    let seconds = (*yours_at - *at).num_seconds();
-    match seconds {
-        ..1 => "a moment before yours".to_owned(),
-        1 => "1 second before yours".to_owned(),
-        2..120 => format!("{seconds} seconds before yours"),
-        _ => "before yours".to_owned(),
-    }
-}
-
 /// A time close by: without the date when it is today.
 pub(super) fn near(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
     format!("{} UTC", domain::text::moment(*at, *now))

@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 use domain::text::visible;
 
 use super::super::context::Table;
-use super::moment::{before_yours, machine, minute, received, second};
-use super::{Asked, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase};
+use super::moment::{machine, minute, received, second};
+use super::{Asked, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
 
 /// A question nobody can answer any more.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub(in crate::pages) struct Outcome {
     pub asked: Asked,
     /// How it ended.
     pub ending: Ending,
+    /// Whether the holder just sent something that did not count.
+    pub tried: bool,
     /// Who was told when; may be empty.
     pub told: Vec<PlanRow>,
     /// When this page is made.
@@ -45,20 +47,20 @@ pub(in crate::pages) enum Ending {
         given: Given,
         /// When it was recorded.
         at: DateTime<Utc>,
-        /// When the holder tried, if the holder did.
-        yours_at: Option<DateTime<Utc>>,
     },
     /// Nobody answered before the deadline.
     Expired {
         /// The deadline.
         at: DateTime<Utc>,
-        /// What happened instead.
-        silence: Silence,
+        /// What happened instead; absent in the moment before that is recorded.
+        silence: Option<Silence>,
     },
     /// The agent, or an admin for it, took the question back.
     Withdrawn {
         /// When.
         at: DateTime<Utc>,
+        /// Who, when it was not the agent itself.
+        by: Option<String>,
         /// Why, in the agent's words.
         reason: Option<String>,
     },
@@ -90,8 +92,8 @@ impl Outcome {
         match &self.ending {
             Ending::AnsweredByYou { given, .. }
             | Ending::AnsweredByAnother { given, .. }
-            | Ending::Expired { silence: Silence::Fallback(given), .. } => given.table(),
-            Ending::Expired { silence: Silence::Ends, .. }
+            | Ending::Expired { silence: Some(Silence::Fallback(given)), .. } => given.table(),
+            Ending::Expired { silence: Some(Silence::Ends) | None, .. }
             | Ending::Withdrawn { .. }
             | Ending::Superseded { .. }
             | Ending::Undeliverable { .. } => None,
@@ -129,7 +131,7 @@ mod tests {
     use super::*;
 
     fn outcome(ending: Ending) -> String {
-        Outcome { page: page(), asked: asked(), ending, told: Vec::new(), now: at(9, 31) }.render().unwrap()
+        Outcome { page: page(), asked: asked(), ending, tried: false, told: Vec::new(), now: at(9, 31) }.render().unwrap()
     }
 
     fn given() -> Given {
@@ -138,7 +140,6 @@ mod tests {
 
     #[test]
     fn each_ending_says_what_did_and_what_did_not_happen() {
-        let yours_at = Some(at(7, 18) + TimeDelta::seconds(6));
         let cases = [
             (
                 Ending::AnsweredByYou {
@@ -156,20 +157,15 @@ mod tests {
                 ],
             ),
             (
-                Ending::AnsweredByAnother { by: "Jonas Weber".to_owned(), given: given(), at: at(7, 18), yours_at },
-                vec![
-                    "<h1><bdi>Jonas Weber</bdi> answered first</h1>",
-                    "Do not refund",
-                    "6 seconds before yours",
-                    "Yours was not counted.",
-                ],
+                Ending::AnsweredByAnother { by: "Jonas Weber".to_owned(), given: given(), at: at(7, 18) },
+                vec!["<h1><bdi>Jonas Weber</bdi> answered first</h1>", "Do not refund", "There is nothing to do."],
             ),
             (
-                Ending::Expired { at: at(9, 30), silence: Silence::Ends },
+                Ending::Expired { at: at(9, 30), silence: Some(Silence::Ends) },
                 vec!["<h1>The deadline has passed</h1>", "Nobody answered by", "no fallback was used", "not recorded as a no"],
             ),
             (
-                Ending::Expired { at: at(9, 30), silence: Silence::Fallback(given()) },
+                Ending::Expired { at: at(9, 30), silence: Some(Silence::Fallback(given())) },
                 vec![
                     "<h1>The deadline has passed</h1>",
                     "The fallback the agent had named was used: <b><bdi>Do not refund</bdi></b>",
@@ -177,7 +173,7 @@ mod tests {
                 ],
             ),
             (
-                Ending::Withdrawn { at: at(7, 20), reason: Some("customer cancelled".to_owned()) },
+                Ending::Withdrawn { at: at(7, 20), by: None, reason: Some("customer cancelled".to_owned()) },
                 vec!["<h1>The agent withdrew this question</h1>", "07:20 UTC", "“<bdi>customer cancelled</bdi>”"],
             ),
             (
