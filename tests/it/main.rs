@@ -16,6 +16,7 @@ mod page_headers;
 mod process;
 mod race;
 mod respond;
+mod sdk;
 mod secrets;
 mod suspend;
 mod tidy;
