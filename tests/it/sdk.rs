@@ -141,9 +141,11 @@ on_each_store! {
         let newer = refund().context("amount", 13).supersedes(id);
         app.client().ask(intent, newer).await.unwrap().cancel(Some("the parcel was found")).await.unwrap();
         let error = ended(newer_waiting).await.unwrap_err();
-        assert!(matches!(error, RequestInputError::InputCancelled { reason: CancelReason::Withdrawn, .. }), "{error:?}");
+        let RequestInputError::InputCancelled { reason: CancelReason::Withdrawn, suspension_id, .. } = error else {
+            panic!("{error:?}");
+        };
         // Withdrawing twice is withdrawing once, and the agent goes on.
-        app.client().cancel(error_id(&error), None).await.unwrap();
+        app.client().cancel(suspension_id, None).await.unwrap();
         assert_eq!(app.agent().status(intent).await, "active");
     }
 
@@ -199,13 +201,5 @@ on_each_store! {
         let modes: Vec<_> = decided.iter().map(|event| event.payload["mode"].as_str().unwrap()).collect();
         assert_eq!(modes, ["autonomous", "request_input", "require_input", "defer"]);
         assert!(decided.iter().all(|event| event.actor == "test-agent"));
-    }
-}
-
-/// The question an error is about.
-fn error_id(error: &RequestInputError) -> placet::SuspensionId {
-    match error {
-        RequestInputError::InputCancelled { suspension_id, .. } => *suspension_id,
-        other => panic!("{other:?}"),
     }
 }
