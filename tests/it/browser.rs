@@ -211,15 +211,19 @@ async fn endings(app: &TestApp, agent: &Api) -> Gallery {
     pages
 }
 
-/// A question in every way it can be open.
-async fn open_questions(app: &TestApp) -> Gallery {
+/// A question without a place where a line could break.
+fn long_words() -> Value {
     let word = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft".repeat(3);
-    let long_words = json!({
+    json!({
         "question": format!("{word}?\n{word}"), "timeout_seconds": 600,
         "choices": [{"value": &word[..190], "label": &word[..190], "description": word}, {"value": "no", "label": "No"}],
         "context": {word.clone(): word, "list": [word, word], "deep": {"a": {"b": [word]}}},
         "fallback_policy": "complete_with_fallback", "fallback_value": "no",
-    });
+    })
+}
+
+/// A question in every way it can be open.
+async fn open_questions(app: &TestApp) -> Gallery {
     let hostile = json!({
         "question": "</h1><script>alert(1)</script>\u{202e}Refund?\r\n\u{7}{{ 7*7 }} <a href=\"https://evil.example\">x</a>",
         "choices": [{"value": "approve", "label": "Deny \u{202e}"}, {"value": "deny", "label": "<img src=x onerror=alert(1)>"}],
@@ -250,7 +254,7 @@ async fn open_questions(app: &TestApp) -> Gallery {
         ("fields", fields.clone(), None),
         ("fields-error", fields, Some("button[type=submit]")),
         ("form", link(app, free_form).await, None),
-        ("long-words", link(app, long_words).await, None),
+        ("long-words", link(app, long_words()).await, None),
         ("hostile", link(app, hostile).await, None),
     ]
 }
@@ -270,6 +274,25 @@ on_each_store! {
         pages.extend(open_questions(app).await);
         for width in WIDTHS {
             tokio::join!(look(width, false, &pages), look(width, true, &pages));
+        }
+    }
+}
+
+on_each_store! {
+    /// The mail is read on phones more than anywhere else, in whatever colours its program prefers.
+    async fn the_mail_fits_every_width(app: &mut TestApp) {
+        for (name, question) in [("mail", refund()), ("mail-long-words", long_words())] {
+            app.agent().suspend(app.agent().active_intent().await, question).await.ok();
+            app.settle().await;
+            let file = shots().join(format!("{name}.html"));
+            std::fs::write(&file, app.smtp.next_mail().await.html()).unwrap();
+            for (width, dark) in [(1280, false), (390, true), (320, false)] {
+                let browser = browser(width, dark).await;
+                browser.open(&format!("file://{}", file.canonicalize().unwrap().display())).await;
+                browser.screenshot(&shots().join(format!("{name}-{width}.png"))).await;
+                let (content, room) = browser.scroll_width().await;
+                assert!(content <= room, "{name} is {content} px wide at {width} px");
+            }
         }
     }
 }

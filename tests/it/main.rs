@@ -10,12 +10,15 @@ mod ingress;
 mod intents;
 mod keys;
 mod leases;
+mod mail;
 mod openapi;
 mod page_headers;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;
 mod respond;
+mod sdk;
+mod secrets;
 mod suspend;
 mod tidy;
 mod waiting;

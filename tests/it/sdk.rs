@@ -1,0 +1,205 @@
+//! The SDK against the real server: what an agent gets, whatever happens while it waits.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use domain::authority::Role;
+use harness::api::Api;
+use harness::app::{OPERATOR, TestApp};
+use harness::on_each_store;
+use harness::smtp::Fault;
+use placet::{
+    Answer, CallError, CancelReason, Choice, Choices, Client, Engagement, EngagementSignals, IntentId, Question,
+    RequestInputError, Source, Status, TimeoutReason,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::task::JoinSet;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Refund {
+    Approve,
+    Deny,
+}
+
+impl Choices for Refund {
+    fn choices() -> Vec<(Self, Choice)> {
+        vec![(Self::Approve, Choice::new("approve", "Refund it")), (Self::Deny, Choice::new("deny", "Do not refund"))]
+    }
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Terms {
+    cap: u32,
+}
+
+type Outcome<T> = Result<Answer<T>, RequestInputError>;
+
+fn refund() -> Question<Refund> {
+    Question::choice::<Refund>("Refund order 12345?").context("order", "12345").timeout_seconds(3600)
+}
+
+/// An agent's program that asks and waits.
+fn program<T: Send + 'static>(client: Client, intent: IntentId, question: Question<T>) -> JoinSet<Outcome<T>> {
+    let mut program = JoinSet::new();
+    program.spawn(async move { client.request_input(intent, question).await });
+    program
+}
+
+async fn ended<T: 'static>(mut program: JoinSet<Outcome<T>>) -> Outcome<T> {
+    program.join_next().await.unwrap().unwrap()
+}
+
+/// An intent that the SDK began.
+async fn begun(app: &TestApp) -> IntentId {
+    app.client().create_intent("Refund order 12345").active().send().await.unwrap().id()
+}
+
+on_each_store! {
+    /// Agents crash, are killed and are deployed anew. If asking again asked people again, they would answer twice and learn to
+    /// ignore it; if it lost the answer, they would have answered for nothing.
+    async fn an_agent_that_starts_again_finds_its_question(app: &mut TestApp) {
+        let intent = begun(app).await;
+        let mut first = program(app.client(), intent, refund());
+        let link = app.carried().await.link(&app.base);
+        first.shutdown().await; // The future is dropped in the middle of its wait.
+        drop(first);
+        app.restart().await;
+        let mut again = app.client().ask(intent, refund()).await.unwrap();
+        app.settle().await;
+        assert!(!app.smtp.has_unread(), "asking again asked the person again");
+        app.person().answer(&link, "deny").await;
+        let answer = again.answer().await.unwrap();
+        assert_eq!((answer.value, answer.replayed), (Refund::Deny, false));
+        // A program that starts after the answer came gets it too, and hears that it is not new.
+        let late = app.client().request_input(intent, refund()).await.unwrap();
+        assert_eq!((late.value, late.replayed, late.suspension_id), (Refund::Deny, true, answer.suspension_id));
+        let asked = app.agent().event_types(intent).await;
+        assert_eq!(asked.iter().filter(|event| *event == "intent.suspended").count(), 1);
+        // The very same question once more is another one only when the agent says so.
+        let mut other = app.client().ask(intent, refund().again("second parcel")).await.unwrap();
+        assert_ne!(other.suspension_id(), answer.suspension_id);
+        app.settle().await;
+        app.person().answer(&app.next_link().await, "approve").await;
+        assert_eq!(other.answer().await.unwrap().value, Refund::Approve);
+    }
+
+    /// The server may be updated while somebody waits; a waiting program must not notice.
+    async fn a_wait_survives_a_restart_of_the_server(app: &mut TestApp) {
+        let intent = begun(app).await;
+        let waiting = program(app.client(), intent, refund());
+        let link = app.carried().await.link(&app.base);
+        app.restart().await;
+        app.person().answer(&link, "approve").await;
+        app.restart().await;
+        let answer = ended(waiting).await.unwrap();
+        assert_eq!((answer.value, answer.responded_by.as_deref()), (Refund::Approve, Some(OPERATOR)));
+    }
+
+    /// Silence is an error unless the question said what stands in for an answer, and then it is marked as silence.
+    async fn silence_is_an_error_or_a_fallback_and_never_a_person(app: &mut TestApp) {
+        let intent = begun(app).await;
+        let waiting = program(app.client(), intent, refund().fallback(Refund::Deny));
+        app.carried().await;
+        app.advance(3599).await;
+        assert_eq!(waiting.len(), 1);
+        app.advance(1).await;
+        let answer = ended(waiting).await.unwrap();
+        assert!(matches!(answer.source, Source::Fallback { .. }) && !answer.source.is_human());
+        assert_eq!((answer.value, &answer.responded_by, answer.responded_at), (Refund::Deny, &None, None));
+
+        let waiting = program(app.client(), intent, refund().again("fail"));
+        app.carried().await;
+        app.advance(3600).await;
+        let error = ended(waiting).await.unwrap_err();
+        assert!(
+            matches!(error, RequestInputError::InputTimeout { reason: TimeoutReason::Unanswered, attempts: 1, .. }),
+            "{error:?}"
+        );
+        assert_eq!(app.client().intent(intent).await.unwrap().view().status, Status::Abandoned);
+    }
+
+    /// Nobody reached is not nobody answered: one is for the operator of the server to mend.
+    async fn nobody_reached_is_an_error_of_its_own_whatever_the_fallback(app: &mut TestApp) {
+        let intent = begun(app).await;
+        let mut asked = app.client().ask(intent, refund().fallback(Refund::Approve)).await.unwrap();
+        app.smtp.script(Fault::RejectRecipient);
+        app.advance(3600).await;
+        let error = asked.answer().await.unwrap_err();
+        assert!(matches!(error, RequestInputError::InputTimeout { reason: TimeoutReason::Undeliverable, .. }), "{error:?}");
+    }
+
+    async fn a_question_taken_back_ends_the_wait(app: &mut TestApp) {
+        let intent = begun(app).await;
+        let waiting = program(app.client(), intent, refund());
+        app.carried().await;
+        let id = app.client().ask(intent, refund()).await.unwrap().suspension_id();
+        let newer = refund().context("amount", 13).supersedes(id);
+        let newer_waiting = program(app.client(), intent, newer);
+        let error = ended(waiting).await.unwrap_err();
+        assert!(matches!(error, RequestInputError::InputCancelled { reason: CancelReason::Superseded, .. }), "{error:?}");
+        app.carried().await;
+        let newer = refund().context("amount", 13).supersedes(id);
+        app.client().ask(intent, newer).await.unwrap().cancel(Some("the parcel was found")).await.unwrap();
+        let error = ended(newer_waiting).await.unwrap_err();
+        let RequestInputError::InputCancelled { reason: CancelReason::Withdrawn, suspension_id, .. } = error else {
+            panic!("{error:?}");
+        };
+        // Withdrawing twice is withdrawing once, and the agent goes on.
+        app.client().cancel(suspension_id, None).await.unwrap();
+        assert_eq!(app.agent().status(intent).await, "active");
+    }
+
+    /// A form passes through as it is. One that is not what the program reads is told as that, and stands.
+    async fn an_answer_of_another_type_is_told_and_stands(app: &mut TestApp) {
+        let intent = begun(app).await;
+        let mut asked = app.client().ask(intent, Question::form::<Terms>("Which terms?").timeout_seconds(60)).await.unwrap();
+        app.settle().await;
+        let id = asked.suspension_id().expose();
+        app.operator().respond(intent, &id, json!({"cap": "a lot"})).await.ok();
+        let error = asked.answer().await.unwrap_err();
+        assert!(matches!(&error, RequestInputError::InvalidAnswer { raw, .. } if *raw == json!({"cap": "a lot"})), "{error:?}");
+        assert!(!error.to_string().contains("a lot"), "an answer is not for logs");
+        assert_eq!(app.agent().status(intent).await, "active");
+        let question = Question::form::<Terms>("Which terms now?").timeout_seconds(60);
+        let mut asked = app.client().ask(intent, question).await.unwrap();
+        app.operator().respond(intent, &asked.suspension_id().expose(), json!({"cap": 5})).await.ok();
+        assert_eq!(asked.answer().await.unwrap().value, Terms { cap: 5 });
+    }
+
+    /// An agent that could answer itself would need nobody.
+    async fn who_asked_cannot_answer_nor_can_its_owners_other_keys(app: &mut TestApp) {
+        let key = app.new_key_of(Role::Agent, "bot", "payments").await;
+        let client = Client::new(app.base.clone(), key.clone()).unwrap();
+        let intent = client.create_intent("Refund order 12345").active().send().await.unwrap().id();
+        let id = client.ask(intent, refund()).await.unwrap().suspension_id().expose();
+        let twin = app.new_key_of(Role::Operator, "desk", "payments").await;
+        let stranger = app.new_key_of(Role::Operator, "night desk", "support").await;
+        for (key, problem) in [(key, (403, "self_response")), (twin, (403, "self_response"))] {
+            let refused = Api::new(&app.base, Some(&key)).respond(intent, &id, "approve").await;
+            assert_eq!(refused.problem(), problem);
+        }
+        Api::new(&app.base, Some(&stranger)).respond(intent, &id, "approve").await.ok();
+        let answer = client.request_input(intent, refund()).await.unwrap();
+        assert_eq!((answer.value, answer.responded_by.as_deref()), (Refund::Approve, Some("night desk")));
+        app.settle().await;
+    }
+
+    /// Whether a person was asked at all must be explainable afterwards: the decision is an event, or there is no decision.
+    async fn every_decision_to_ask_or_not_is_on_record(app: &mut TestApp) {
+        let (client, intent) = (app.client(), begun(app).await);
+        let decide = async |confidence, risk| {
+            let signals = EngagementSignals { confidence, risk, reversibility: 0.8, context: serde_json::Map::new() };
+            client.should_request_input(intent, signals).await
+        };
+        assert!(matches!(decide(0.99, 0.1).await, Ok(Engagement::Autonomous(_))));
+        assert!(matches!(decide(0.6, 0.3).await, Ok(Engagement::RequestInput(_))));
+        assert!(matches!(decide(0.99, 0.6).await, Ok(Engagement::RequireInput(_))));
+        assert!(matches!(decide(0.99, 0.9).await, Ok(Engagement::Defer(_))));
+        assert!(matches!(decide(1.01, 0.1).await, Err(CallError::Refused(_))));
+        let events = client.events(intent).await.unwrap();
+        let decided: Vec<_> = events.iter().filter(|event| event.event_type == "engagement.decision").collect();
+        let modes: Vec<_> = decided.iter().map(|event| event.payload["mode"].as_str().unwrap()).collect();
+        assert_eq!(modes, ["autonomous", "request_input", "require_input", "defer"]);
+        assert!(decided.iter().all(|event| event.actor == "test-agent"));
+    }
+}
