@@ -214,9 +214,14 @@ impl Running {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id().expect("the process runs")
+    }
+
     /// Sends a signal by name: `TERM`, `INT`.
     pub async fn signal(&self, name: &str) {
-        let id = self.child.id().expect("the process runs");
+        let id = self.id();
         let sent = Command::new("sh").arg("-c").arg(format!("kill -{name} {id}")).status().await.unwrap();
         assert!(sent.success());
     }
