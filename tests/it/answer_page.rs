@@ -212,7 +212,7 @@ on_each_store! {
         let posted = late.post(mine, &[("nonce", &nonce), ("value", "approve")]).await;
         let shown = late.follow(mine, &posted).await;
         assert_eq!(shown.heading(), "jonas@example.com answered first");
-        assert!(shown.html.contains("6 seconds before yours") && shown.html.contains("Yours was not counted."));
+        assert!(shown.html.contains("Yours was not counted."));
         let agent = app.agent();
         assert_eq!(agent.status(intent).await, "active");
         let events = agent.events(intent).await;
