@@ -28,7 +28,7 @@ pub struct ServeArgs {
     /// Where the data is.
     #[command(flatten)]
     pub database: DatabaseArgs,
-    /// The address people reach this server under [default: `http://<listen>`].
+    /// The address people reach this server under; `http://<listen>` by default.
     #[arg(long, env = "PLACET_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
     /// A TOML file with the settings of docs/operating.md.
@@ -46,7 +46,7 @@ pub struct ServeArgs {
     /// Who is asked when a question names nobody: addresses, separated by commas.
     #[arg(long, env = "PLACET_OPERATORS", value_name = "ADDRESSES", value_delimiter = ',')]
     pub operators: Option<Vec<String>>,
-    /// Who may be asked: addresses and *@domain patterns, separated by commas [default: the operators].
+    /// Who may be asked: addresses and *@domain patterns, separated by commas; the operators by default.
     #[arg(long, env = "PLACET_NOTIFY_ALLOW", value_name = "PATTERNS", value_delimiter = ',')]
     pub notify_allow: Option<Vec<String>>,
     /// Allow a mail server without TLS that is not on this machine.

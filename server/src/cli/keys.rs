@@ -38,10 +38,10 @@ pub(super) struct Identity {
     /// The actor in the log; for agents their identity.
     #[arg(long)]
     name: String,
-    /// Who answers with it [default: the name].
+    /// Who answers with it; the name by default.
     #[arg(long)]
     subject: Option<String>,
-    /// Groups keys that belong together: none of them answers what another asked [default: the name].
+    /// Groups keys that belong together: none of them answers what another asked; the name by default.
     #[arg(long)]
     owner: Option<String>,
 }

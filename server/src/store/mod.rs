@@ -1,7 +1,7 @@
 //! Where intents live, with their event logs and the work those events cause.
 //!
 //! [`Store`] is what the rest of the server sees: about a dozen units of work. Each database is itself behind it: a private,
-//! synchronous [`rows::Rows`], over which the transaction bodies in [`unit`] and the reads in [`reads`] are written once.
+//! synchronous `rows::Rows`, over which the transaction bodies in `unit` and the reads in `reads` are written once.
 
 mod codes;
 pub mod hub;
