@@ -125,11 +125,11 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
         let until = Instant::now() + Duration::from_secs(u64::from(wait));
         let watch = shared.store.hub().watch(id);
         let mut waiting = true;
-        while waiting {
-            // Register before you look: a change between the two is not lost.
+        loop {
+            // Register before you look: a change between the two is not lost. What is shown is as it is now, to whom may see it now.
             let changed = watch.changed();
             record = look(&shared, &caller, id).await?;
-            if done(&record) {
+            if !waiting || done(&record) {
                 break;
             }
             waiting = tokio::select! {
@@ -138,8 +138,6 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
                 () = shared.stopped() => false,
             };
         }
-        // Time has passed: what is shown is as it is now, to whom may see it now.
-        record = look(&shared, &caller, id).await?;
     }
     let version = record.version;
     Ok(respond(Outcome::Suspension { record: Box::new(record), version }))

@@ -168,6 +168,8 @@ fn readers(url: &str, connections_max: u32) -> anyhow::Result<Readers> {
         .max_size(connections_max)
         .min_idle(Some(1))
         .connection_timeout(READER_WAIT)
+        // A file does not go away like a network peer: asking it before every read would cost more than the read.
+        .test_on_check_out(false)
         .connection_customizer(Box::new(ReadOnly))
         .build(ConnectionManager::new(url))
         .context("failed to open the database for reading")?;
