@@ -119,6 +119,10 @@ async fn help_lists_every_setting() {
         "PLACET_OPERATORS",
         "--notify-allow",
         "PLACET_NOTIFY_ALLOW",
+        "default_retry_policy",
+        "min_window_seconds",
+        "requires_delivery",
+        "[channels]",
         "RUST_LOG",
     ];
     for arguments in [vec!["--help"], vec!["serve", "--help"]] {

@@ -16,7 +16,12 @@ const ENVIRONMENT_ONLY: &str = "\
 Environment only:
   PLACET_SMTP_URL       The mail server: smtps://user:password@mail.example.com, or smtp://host?tls=required
   PLACET_SMTP_URL_FILE  A file that holds PLACET_SMTP_URL
-  RUST_LOG              What is logged on standard error [default: info]";
+  RUST_LOG              What is logged on standard error [default: info]
+
+File only (--config; the flags above are keys of the file as well):
+  [suspension.default_retry_policy]  max_attempts, interval_seconds, escalation_ladder, final_fallback_policy
+  [fallback]  allowed, min_window_seconds, requires_delivery
+  [channels]  unknown = \"warn\" or \"reject\"";
 
 /// The Placet approval server: agents ask, people decide, and anyone can check afterwards.
 #[derive(Parser)]
