@@ -79,8 +79,8 @@ impl App {
             Some(url) => url,
             None => Url::parse(&format!("http://{address}"))?,
         };
-        let development = config.development.then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
-        let channel: Arc<dyn Channel> = match (&config.mail, &development) {
+        let mailbox = config.development.then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
+        let channel: Arc<dyn Channel> = match (&config.mail, &mailbox) {
             (Some(mail), None) => Arc::new(EmailChannel::new(&EmailSettings {
                 smtp_url: mail.smtp_url.clone(),
                 from: mail.from.clone(),
@@ -92,7 +92,6 @@ impl App {
             (None, None) => anyhow::bail!("there is no channel to reach people by"),
         };
         let nonce_secret = store.secret("answer-page-nonce").await?;
-        let mailbox = development;
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
         let operators = config.asking.operators.clone();

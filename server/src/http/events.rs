@@ -11,7 +11,7 @@ use domain::wire::{AppendEventRequest, EventView};
 
 use super::auth::Caller;
 use super::body::Json;
-use super::intents::{OFFSET_MAX, Write, object};
+use super::intents::{OFFSET_MAX, Write};
 use super::problem::Detail;
 use super::query::Query;
 use super::{Shared, intent_id, resource, respond};
@@ -81,7 +81,7 @@ fn client_event(body: AppendEventRequest) -> Result<Command, Vec<FieldError>> {
     }
     Ok(Command::Append(ClientEvent {
         event_type: body.event_type,
-        payload: object(body.payload),
+        payload: body.payload.unwrap_or_default(),
         claimed_actor: body.actor,
         trace_id: body.trace_id,
         parent_event_id: body.parent_event_id,

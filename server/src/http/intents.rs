@@ -10,7 +10,7 @@ use domain::intent::Status;
 use domain::json;
 use domain::problem::FieldError;
 use domain::wire::{CreateIntentRequest, IntentView, PatchStateRequest, SetStatusRequest};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::auth::Caller;
 use super::body::{Json, idempotency, if_match};
@@ -239,9 +239,4 @@ impl Write {
         let write = Request { principal: caller.principal, action: self.action, target, precondition, idempotency, command };
         Ok(shared.store.execute(write).await?)
     }
-}
-
-/// Where a client may put any JSON, `null` counts as an empty object.
-pub(super) fn object(value: Option<serde_json::Map<String, Value>>) -> serde_json::Map<String, Value> {
-    value.unwrap_or_default()
 }
