@@ -369,11 +369,7 @@ mod tests {
             notify_allow: AllowList::parse(["*@example.com", "one@other.example"]).unwrap(),
             channels: vec!["email"],
             unknown_channel: UnknownChannel::Warn,
-            fallback_allowed: vec![
-                FallbackPolicy::Fail,
-                FallbackPolicy::CompleteWithFallback,
-                FallbackPolicy::UseDefaultAndContinue,
-            ],
+            fallback_allowed: FallbackPolicy::ALL.to_vec(),
             fallback_min_window_seconds: 10,
             fallback_requires_delivery: true,
         }

@@ -113,6 +113,11 @@ pub enum FallbackPolicy {
     UseDefaultAndContinue,
 }
 
+impl FallbackPolicy {
+    /// Every policy: what a question may choose from unless the operator says otherwise.
+    pub const ALL: [Self; 3] = [Self::Fail, Self::CompleteWithFallback, Self::UseDefaultAndContinue];
+}
+
 /// How a suspension ended (RFC-0025 §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

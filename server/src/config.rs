@@ -238,7 +238,6 @@ fn asking(
     if min_window_seconds > WINDOW_SECONDS_MAX {
         bail!("fallback.min_window_seconds must be at most {WINDOW_SECONDS_MAX}");
     }
-    let all = vec![FallbackPolicy::Fail, FallbackPolicy::CompleteWithFallback, FallbackPolicy::UseDefaultAndContinue];
     Ok(AskingPolicy {
         default_retry_policy: suspension.default_retry_policy,
         operators,
@@ -248,7 +247,7 @@ fn asking(
             Some(Unknown::Reject) => UnknownChannel::Reject,
             Some(Unknown::Warn) | None => UnknownChannel::Warn,
         },
-        fallback_allowed: fallback.allowed.unwrap_or(all),
+        fallback_allowed: fallback.allowed.unwrap_or_else(|| FallbackPolicy::ALL.to_vec()),
         fallback_min_window_seconds: min_window_seconds,
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
     })

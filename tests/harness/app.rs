@@ -229,7 +229,7 @@ pub fn asking_policy() -> AskingPolicy {
         notify_allow: AllowList::parse(["*@example.com"]).unwrap(),
         channels: vec!["email"],
         unknown_channel: UnknownChannel::Warn,
-        fallback_allowed: vec![FallbackPolicy::Fail, FallbackPolicy::CompleteWithFallback, FallbackPolicy::UseDefaultAndContinue],
+        fallback_allowed: FallbackPolicy::ALL.to_vec(),
         fallback_min_window_seconds: 1,
         fallback_requires_delivery: true,
     }

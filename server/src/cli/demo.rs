@@ -74,11 +74,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             notify_allow: AllowList::parse([OPERATOR]).map_err(|why| anyhow::anyhow!(why))?,
             channels: vec!["email"],
             unknown_channel: UnknownChannel::Warn,
-            fallback_allowed: vec![
-                FallbackPolicy::Fail,
-                FallbackPolicy::CompleteWithFallback,
-                FallbackPolicy::UseDefaultAndContinue,
-            ],
+            fallback_allowed: FallbackPolicy::ALL.to_vec(),
             fallback_min_window_seconds: 1,
             fallback_requires_delivery: true,
         },
