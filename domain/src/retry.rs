@@ -141,8 +141,8 @@ impl Schedule {
         server: Option<&PartialRetryPolicy>,
     ) -> Result<Self, Vec<FieldError>> {
         let mut errors = Vec::new();
-        if timeout_seconds.is_some_and(|timeout| timeout == 0 || timeout > WINDOW_SECONDS_MAX) {
-            errors.push(FieldError::new("timeout_seconds", "range", format!("must be 1 to {WINDOW_SECONDS_MAX} seconds")));
+        if let Some(timeout) = timeout_seconds {
+            check_range("timeout_seconds", timeout, WINDOW_SECONDS_MAX, &mut errors);
         }
         let partial = match (call, timeout_seconds, server) {
             // The server's default applies when the call says nothing at all about time.
@@ -151,27 +151,16 @@ impl Schedule {
             (call, _, _) => call,
         };
         let Some(partial) = partial else {
-            return if errors.is_empty() {
-                Ok(Self { retry_policy: None, timeout_seconds, window_seconds: timeout_seconds })
-            } else {
-                Err(errors)
-            };
+            let plain = Self { retry_policy: None, timeout_seconds, window_seconds: timeout_seconds };
+            return if errors.is_empty() { Ok(plain) } else { Err(errors) };
         };
         let max_attempts = partial.max_attempts.unwrap_or(1);
-        if max_attempts == 0 || max_attempts > ATTEMPTS_MAX {
-            errors.push(FieldError::new("retry_policy.max_attempts", "range", format!("must be 1 to {ATTEMPTS_MAX}")));
-        }
+        check_range("retry_policy.max_attempts", max_attempts, ATTEMPTS_MAX, &mut errors);
         let Some(interval_seconds) = partial.interval_seconds.or(timeout_seconds) else {
             errors.push(FieldError::new("retry_policy.interval_seconds", "required", "give interval_seconds or timeout_seconds"));
             return Err(errors);
         };
-        if interval_seconds == 0 || interval_seconds > INTERVAL_SECONDS_MAX {
-            errors.push(FieldError::new(
-                "retry_policy.interval_seconds",
-                "range",
-                format!("must be 1 to {INTERVAL_SECONDS_MAX} seconds"),
-            ));
-        }
+        check_range("retry_policy.interval_seconds", interval_seconds, INTERVAL_SECONDS_MAX, &mut errors);
         if timeout_seconds.is_some_and(|timeout| interval_seconds > timeout) {
             errors.push(FieldError::new("retry_policy.interval_seconds", "range", "must not be more than timeout_seconds"));
         }
@@ -179,11 +168,8 @@ impl Schedule {
         check_ladder(&escalation_ladder, max_attempts, &mut errors);
         let window = interval_seconds.checked_mul(max_attempts).filter(|window| *window <= WINDOW_SECONDS_MAX);
         if window.is_none() && errors.is_empty() {
-            errors.push(FieldError::new(
-                "retry_policy",
-                "range",
-                format!("all attempts together last at most {WINDOW_SECONDS_MAX} seconds"),
-            ));
+            let message = format!("all attempts together last at most {WINDOW_SECONDS_MAX} seconds");
+            errors.push(FieldError::new("retry_policy", "range", message));
         }
         if !errors.is_empty() {
             return Err(errors);
@@ -205,6 +191,14 @@ impl Schedule {
     /// The deadline of a suspension that begins at `suspended_at`.
     pub fn expires_at(&self, suspended_at: DateTime<Utc>) -> Option<DateTime<Utc>> {
         self.window_seconds.map(|window| suspended_at + seconds(window))
+    }
+}
+
+/// Every count and every duration of a policy is a whole number from one to its bound.
+fn check_range(field: &str, value: u32, max: u32, errors: &mut Vec<FieldError>) {
+    if value == 0 || value > max {
+        let unit = if field.ends_with("_seconds") { " seconds" } else { "" };
+        errors.push(FieldError::new(field, "range", format!("must be 1 to {max}{unit}")));
     }
 }
 
