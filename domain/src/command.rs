@@ -110,6 +110,13 @@ pub enum Command {
         /// Which.
         suspension_id: SuspensionId,
     },
+    /// The next attempt of a suspension is due (RFC-0026 §4).
+    AttemptDue {
+        /// Which.
+        suspension_id: SuspensionId,
+        /// What it asks, and whom; the caller read it beside the suspension.
+        question: Box<Question>,
+    },
     /// A message about a suspension was accepted for delivery, or never will be.
     RecordDelivery {
         /// What became of it.
@@ -130,7 +137,7 @@ impl Command {
             Self::Suspend(_) => Some(Action::Suspend),
             Self::Respond(_) => Some(Action::Respond),
             Self::Cancel { .. } => Some(Action::Cancel),
-            Self::DeadlineReached { .. } | Self::RecordDelivery { .. } => None,
+            Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery { .. } => None,
         }
     }
 
@@ -139,7 +146,9 @@ impl Command {
         match self {
             Self::Respond(respond) => SuspensionId::parse(&respond.suspension_id),
             Self::Suspend(suspend) => suspend.supersedes.as_deref().and_then(SuspensionId::parse),
-            Self::Cancel { suspension_id, .. } | Self::DeadlineReached { suspension_id } => Some(*suspension_id),
+            Self::Cancel { suspension_id, .. }
+            | Self::DeadlineReached { suspension_id }
+            | Self::AttemptDue { suspension_id, .. } => Some(*suspension_id),
             Self::RecordDelivery { delivery, .. } => Some(delivery.suspension_id),
             Self::PatchState { .. }
             | Self::SetStatus { .. }

@@ -50,6 +50,19 @@ pub enum Event {
         /// Whether anybody was reached.
         reached: bool,
     },
+    /// People are asked again, or would have been while the server was away (RFC-0026 §4).
+    SuspensionRenotified(Box<Renotified>),
+    /// A rung of the ladder takes effect (RFC-0026 §4).
+    SuspensionEscalated {
+        /// Which.
+        suspension_id: SuspensionId,
+        /// The attempt it takes effect at.
+        attempt: u32,
+        /// Who is told from now on.
+        escalated_to: Vec<String>,
+        /// The channel from now on.
+        channel_hint: Option<String>,
+    },
     /// Nobody could be reached until the deadline.
     SuspensionUndeliverable {
         /// Which.
@@ -82,6 +95,25 @@ pub enum Event {
     DeliveryFailed(Delivery),
     /// A client recorded something.
     Appended(ClientEvent),
+}
+
+/// One attempt after the first.
+#[derive(Clone, Debug)]
+pub struct Renotified {
+    /// Which suspension.
+    pub suspension_id: SuspensionId,
+    /// The attempt, from 2.
+    pub attempt: u32,
+    /// How many there will be.
+    pub max_attempts: u32,
+    /// The channel preferred.
+    pub channel_hint: Option<String>,
+    /// Who is told; after an outage, everybody the skipped attempts would have told as well.
+    pub notify_to: Vec<String>,
+    /// When the next one is due.
+    pub next_attempt_at: Option<DateTime<Utc>>,
+    /// Whether its time passed while the server was away: it has its event, and no message.
+    pub skipped: bool,
 }
 
 /// Why a suspension expired.
@@ -208,6 +240,8 @@ impl Event {
             Self::Suspended(..) => "intent.suspended",
             Self::Resumed(_) => "intent.resumed",
             Self::SuspensionExpired { .. } => "intent.suspension_expired",
+            Self::SuspensionRenotified(_) => "intent.suspension_renotified",
+            Self::SuspensionEscalated { .. } => "intent.suspension_escalated",
             Self::SuspensionUndeliverable { .. } => "intent.suspension_undeliverable",
             Self::SuspensionCancelled { .. } => "intent.suspension_cancelled",
             Self::LateAnswer(_) => "intent.late_answer",
@@ -236,6 +270,13 @@ impl Event {
                 "fallback_policy": fallback_policy,
                 "fallback_value": fallback_value,
                 "reached": reached,
+            }),
+            Self::SuspensionRenotified(renotified) => renotified_payload(renotified),
+            Self::SuspensionEscalated { suspension_id, attempt, escalated_to, channel_hint } => json!({
+                "suspension_id": suspension_id,
+                "attempt": attempt,
+                "escalated_to": escalated_to,
+                "channel_hint": channel_hint,
             }),
             Self::SuspensionUndeliverable { suspension_id } => json!({ "suspension_id": suspension_id }),
             Self::SuspensionCancelled { suspension_id, reason, note, cancelled_by } => json!({
@@ -317,6 +358,22 @@ fn suspended_payload(suspension: &Suspension, question: &Question) -> Value {
     payload
 }
 
+fn renotified_payload(renotified: &Renotified) -> Value {
+    let mut payload = json!({
+        "suspension_id": renotified.suspension_id,
+        "attempt": renotified.attempt,
+        "max_attempts": renotified.max_attempts,
+        "channel_hint": renotified.channel_hint,
+        "notify_to": renotified.notify_to,
+        "next_attempt_at": renotified.next_attempt_at.map(naive),
+    });
+    if renotified.skipped {
+        payload["skipped"] = json!(true);
+        payload["reason"] = json!("server_unavailable");
+    }
+    payload
+}
+
 fn resumed_payload(resumed: &Resumed) -> Value {
     let mut payload = json!({
         "suspension_id": resumed.suspension_id,
@@ -360,6 +417,8 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::StatePatched(_)
         | Event::StatusChanged { .. }
         | Event::Suspended(..)
+        | Event::SuspensionRenotified(_)
+        | Event::SuspensionEscalated { .. }
         | Event::LateAnswer(_)
         | Event::ResponseRejected(_)
         | Event::LeaseAcquired(_)

@@ -8,11 +8,15 @@ use utoipa::ToSchema;
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
 use crate::command::{Command, Respond, Suspend};
-use crate::event::{Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Resumed, client_may_append, ending_of};
+use crate::event::{
+    Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
+};
 use crate::ids::{IntentId, LeaseId, SuspensionId};
 use crate::lease::{Lease, LeaseStatus};
 use crate::problem::Rejection;
-use crate::suspension::{Asker, Ending, FallbackPolicy, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
+use crate::suspension::{
+    Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension,
+};
 use crate::time::seconds;
 
 /// The lifecycle of an intent (RFC-0001, RFC-0025 §2); other protocols' states never appear here.
@@ -145,6 +149,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
         | Command::Respond(_)
         | Command::Cancel { .. }
         | Command::DeadlineReached { .. }
+        | Command::AttemptDue { .. }
         | Command::RecordDelivery { .. } => Ok(()),
     }
 }
@@ -173,6 +178,11 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
             Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
             // An answer beat the timer. Losing that race is normal, so it is not an error.
+            _ => Vec::new(),
+        }),
+        Command::AttemptDue { suspension_id, question } => Ok(match &intent.open {
+            // After the deadline nobody is asked any more; the deadline's own timer says the rest.
+            Some(open) if open.id == *suspension_id && !open.is_expired(now) => ask_again(open, question, now),
             _ => Vec::new(),
         }),
         Command::RecordDelivery { delivery, sent } => {
@@ -306,6 +316,7 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
         ending: None,
     };
     events.push(Event::Suspended(Box::new(suspension), Box::new(suspend.question.clone())));
+    events.extend(escalated(suspend.id, &suspend.question, 1));
     if intent.status != Status::SuspendedAwaitingInput {
         events.push(Event::StatusChanged {
             old: intent.status,
@@ -314,6 +325,44 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
         });
     }
     Ok(events)
+}
+
+/// Every attempt that has become due since the last one (RFC-0026 §4): the newest tells everybody at once, the others were missed while
+/// the server was away and only get their event. Never three messages in a second.
+fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<Event> {
+    let Some(policy) = &question.retry_policy else { return Vec::new() };
+    let newest = policy.newest_due(open.suspended_at, now);
+    let missed = open.attempt + 1..=newest;
+    let mut events = Vec::new();
+    for attempt in missed.clone() {
+        let skipped = attempt < newest;
+        events.push(Event::SuspensionRenotified(Box::new(Renotified {
+            suspension_id: open.id,
+            attempt,
+            max_attempts: policy.max_attempts,
+            channel_hint: question.channel_at(attempt).map(str::to_owned),
+            notify_to: if skipped {
+                question.recipients_at(attempt).to_vec()
+            } else {
+                question.recipients_during(missed.clone())
+            },
+            next_attempt_at: policy.next_due_at(open.suspended_at, attempt),
+            skipped,
+        })));
+        events.extend(escalated(open.id, question, attempt));
+    }
+    events
+}
+
+/// The event of the rung that takes effect at `attempt`, if one does.
+fn escalated(suspension_id: SuspensionId, question: &Question, attempt: u32) -> Option<Event> {
+    let rung = question.retry_policy.as_ref()?.rung_at(attempt)?;
+    Some(Event::SuspensionEscalated {
+        suspension_id,
+        attempt,
+        escalated_to: question.recipients_at(attempt).to_vec(),
+        channel_hint: rung.channel_hint.clone(),
+    })
 }
 
 fn supersede(
@@ -482,7 +531,13 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
     intent.updated_at = now;
     match event {
         // Born with version 1: see `Intent::born`.
-        Event::IntentCreated(..) | Event::Appended(_) | Event::DeliveryFailed(_) => {}
+        Event::IntentCreated(..) | Event::Appended(_) | Event::DeliveryFailed(_) | Event::SuspensionEscalated { .. } => {}
+        Event::SuspensionRenotified(renotified) => {
+            if let Some(open) = intent.open.as_mut().filter(|open| open.id == renotified.suspension_id) {
+                open.attempt = renotified.attempt;
+                open.version += 1;
+            }
+        }
         Event::StatePatched(_) => intent.version += 1,
         Event::StatusChanged { new, .. } => {
             intent.status = *new;

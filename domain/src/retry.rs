@@ -83,6 +83,34 @@ pub struct HumanRetryPolicy {
     pub final_fallback_policy: Option<FallbackPolicy>,
 }
 
+impl HumanRetryPolicy {
+    /// When attempt `attempt` (from 1) is due: always from `suspended_at`, so that lateness never adds up.
+    pub fn due_at(&self, suspended_at: DateTime<Utc>, attempt: u32) -> DateTime<Utc> {
+        // At most the window, which was checked when the policy was resolved.
+        suspended_at + seconds(self.interval_seconds.saturating_mul(attempt.saturating_sub(1)))
+    }
+
+    /// The newest attempt that is due at `now`, from 1 to `max_attempts`.
+    pub fn newest_due(&self, suspended_at: DateTime<Utc>, now: DateTime<Utc>) -> u32 {
+        (1..=self.max_attempts).rev().find(|attempt| self.due_at(suspended_at, *attempt) <= now).unwrap_or(1)
+    }
+
+    /// When the attempt after `attempt` is due; absent after the last.
+    pub fn next_due_at(&self, suspended_at: DateTime<Utc>, attempt: u32) -> Option<DateTime<Utc>> {
+        (attempt < self.max_attempts).then(|| self.due_at(suspended_at, attempt + 1))
+    }
+
+    /// The rung that takes effect at `attempt`.
+    pub fn rung_at(&self, attempt: u32) -> Option<&Rung> {
+        self.escalation_ladder.iter().find(|rung| rung.attempt == attempt)
+    }
+
+    /// The rung in force at `attempt`: one stays in force until the next.
+    pub fn rung_in_force(&self, attempt: u32) -> Option<&Rung> {
+        self.escalation_ladder.iter().filter(|rung| rung.attempt <= attempt).max_by_key(|rung| rung.attempt)
+    }
+}
+
 /// A policy as a call, an agent or the server states it: any field may be left to the next level of the cascade.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

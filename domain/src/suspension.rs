@@ -226,6 +226,34 @@ pub struct Question {
     pub recipients: Vec<String>,
 }
 
+impl Question {
+    /// Who is told at `attempt` (from 1): the people of the rung in force, else those the question names (RFC-0026 §3).
+    pub fn recipients_at(&self, attempt: u32) -> &[String] {
+        let rung = self.retry_policy.as_ref().and_then(|policy| policy.rung_in_force(attempt));
+        match rung.and_then(|rung| rung.notify_to.as_ref()) {
+            Some(people) if !people.0.is_empty() => &people.0,
+            Some(_) | None => &self.recipients,
+        }
+    }
+
+    /// The channel preferred at `attempt`.
+    pub fn channel_at(&self, attempt: u32) -> Option<&str> {
+        let rung = self.retry_policy.as_ref().and_then(|policy| policy.rung_in_force(attempt));
+        rung.and_then(|rung| rung.channel_hint.as_deref()).or(self.channel_hint.as_deref())
+    }
+
+    /// Everybody told at one of these attempts, each once, in order.
+    pub fn recipients_during(&self, attempts: std::ops::RangeInclusive<u32>) -> Vec<String> {
+        let mut people: Vec<String> = Vec::new();
+        for person in attempts.flat_map(|attempt| self.recipients_at(attempt)) {
+            if !people.iter().any(|known| known.eq_ignore_ascii_case(person)) {
+                people.push(person.clone());
+            }
+        }
+        people
+    }
+}
+
 impl Suspension {
     /// Whether its time has passed at `now`; the deadline binds when the clock says so, not when a timer gets around to it.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {

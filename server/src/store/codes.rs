@@ -37,7 +37,7 @@ code!(Resolution { Responded = 0, Expired = 1, Cancelled = 2 });
 code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2 });
 code!(LeaseStatus { Active = 0, Released = 1, Expired = 2 });
 code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4 });
-code!(TimerKind { Deadline = 0 });
+code!(TimerKind { Deadline = 0, Attempt = 1 });
 code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3 });
 
 /// What a timer does when it is due.
@@ -45,6 +45,8 @@ code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3 });
 pub(super) enum TimerKind {
     /// Ends the suspension.
     Deadline,
+    /// Asks again.
+    Attempt,
 }
 
 /// Where a message stands; while queued it may be leased.

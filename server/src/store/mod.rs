@@ -150,6 +150,10 @@ pub struct LeasedDelivery {
     pub lease: [u8; 16],
     pub id: DeliveryId,
     pub recipient: String,
+    /// The attempt it was queued for, from 1.
+    pub attempt: u32,
+    /// The first message about this question to the same recipient, when this is a later one.
+    pub first: Option<DeliveryId>,
     pub tries: u32,
     /// The answer link's token, known only here and in the message.
     pub token: LinkToken,

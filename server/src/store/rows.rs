@@ -132,7 +132,7 @@ pub(super) trait Rows {
     fn insert_suspension(&mut self, row: &SuspensionRow) -> RowsResult<()>;
     /// Ends a suspension that is open; false if it has already ended. The one place where that happens.
     fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool>;
-    /// Writes what may change while it is open, or after: `reached` and `refusals`.
+    /// Writes what may change while it is open, or after: `version`, `attempt`, `reached` and `refusals`.
     fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()>;
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
@@ -174,6 +174,8 @@ pub(super) trait ReadRows {
     fn due_deliveries(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     fn next_delivery(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>>;
+    /// The first message about a suspension to a recipient, if there was one.
+    fn first_delivery(&mut self, suspension: i64, recipient: &str) -> RowsResult<Option<OutboxRow>>;
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>>;
     /// The suspension a suspend with this key made, and the hash of its body.
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>>;

@@ -9,12 +9,12 @@ use domain::authority::{Action, Object, Principal, authorize};
 use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
 use domain::clock::Clock;
 use domain::command::Command;
-use domain::event::{Delivery, Event};
+use domain::event::{Delivery, Event, Renotified};
 use domain::ids::{DeliveryId, Entropy, IntentId, KeyId};
 use domain::intent::{Intent, decide, evolve, permit};
 use domain::log::{Envelope, Hash};
 use domain::problem::Rejection;
-use domain::suspension::{Asker, Question};
+use domain::suspension::Asker;
 use domain::wire::{IntentView, KeyView, RespondResponse, SuspensionRecord};
 
 use super::codes::{DeliveryState, TimerKind};
@@ -272,8 +272,13 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
                 rows.notice(Notice::Timer);
             }
-            queue(rows, env, rid, question, now)
+            let policy = question.retry_policy.as_ref();
+            if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
+                rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
+            }
+            queue(rows, env, rid, 1, question.recipients_at(1), now)
         }
+        Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
@@ -284,18 +289,50 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             loaded.row.has_leases = true;
             rows.save_lease(loaded.row.rid, lease)
         }
-        Event::IntentCreated(..) | Event::StatusChanged { .. } | Event::DeliveryFailed(_) | Event::Appended(_) => Ok(()),
+        Event::IntentCreated(..)
+        | Event::StatusChanged { .. }
+        | Event::SuspensionEscalated { .. }
+        | Event::DeliveryFailed(_)
+        | Event::Appended(_) => Ok(()),
     }
 }
 
+/// Writes what one more attempt implies: its number, its messages, and when the next one is due.
+fn ask_again<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &Loaded,
+    renotified: &Renotified,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    touch(rows, loaded, renotified.suspension_id)?;
+    rows.notice(Notice::Suspension(renotified.suspension_id));
+    if renotified.skipped {
+        return Ok(());
+    }
+    let suspension = loaded.suspension_row(renotified.suspension_id)?.rid;
+    if let Some(due_at) = renotified.next_attempt_at {
+        let attempt = renotified.attempt + 1;
+        rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
+    }
+    queue(rows, env, suspension, renotified.attempt, &renotified.notify_to, now)
+}
+
 /// Queues one message per recipient. (Which channel a recipient is reached by is decided when there is more than one.)
-fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: i64, question: &Question, now: DateTime<Utc>) -> RowsResult<()> {
-    for recipient in &question.recipients {
+fn queue<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    suspension: i64,
+    attempt: u32,
+    recipients: &[String],
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    for recipient in recipients {
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
             suspension,
-            attempt: 1,
+            attempt,
             channel: "email".to_owned(),
             recipient: recipient.clone(),
             tries: 0,
@@ -377,6 +414,7 @@ fn outcome<R: Rows>(
         Command::PatchState { .. }
         | Command::SetStatus { .. }
         | Command::DeadlineReached { .. }
+        | Command::AttemptDue { .. }
         | Command::RecordDelivery { .. } => Ok(Outcome::Intent(Box::new(super::reads::intent_view(rows.reads(), &loaded.row)?))),
     }
 }
@@ -452,17 +490,28 @@ pub(super) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     let now = env.clock.now();
     let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
     for timer in &due {
-        match rows.reads().suspension_at(timer.suspension) {
-            Ok(row) if row.suspension.ending.is_none() => {
-                let suspension_id = row.suspension.id;
-                act(rows, env, &row, &Command::DeadlineReached { suspension_id })?;
-            }
-            Ok(_) => {}
+        match command_of(rows, *timer) {
+            Ok(Some((row, command))) => act(rows, env, &row, &command)?,
+            Ok(None) => {}
             Err(error) => put_off(rows, *timer, now, error)?,
         }
         rows.delete_timer(*timer)?;
     }
     Ok(Fired { rows: due.len(), next_due: rows.reads().next_timer()? })
+}
+
+/// What a due timer asks for; nothing if its suspension has ended.
+fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(SuspensionRow, Command)>> {
+    let row = rows.reads().suspension_at(timer.suspension)?;
+    if row.suspension.ending.is_some() {
+        return Ok(None);
+    }
+    let suspension_id = row.suspension.id;
+    let command = match timer.kind {
+        TimerKind::Deadline => Command::DeadlineReached { suspension_id },
+        TimerKind::Attempt => Command::AttemptDue { suspension_id, question: Box::new(rows.reads().question(&row)?) },
+    };
+    Ok(Some((row, command)))
 }
 
 /// A row that cannot be read must not hold up the ones behind it: it is put off, loudly.
@@ -495,6 +544,12 @@ pub(super) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
             leased.obsolete += 1;
             continue;
         }
+        // A message is tried until the next attempt sends a newer one.
+        if row.attempt < suspension.suspension.attempt {
+            finish_delivery(rows, env, row, &suspension, false, "not accepted before the next attempt was due")?;
+            leased.obsolete += 1;
+            continue;
+        }
         leased.deliveries.push(lease_delivery(rows, env, row, suspension, now)?);
     }
     leased.next_due = rows.reads().next_delivery()?;
@@ -522,12 +577,18 @@ fn lease_delivery<R: Rows>(
         created_at: now,
     })?;
     let question = rows.reads().question(&suspension)?;
+    let first = match row.attempt {
+        1 => None,
+        _ => rows.reads().first_delivery(suspension.rid, &row.recipient)?.map(|first| first.id).filter(|first| *first != row.id),
+    };
     let intent_title = rows.reads().body(suspension.intent)?.title;
     Ok(LeasedDelivery {
         rid: row.rid,
         lease,
         id: row.id,
         recipient: row.recipient,
+        attempt: row.attempt,
+        first,
         tries,
         token,
         intent_title,
@@ -562,19 +623,31 @@ pub(super) fn complete_delivery<R: Rows>(
         }
         DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (false, reason),
     };
-    rows.finish_outbox(rid, if sent { DeliveryState::Sent } else { DeliveryState::Failed })?;
     let suspension = rows.reads().suspension_at(row.suspension)?;
+    finish_delivery(rows, env, row, &suspension, sent, detail)?;
+    Ok(true)
+}
+
+/// Ends a message, accepted or given up, and records it in the log.
+fn finish_delivery<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: OutboxRow,
+    suspension: &SuspensionRow,
+    sent: bool,
+    detail: &str,
+) -> RowsResult<()> {
+    rows.finish_outbox(row.rid, if sent { DeliveryState::Sent } else { DeliveryState::Failed })?;
     let delivery = Delivery {
         suspension_id: suspension.suspension.id,
         delivery_id: row.id,
         attempt: row.attempt,
         channel: row.channel,
         recipient: row.recipient,
-        detail: detail.clone(),
+        detail: detail.to_owned(),
         tries: row.tries,
     };
-    act(rows, env, &suspension, &Command::RecordDelivery { delivery, sent })?;
-    Ok(true)
+    act(rows, env, suspension, &Command::RecordDelivery { delivery, sent })
 }
 
 pub(super) fn release_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use channels::{Answers, Channel, DeliveryError, Message, Occasion};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
+use domain::ids::DeliveryId;
 use domain::suspension::{FallbackPolicy, ResponseType};
 use domain::text::quoted;
 use futures_util::FutureExt;
@@ -116,6 +117,10 @@ impl Deliveries {
         Ok(())
     }
 
+    fn message_id(&self, id: DeliveryId) -> String {
+        format!("{id}@{}", self.public_url.domain().unwrap_or("localhost"))
+    }
+
     fn message(&self, delivery: &LeasedDelivery) -> Message {
         let suspension = &delivery.suspension;
         let answers = match suspension.response_type {
@@ -127,19 +132,19 @@ impl Deliveries {
         };
         let named = delivery.question.recipients != self.operators;
         Message {
-            message_id: format!("{}@{}", delivery.id, self.public_url.domain().unwrap_or("localhost")),
-            in_reply_to: None,
+            message_id: self.message_id(delivery.id),
+            in_reply_to: delivery.first.map(|first| self.message_id(first)),
             recipient: delivery.recipient.clone(),
             agent: delivery.agent.clone(),
             intent_title: delivery.intent_title.clone(),
             question: delivery.question.question.clone(),
             answers,
             link: format!("{}a/{}", self.public_url, delivery.token.expose()),
-            occasion: Occasion::Question,
+            occasion: occasion(delivery),
             sent_at: delivery.now,
             suspended_at: suspension.suspended_at,
             expires_at: suspension.expires_at,
-            plan: suspension.expires_at.map(|at| (at, if_nobody_answers(delivery))).into_iter().collect(),
+            plan: plan(delivery),
             public_host: crate::pages::host_with_port(&self.public_url),
             why_you: if named {
                 "because the agent asked for you".to_owned()
@@ -148,6 +153,37 @@ impl Deliveries {
             },
         }
     }
+}
+
+/// Why this message goes out: somebody is asked, asked again, or asked because others did not answer.
+fn occasion(delivery: &LeasedDelivery) -> Occasion {
+    let (question, attempt) = (&delivery.question, delivery.attempt);
+    if attempt == 1 {
+        return Occasion::Question;
+    }
+    if delivery.first.is_some() {
+        let attempts = question.retry_policy.as_ref().map_or(attempt, |policy| policy.max_attempts);
+        return Occasion::Reminder { attempt, attempts };
+    }
+    let asked_before = question.recipients_during(1..=attempt - 1);
+    Occasion::Escalation { asked_before: asked_before.into_iter().map(|person| format!("{person} (no answer yet)")).collect() }
+}
+
+/// Who is told when, from now on, as this recipient should read it; the last row is the end.
+fn plan(delivery: &LeasedDelivery) -> Vec<(DateTime<Utc>, String)> {
+    let (question, suspension) = (&delivery.question, &delivery.suspension);
+    let policy = question.retry_policy.iter();
+    let reminders = policy.flat_map(|policy| {
+        (delivery.attempt + 1..=policy.max_attempts).map(|attempt| {
+            let people = question.recipients_at(attempt);
+            let sentence = match people.iter().any(|person| person.eq_ignore_ascii_case(&delivery.recipient)) {
+                true => "You get a reminder".to_owned(),
+                false => format!("{} will be asked", people.join(", ")),
+            };
+            (policy.due_at(suspension.suspended_at, attempt), sentence)
+        })
+    });
+    reminders.chain(suspension.expires_at.map(|at| (at, if_nobody_answers(delivery)))).collect()
 }
 
 /// Placet's sentence for what silence does.

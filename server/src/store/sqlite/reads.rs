@@ -131,6 +131,11 @@ impl ReadRows for SqliteConnection {
         outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
     }
 
+    fn first_delivery(&mut self, suspension: i64, recipient: &str) -> RowsResult<Option<OutboxRow>> {
+        let to_them = outbox::table.filter(outbox::suspension.eq(suspension)).filter(outbox::recipient.eq(recipient));
+        to_them.order(outbox::rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+    }
+
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {
         Ok(tokens::table.find(rid).first::<TokenColumns>(self).optional()?.map(TokenColumns::into_row))
     }

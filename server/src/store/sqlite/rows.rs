@@ -190,8 +190,14 @@ impl Rows for Writing<'_> {
     }
 
     fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()> {
-        hot::TouchSuspension { reached: &suspension.reached, refusals: &signed(suspension.refusals), rid: &rid }
-            .execute(self.conn)?;
+        hot::TouchSuspension {
+            version: &signed(suspension.version),
+            attempt: &signed(suspension.attempt),
+            reached: &suspension.reached,
+            refusals: &signed(suspension.refusals),
+            rid: &rid,
+        }
+        .execute(self.conn)?;
         Ok(())
     }
 

@@ -167,7 +167,9 @@ statement!(
 
 statement!(
     TouchSuspension {
-        "UPDATE suspensions SET reached = " reached: bool = Bool,
+        "UPDATE suspensions SET version = " version: i32 = Integer,
+        ", attempt = " attempt: i32 = Integer,
+        ", reached = " reached: bool = Bool,
         ", refusals = " refusals: i32 = Integer,
         " WHERE rid = " rid: i64 = BigInt,
     } ""
