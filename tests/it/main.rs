@@ -16,6 +16,7 @@ mod page_headers;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;
+mod reminders;
 mod respond;
 mod sdk;
 mod secrets;

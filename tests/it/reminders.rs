@@ -1,0 +1,219 @@
+//! Asking again: attempts, rungs, and what an outage does to them (RFC-0026 §4).
+
+use harness::app::{OPERATOR, TestApp};
+use harness::on_each_store;
+use harness::smtp::{Fault, Received};
+use serde_json::{Value, json};
+
+/// Three attempts an hour apart; the second goes to the lead, the third to somebody else again.
+fn ladder() -> Value {
+    json!({
+        "timeout_seconds": 3600,
+        "retry_policy": {
+            "max_attempts": 3, "interval_seconds": 3600, "final_fallback_policy": "complete_with_fallback",
+            "escalation_ladder": [
+                {"attempt": 2, "channel_hint": "email", "notify_to": "lead@example.com"},
+                {"attempt": 3, "notify_to": ["duty@example.com", OPERATOR]},
+            ],
+        },
+        "fallback_value": "deny",
+    })
+}
+
+/// The mails since the last look.
+async fn mails(app: &TestApp) -> Vec<Received> {
+    let mut mails = Vec::new();
+    while app.smtp.has_unread() {
+        mails.push(app.smtp.next_mail().await);
+    }
+    mails
+}
+
+/// Who got a mail since the last look, in order of address.
+async fn mailed(app: &TestApp) -> Vec<String> {
+    let mut people: Vec<String> = mails(app).await.into_iter().flat_map(|mail| mail.to).collect();
+    people.sort();
+    people
+}
+
+/// What an attempt's event says: its number, who was told, whether it was skipped.
+fn told(event: &Value) -> (u64, Vec<&str>, bool) {
+    let payload = &event["payload"];
+    let people = payload["notify_to"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    (payload["attempt"].as_u64().unwrap_or(0), people, payload["skipped"] == json!(true))
+}
+
+fn of_type<'a>(events: &'a [Value], event_type: &str) -> Vec<&'a Value> {
+    events.iter().filter(|event| event["event_type"] == event_type).collect()
+}
+
+on_each_store! {
+    /// The agent is gone after asking; the server alone plays the ladder to its end, whatever restarts in between.
+    async fn a_ladder_plays_out_at_its_instants_through_restarts(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let asked = agent.suspend(intent, ladder()).await.ok();
+        let id = asked["id"].as_str().unwrap().to_owned();
+        app.settle().await;
+        assert_eq!(mailed(app).await, [OPERATOR]);
+
+        for (attempt, people) in [(2, vec!["lead@example.com"]), (3, vec!["duty@example.com", OPERATOR])] {
+            app.restart().await; // No attempt may live in memory.
+            app.advance(3599).await; // One second early, nobody is told.
+            assert_eq!(mailed(app).await, [""; 0]);
+            app.restart().await;
+            app.advance(1).await;
+            assert_eq!(mailed(app).await, people);
+            let record = agent.suspension(&id).await;
+            assert_eq!((&record["attempt"], &record["id"]), (&json!(attempt), &json!(id)));
+            assert_eq!(record["expires_at"], asked["expires_at"]);
+        }
+        app.restart().await;
+        app.advance(3600).await;
+        let ended = agent.suspension(&id).await;
+        assert_eq!((&ended["resolution"], &ended["response"]), (&json!("expired"), &json!("deny")));
+        let events = agent.events(intent).await;
+        assert_eq!(
+            agent.event_types(intent).await,
+            [
+                "intent_created", "intent.suspended", "status_changed", "delivery.sent",
+                "intent.suspension_renotified", "intent.suspension_escalated", "delivery.sent",
+                "intent.suspension_renotified", "intent.suspension_escalated", "delivery.sent", "delivery.sent",
+                "intent.suspension_expired", "status_changed",
+            ]
+        );
+        let renotified = of_type(&events, "intent.suspension_renotified");
+        assert_eq!(told(renotified[0]), (2, vec!["lead@example.com"], false));
+        assert_eq!(renotified[0]["payload"]["max_attempts"], json!(3));
+        assert_eq!(renotified[0]["payload"]["channel_hint"], json!("email"));
+        assert_eq!(renotified[0]["payload"]["next_attempt_at"], json!("2026-11-24T10:00:00.000000"));
+        assert_eq!(renotified[1]["payload"]["next_attempt_at"], json!(null));
+        let escalated = of_type(&events, "intent.suspension_escalated");
+        assert_eq!(escalated[0]["payload"]["escalated_to"], json!(["lead@example.com"]));
+        assert_eq!(of_type(&events, "intent.suspension_expired")[0]["payload"]["attempts"], json!(3));
+    }
+
+    /// A reminder must look like one, and lead to the same question: the first link still answers it.
+    async fn a_reminder_continues_the_first_mail_and_the_first_link_still_answers(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let policy = json!({"retry_policy": {"max_attempts": 3, "interval_seconds": 600}, "timeout_seconds": 600});
+        let id = agent.suspend(intent, policy).await.ok()["id"].as_str().unwrap().to_owned();
+        app.settle().await;
+        let [first]: [Received; 1] = mails(app).await.try_into().ok().unwrap();
+        assert!(first.text().contains("08:10  You get a reminder"), "{}", first.text());
+        app.advance(600).await;
+        let [second]: [Received; 1] = mails(app).await.try_into().ok().unwrap();
+        assert_eq!(second.subject(), format!("Re: {}", first.subject()));
+        assert_eq!(second.header("in-reply-to"), first.header("message-id"));
+        assert_ne!(second.header("message-id"), first.header("message-id"));
+        assert!(second.text().starts_with("Reminder, message 2 of 3."), "{}", second.text());
+        assert_ne!(second.link(&app.base), first.link(&app.base));
+
+        let page = app.person().answer(&first.link(&app.base), "approve").await;
+        assert_eq!(page.heading(), "Your answer was recorded");
+        assert_eq!(agent.suspension(&id).await["response"], json!("approve"));
+        app.advance(600).await; // Nobody is reminded of what is decided.
+        assert_eq!(mailed(app).await, [""; 0]);
+        assert_eq!(of_type(&agent.events(intent).await, "intent.suspension_renotified").len(), 1);
+    }
+
+    /// Who is asked because others did not answer is told so, and who they were.
+    async fn an_escalation_names_who_was_asked_before(app: &mut TestApp) {
+        let agent = app.agent();
+        agent.suspend(agent.active_intent().await, ladder()).await.ok();
+        app.settle().await;
+        mailed(app).await;
+        app.advance(3600).await;
+        let [mail]: [Received; 1] = mails(app).await.try_into().ok().unwrap();
+        assert_eq!(mail.subject(), "[Placet] Escalated: Refund order 12345?");
+        assert!(mail.text().contains("ops@example.com (no answer yet)"), "{}", mail.text());
+    }
+
+    /// Our outage must not end in three mails within a second: what was missed is recorded, and told once, to everybody.
+    async fn attempts_missed_in_an_outage_become_one_message_to_all_of_them(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        agent.suspend(intent, ladder()).await.ok();
+        app.settle().await;
+        mailed(app).await;
+        app.clock.jump(chrono::TimeDelta::seconds(7200)); // No worker runs here.
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(mailed(app).await, ["duty@example.com", "lead@example.com", OPERATOR]);
+        let events = agent.events(intent).await;
+        let renotified = of_type(&events, "intent.suspension_renotified");
+        assert_eq!(
+            renotified.into_iter().map(told).collect::<Vec<_>>(),
+            [
+                (2, vec!["lead@example.com"], true),
+                (3, vec!["lead@example.com", "duty@example.com", OPERATOR], false),
+            ]
+        );
+        assert_eq!(of_type(&events, "intent.suspension_escalated").len(), 2);
+        app.advance(3600).await;
+        assert_eq!(of_type(&agent.events(intent).await, "intent.suspension_expired").len(), 1);
+    }
+
+    /// An outage longer than the question: nobody is asked about what has ended.
+    async fn nobody_is_reminded_after_the_deadline(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let policy = json!({"retry_policy": {"max_attempts": 3, "interval_seconds": 600}, "timeout_seconds": 600});
+        agent.suspend(intent, policy).await.ok();
+        app.settle().await;
+        mailed(app).await;
+        app.clock.jump(chrono::TimeDelta::seconds(86_400));
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(mailed(app).await, [""; 0]);
+        assert_eq!(agent.status(intent).await, "abandoned");
+        assert!(of_type(&agent.events(intent).await, "intent.suspension_renotified").is_empty());
+    }
+
+    /// A message that cannot leave is tried until the next attempt, and then given up in the log, not in silence.
+    async fn a_message_is_tried_until_the_next_attempt(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let policy = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60}, "timeout_seconds": 60});
+        agent.suspend(intent, policy).await.ok();
+        for _ in 0..2 {
+            app.smtp.script(Fault::Defer);
+        }
+        app.settle().await;
+        app.advance(60).await;
+        let events = agent.events(intent).await;
+        let failed = of_type(&events, "delivery.failed");
+        assert_eq!(failed.len(), 1);
+        assert_eq!((&failed[0]["payload"]["attempt"], &failed[0]["payload"]["detail"]),
+            (&json!(1), &json!("not accepted before the next attempt was due")));
+        app.advance(30).await;
+        assert_eq!(mailed(app).await, [OPERATOR], "the second attempt's message is tried on its own");
+    }
+
+    /// Whoever waits learns of each attempt, so that an agent's hook can tell its user.
+    async fn an_attempt_is_a_version_a_waiter_is_woken_for(app: &mut TestApp) {
+        let agent = app.agent();
+        let policy = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60}, "timeout_seconds": 60});
+        let asked = agent.suspend(agent.active_intent().await, policy).await.ok();
+        app.settle().await;
+        let path = format!("api/v1/suspensions/{}?wait=50&after_version={}", asked["id"].as_str().unwrap(), asked["version"]);
+        let (seen, ()) = tokio::join!(agent.get(&path), app.advance(60));
+        let seen = seen.ok();
+        assert_eq!((&seen["attempt"], &seen["version"], &seen["resolution"]), (&json!(2), &json!(2), &json!(null)));
+    }
+
+    /// A rung for the first attempt replaces those who would have been asked.
+    async fn a_rung_at_the_first_attempt_takes_effect_at_once(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let rung = json!({"attempt": 1, "notify_to": "lead@example.com"});
+        let policy = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60, "escalation_ladder": [rung]}, "timeout_seconds": 60});
+        agent.suspend(intent, policy).await.ok();
+        app.settle().await;
+        assert_eq!(mailed(app).await, ["lead@example.com"]);
+        app.advance(60).await; // It stays in force.
+        assert_eq!(mailed(app).await, ["lead@example.com"]);
+        assert_eq!(of_type(&agent.events(intent).await, "intent.suspension_escalated").len(), 1);
+    }
+}
