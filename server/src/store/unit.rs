@@ -18,6 +18,7 @@ use domain::suspension::{Asker, Question};
 use domain::wire::{IntentView, KeyView, RespondResponse, SuspensionRecord};
 
 use super::codes::{DeliveryState, TimerKind};
+use super::fact::{Attempted, Fact, Settled};
 use super::hub::Notice;
 use super::link::LinkToken;
 use super::rows::{
@@ -268,6 +269,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             loaded.row.open_suspension = Some(rid);
             loaded.row.newest_suspension = Some(rid);
             loaded.suspensions.insert(0, row);
+            rows.notice(Notice::Fact(Fact::Asked));
             if let Some(due_at) = suspension.expires_at {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
                 rows.notice(Notice::Timer);
@@ -277,7 +279,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
-        | Event::SuspensionCancelled { .. } => end(rows, loaded, now),
+        | Event::SuspensionCancelled { .. } => end(rows, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
         Event::DeliverySent(delivery) => touch(rows, loaded, delivery.suspension_id),
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
@@ -304,12 +306,13 @@ fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: i64, question: &Quest
         };
         rows.insert_outbox(&row)?;
         rows.notice(Notice::Delivery);
+        rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Queued }));
     }
     Ok(())
 }
 
 /// The one place where a suspension's row ends, for every ending and every way to it.
-fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
+fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
     // The second event that tells of one ending finds nothing open.
     let Some(rid) = loaded.row.open_suspension.take() else { return Ok(()) };
     let ended = loaded.intent.ended.last().ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
@@ -317,6 +320,9 @@ fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsRe
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
     rows.notice(Notice::Suspension(ended.id));
+    if let Some(fact) = Fact::of_ending(event, ended) {
+        rows.notice(Notice::Fact(fact));
+    }
     for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
         rows.save_lease(loaded.row.rid, lease)?;
     }
@@ -456,6 +462,7 @@ pub(super) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
             Ok(row) if row.suspension.ending.is_none() => {
                 let suspension_id = row.suspension.id;
                 act(rows, env, &row, &Command::DeadlineReached { suspension_id })?;
+                rows.notice(Notice::Fact(Fact::DeadlineApplied { late: now - timer.due_at }));
             }
             Ok(_) => {}
             Err(error) => put_off(rows, *timer, now, error)?,
@@ -492,6 +499,7 @@ pub(super) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
         // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
         if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
             rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
+            rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
             leased.obsolete += 1;
             continue;
         }
@@ -558,11 +566,19 @@ pub(super) fn complete_delivery<R: Rows>(
                 rid,
                 env.clock.now() + after.map_or_else(|| backoff(row.tries), |after| after.max(backoff(row.tries))),
             )?;
+            rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
             return Ok(true);
         }
         DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (false, reason),
     };
-    rows.finish_outbox(rid, if sent { DeliveryState::Sent } else { DeliveryState::Failed })?;
+    let (state, result, settled) = if sent {
+        (DeliveryState::Sent, Attempted::Sent, Settled::Sent)
+    } else {
+        (DeliveryState::Failed, Attempted::Failed, Settled::Failed)
+    };
+    rows.finish_outbox(rid, state)?;
+    rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
+    rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
     let suspension = rows.reads().suspension_at(row.suspension)?;
     let delivery = Delivery {
         suspension_id: suspension.suspension.id,
