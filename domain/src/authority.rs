@@ -144,11 +144,13 @@ pub enum Action {
     Cancel,
     /// Create, list, revoke and import keys.
     ManageKeys,
+    /// Read what the server counts and measures.
+    ReadMetrics,
 }
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::CreateIntent,
         Self::Read,
         Self::PatchState,
@@ -159,6 +161,7 @@ impl Action {
         Self::Respond,
         Self::Cancel,
         Self::ManageKeys,
+        Self::ReadMetrics,
     ];
 }
 
@@ -197,6 +200,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Respond if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::ManageKeys => principal.role == Role::Admin,
+        Action::ReadMetrics => matches!(principal.role, Role::Admin | Role::Auditor),
     };
     if !allowed {
         return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
@@ -251,23 +255,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read patch status append lease suspend respond cancel keys.
+        // Columns: create read patch status append lease suspend respond cancel keys metrics.
         let expected = "\
-agent own: yes yes yes yes yes yes yes self yes 403
-agent sibling: 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes 403 403 yes 403 403 self 403 403
-operator sibling: 403 yes 403 403 yes 403 403 self 403 403
-operator foreign: 403 yes 403 403 yes 403 403 yes 403 403
-admin own: 403 yes 403 yes 403 403 403 403 yes yes
-admin sibling: 403 yes 403 yes 403 403 403 403 yes yes
-admin foreign: 403 yes 403 yes 403 403 403 403 yes yes
-auditor own: 403 yes 403 403 403 403 403 403 403 403
-auditor sibling: 403 yes 403 403 403 403 403 403 403 403
-auditor foreign: 403 yes 403 403 403 403 403 403 403 403
-channel own: 403 yes 403 403 403 403 403 self 403 403
-channel sibling: 403 yes 403 403 403 403 403 self 403 403
-channel foreign: 403 yes 403 403 403 403 403 yes 403 403
+agent own: yes yes yes yes yes yes yes self yes 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes 403 403 yes 403 403 self 403 403 403
+operator sibling: 403 yes 403 403 yes 403 403 self 403 403 403
+operator foreign: 403 yes 403 403 yes 403 403 yes 403 403 403
+admin own: 403 yes 403 yes 403 403 403 403 yes yes yes
+admin sibling: 403 yes 403 yes 403 403 403 403 yes yes yes
+admin foreign: 403 yes 403 yes 403 403 403 403 yes yes yes
+auditor own: 403 yes 403 403 403 403 403 403 403 403 yes
+auditor sibling: 403 yes 403 403 403 403 403 403 403 403 yes
+auditor foreign: 403 yes 403 403 403 403 403 403 403 403 yes
+channel own: 403 yes 403 403 403 403 403 self 403 403 403
+channel sibling: 403 yes 403 403 403 403 403 self 403 403 403
+channel foreign: 403 yes 403 403 403 403 403 yes 403 403 403
 ";
         assert_eq!(table, expected);
     }

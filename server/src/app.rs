@@ -17,6 +17,7 @@ use url::Url;
 
 use crate::config::Config;
 use crate::http::{self, Shared};
+use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
 use crate::store::Store;
 use crate::store::sqlite::{Exclusive, SqliteStore};
@@ -67,7 +68,10 @@ impl App {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
-        let sqlite = Arc::new(SqliteStore::open(&config.database, Exclusive::Serve, clock.clone(), entropy.clone())?);
+        let metrics = Arc::new(Metrics::new(clock.now()));
+        let (serve_clock, serve_entropy) = (clock.clone(), entropy.clone());
+        let sqlite = SqliteStore::open_measured(&config.database, Exclusive::Serve, serve_clock, serve_entropy, metrics.clone())?;
+        let sqlite = Arc::new(sqlite);
         let store: Arc<dyn Store> = sqlite.clone();
         // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
         let released = store.release_deliveries().await?;
@@ -95,7 +99,7 @@ impl App {
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
         let operators = config.asking.operators.clone();
-        let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy));
+        let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, metrics));
         let beats = shared.clone();
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock.clone(), move || beats.health.deadlines_beat()));
         let deliveries = Arc::new(Deliveries::new(store, clock, channel, public_url.clone(), operators));

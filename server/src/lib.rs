@@ -6,6 +6,7 @@ pub mod clock;
 pub mod config;
 pub mod http;
 pub mod keys;
+pub mod metrics;
 pub mod pages;
 pub mod store;
 pub mod telemetry;

@@ -44,6 +44,17 @@ pub(crate) async fn authenticate(
 
 async fn caller(shared: &Shared, request: &ServiceRequest) -> Result<Caller, Failure> {
     let key = request.headers().get("x-api-key").and_then(|key: &HeaderValue| key.to_str().ok());
+    with_key(shared, key).await
+}
+
+/// Who scrapes: a key as everywhere, or as the bearer token Prometheus can send.
+pub(super) async fn scraper(shared: &Shared, request: &HttpRequest) -> Result<Caller, Failure> {
+    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let bearer = || header("authorization")?.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    with_key(shared, header("x-api-key").or_else(|| bearer().map(|(_, token)| token.trim()))).await
+}
+
+async fn with_key(shared: &Shared, key: Option<&str>) -> Result<Caller, Failure> {
     let key = key.filter(|key| !key.is_empty() && key.len() <= KEY_CHARS_MAX).ok_or_else(unauthorized)?;
     let key_hash = hash(key);
     let principal = shared.authenticator.principal(key_hash).await?.ok_or_else(unauthorized)?;

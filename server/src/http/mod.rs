@@ -9,6 +9,7 @@ mod health;
 mod intents;
 mod keys;
 mod leases;
+mod metrics;
 mod openapi;
 mod problem;
 mod query;
@@ -29,6 +30,7 @@ use tokio::sync::watch;
 
 use self::problem::{Failure, Surface};
 use crate::keys::Authenticator;
+use crate::metrics::Metrics;
 use crate::store::{Outcome, Store};
 
 pub(crate) use self::body::read as read_body;
@@ -47,6 +49,7 @@ pub(crate) struct Shared {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) waiters: Waiters,
     pub(crate) health: health::Health,
+    pub(crate) metrics: Arc<Metrics>,
     /// Becomes true when the server stops: long waits end then.
     pub(crate) stopping: watch::Sender<bool>,
 }
@@ -59,7 +62,13 @@ impl Shared {
         drop(stopping.wait_for(|stopping| *stopping).await);
     }
 
-    pub(crate) fn new(store: Arc<dyn Store>, asking: AskingPolicy, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        asking: AskingPolicy,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         let authenticator = Authenticator::new(store.clone(), clock.clone());
         Self {
             store,
@@ -69,6 +78,7 @@ impl Shared {
             entropy,
             waiters: Waiters::default(),
             health: health::Health::default(),
+            metrics,
             stopping: watch::Sender::new(false),
         }
     }
@@ -117,6 +127,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
     config
         .service(resource("/healthz").route(web::get().to(health::healthz)).route(web::head().to(health::healthz)))
         .service(resource("/readyz").route(web::get().to(health::readyz)).route(web::head().to(health::readyz)))
+        .service(resource("/metrics").route(web::get().to(metrics::metrics)))
         .service(resource("/openapi.json").route(web::get().to(openapi::openapi)))
         .service(resource("/.well-known/openintent.json").route(web::get().to(discovery::openintent)))
         .service(resource("/.well-known/openintent-compat.json").route(web::get().to(discovery::compat)))

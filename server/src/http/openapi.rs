@@ -2,15 +2,15 @@
 
 use actix_web::HttpResponse;
 use utoipa::OpenApi;
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 
-use super::{discovery, events, health, intents, keys, leases, suspensions};
+use super::{discovery, events, health, intents, keys, leases, metrics, suspensions};
 
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Placet", description = "A human-in-the-loop approval server: OpenIntent RFC-0025 and RFC-0026."),
     paths(
-        discovery::openintent, discovery::compat, discovery::server_config, health::healthz, health::readyz, openapi,
+        discovery::openintent, discovery::compat, discovery::server_config, health::healthz, health::readyz, metrics::metrics, openapi,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
@@ -26,7 +26,10 @@ struct Description;
 pub fn document() -> utoipa::openapi::OpenApi {
     let mut description = Description::openapi();
     let key = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("X-API-Key")));
-    description.components.get_or_insert_default().add_security_scheme("api_key", key);
+    let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+    let components = description.components.get_or_insert_default();
+    components.add_security_scheme("api_key", key);
+    components.add_security_scheme("bearer", bearer);
     description
 }
 

@@ -21,16 +21,18 @@ pub(crate) async fn trace(
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, actix_web::Error> {
     let request_id = brought(&request).unwrap_or_else(|| shared.entropy.uuid(shared.clock.now()).simple().to_string());
-    let method = request.method().to_string();
+    let method = request.method().clone();
     let route = request.match_pattern().unwrap_or_else(|| "(no route)".to_owned());
-    let span = tracing::info_span!("request", request.id = request_id, http.method = method, http.route = route);
+    let span = tracing::info_span!("request", request.id = request_id, http.method = method.as_str(), http.route = route);
     let started = Instant::now();
     let mut result = next.call(request).instrument(span.clone()).await;
     let status = match &result {
         Ok(response) => response.status(),
         Err(error) => error.as_response_error().status_code(),
     };
-    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let took = started.elapsed();
+    shared.metrics.request(route, method.as_str(), status.as_u16(), took);
+    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     span.in_scope(|| {
         if status.is_server_error() {
             tracing::warn!(http.status = status.as_u16(), duration_ms, "request failed");

@@ -6,8 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use domain::ids::SuspensionId;
 use tokio::sync::Notify;
 
-/// Something a transaction did that somebody may be waiting for; announced after its commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use super::fact::Fact;
+use crate::metrics::WaiterMetrics;
+
+/// Something a transaction did that somebody may be waiting for, or that is counted; announced after its commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A suspension has a new version.
     Suspension(SuspensionId),
@@ -15,6 +18,8 @@ pub enum Notice {
     Delivery,
     /// There is a new deadline, perhaps the earliest.
     Timer,
+    /// Something to count.
+    Fact(Fact),
 }
 
 /// Wakes whoever waits for a suspension, a message or a deadline.
@@ -24,20 +29,29 @@ pub struct Hub {
     waiting: Mutex<HashMap<SuspensionId, (Arc<Notify>, usize)>>,
     deliveries: Notify,
     timers: Notify,
+    metrics: WaiterMetrics,
 }
 
 impl Hub {
+    /// A hub nobody waits at yet, which measures itself with `metrics`.
+    pub(crate) fn new(metrics: WaiterMetrics) -> Self {
+        Self { metrics, ..Self::default() }
+    }
+
     /// Announces what a commit did.
     pub fn announce(&self, notices: &[Notice]) {
         for notice in notices {
             match notice {
                 Notice::Suspension(id) => {
-                    if let Some((notify, _)) = self.waiting().get(id) {
+                    if let Some((notify, watchers)) = self.waiting().get(id) {
                         notify.notify_waiters();
+                        self.metrics.woken.inc_by(u64::try_from(*watchers).unwrap_or(u64::MAX));
                     }
                 }
                 Notice::Delivery => self.deliveries.notify_one(),
                 Notice::Timer => self.timers.notify_one(),
+                // Counted by the writer; nobody waits for it.
+                Notice::Fact(_) => {}
             }
         }
     }
@@ -47,6 +61,7 @@ impl Hub {
         let mut waiting = self.waiting();
         let (notify, watchers) = waiting.entry(id).or_default();
         *watchers += 1;
+        self.metrics.waiting.inc();
         Watch { hub: self, id, notify: notify.clone() }
     }
 
@@ -84,6 +99,7 @@ impl Watch<'_> {
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
+        self.hub.metrics.waiting.dec();
         let mut waiting = self.hub.waiting();
         if let Some((_, watchers)) = waiting.get_mut(&self.id) {
             *watchers -= 1;

@@ -4,6 +4,7 @@
 //! synchronous `rows::Rows`, over which the transaction bodies in `unit` and the reads in `reads` are written once.
 
 mod codes;
+pub mod fact;
 pub mod hub;
 pub mod link;
 mod reads;
@@ -243,10 +244,27 @@ pub trait Store: Send + Sync + 'static {
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
     /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
     fn forget_expired(&self) -> Unit<'_, u64>;
+    /// What stands open right now, in one snapshot.
+    fn standing(&self) -> Unit<'_, Standing>;
     /// Proves that a write can be committed.
     fn probe(&self) -> Unit<'_, ()>;
     /// Where commits are announced.
     fn hub(&self) -> &Hub;
+}
+
+/// What stands open, read from the rows the lists are read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Questions that wait for an answer.
+    pub questions_open: i64,
+    /// Messages that wait for their turn.
+    pub deliveries_queued: i64,
+    /// Messages under way.
+    pub deliveries_leased: i64,
+    /// When the earliest deadline is due.
+    pub next_deadline: Option<DateTime<Utc>>,
+    /// When the earliest message is due.
+    pub next_delivery: Option<DateTime<Utc>>,
 }
 
 /// What firing deadlines did.

@@ -12,7 +12,7 @@ use domain::wire::{IntentView, SuspensionPage, SuspensionRecord};
 use super::link::LinkToken;
 use super::rows::{IntentRow, ReadRows, RowsResult, SuspensionRow};
 use super::unit::Decided;
-use super::{EventFilter, LinkView, SuspensionFilter};
+use super::{EventFilter, LinkView, Standing, SuspensionFilter};
 
 /// How many events one request looks at.
 const EVENTS_WALKED_MAX: u32 = 20_000;
@@ -148,6 +148,17 @@ pub(super) fn suspensions<R: ReadRows>(
     }
     let next_cursor = last.filter(|_| suspensions.len() < found.len()).map(|rid| rid.to_string());
     Ok(SuspensionPage { suspensions, next_cursor })
+}
+
+pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
+    let (queued, leased) = rows.queued_deliveries()?;
+    Ok(Standing {
+        questions_open: rows.open_suspensions()?,
+        deliveries_queued: queued - leased,
+        deliveries_leased: leased,
+        next_deadline: rows.next_timer()?,
+        next_delivery: rows.next_delivery()?,
+    })
 }
 
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<Option<LinkView>> {

@@ -173,6 +173,10 @@ pub(super) trait ReadRows {
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     fn due_deliveries(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     fn next_delivery(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
+    /// How many suspensions are open: those [`ReadRows::suspensions`] lists as open.
+    fn open_suspensions(&mut self) -> RowsResult<i64>;
+    /// How many messages are queued, and how many of them are leased.
+    fn queued_deliveries(&mut self) -> RowsResult<(i64, i64)>;
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>>;
     /// The first message about a suspension to a recipient, if there was one.
     fn first_delivery(&mut self, suspension: i64, recipient: &str) -> RowsResult<Option<OutboxRow>>;

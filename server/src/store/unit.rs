@@ -18,6 +18,7 @@ use domain::suspension::Asker;
 use domain::wire::{IntentView, KeyView, RespondResponse, SuspensionRecord};
 
 use super::codes::{DeliveryState, TimerKind};
+use super::fact::{Attempted, Fact, Settled};
 use super::hub::Notice;
 use super::link::LinkToken;
 use super::rows::{
@@ -268,6 +269,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             loaded.row.open_suspension = Some(rid);
             loaded.row.newest_suspension = Some(rid);
             loaded.suspensions.insert(0, row);
+            rows.notice(Notice::Fact(Fact::Asked));
             if let Some(due_at) = suspension.expires_at {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
                 rows.notice(Notice::Timer);
@@ -282,7 +284,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
-        | Event::SuspensionCancelled { .. } => end(rows, loaded, now),
+        | Event::SuspensionCancelled { .. } => end(rows, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
         Event::DeliverySent(delivery) => touch(rows, loaded, delivery.suspension_id),
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
@@ -341,12 +343,13 @@ fn queue<R: Rows>(
         };
         rows.insert_outbox(&row)?;
         rows.notice(Notice::Delivery);
+        rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Queued }));
     }
     Ok(())
 }
 
 /// The one place where a suspension's row ends, for every ending and every way to it.
-fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsResult<()> {
+fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
     // The second event that tells of one ending finds nothing open.
     let Some(rid) = loaded.row.open_suspension.take() else { return Ok(()) };
     let ended = loaded.intent.ended.last().ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
@@ -354,6 +357,9 @@ fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, now: DateTime<Utc>) -> RowsRe
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
     rows.notice(Notice::Suspension(ended.id));
+    if let Some(fact) = Fact::of_ending(event, ended) {
+        rows.notice(Notice::Fact(fact));
+    }
     for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
         rows.save_lease(loaded.row.rid, lease)?;
     }
@@ -491,7 +497,10 @@ pub(super) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
     for timer in &due {
         match command_of(rows, *timer) {
-            Ok(Some((row, command))) => act(rows, env, &row, &command)?,
+            Ok(Some((row, command))) => {
+                act(rows, env, &row, &command)?;
+                rows.notice(Notice::Fact(Fact::TimerFired { late: now - timer.due_at }));
+            }
             Ok(None) => {}
             Err(error) => put_off(rows, *timer, now, error)?,
         }
@@ -541,6 +550,7 @@ pub(super) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
         // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
         if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
             rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
+            rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
             leased.obsolete += 1;
             continue;
         }
@@ -619,10 +629,13 @@ pub(super) fn complete_delivery<R: Rows>(
                 rid,
                 env.clock.now() + after.map_or_else(|| backoff(row.tries), |after| after.max(backoff(row.tries))),
             )?;
+            rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
             return Ok(true);
         }
         DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (false, reason),
     };
+    let result = if sent { Attempted::Sent } else { Attempted::Failed };
+    rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
     let suspension = rows.reads().suspension_at(row.suspension)?;
     finish_delivery(rows, env, row, &suspension, sent, detail)?;
     Ok(true)
@@ -637,7 +650,10 @@ fn finish_delivery<R: Rows>(
     sent: bool,
     detail: &str,
 ) -> RowsResult<()> {
-    rows.finish_outbox(row.rid, if sent { DeliveryState::Sent } else { DeliveryState::Failed })?;
+    let (state, settled) =
+        if sent { (DeliveryState::Sent, Settled::Sent) } else { (DeliveryState::Failed, Settled::Failed) };
+    rows.finish_outbox(row.rid, state)?;
+    rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
     let delivery = Delivery {
         suspension_id: suspension.suspension.id,
         delivery_id: row.id,

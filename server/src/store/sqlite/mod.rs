@@ -33,9 +33,10 @@ use super::link::LinkToken;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    CreateIntent, DeliveryResult, EventFilter, Fired, Leased, LinkView, NewKey, Outcome, Request, Store, StoreError,
+    CreateIntent, DeliveryResult, EventFilter, Fired, Leased, LinkView, NewKey, Outcome, Request, Standing, Store, StoreError,
     SuspensionFilter, Unit, reads as read, unit,
 };
+use crate::metrics::Metrics;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
 
@@ -86,6 +87,22 @@ impl SqliteStore {
     ///
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
+        let metrics = Arc::new(Metrics::new(clock.now()));
+        Self::open_measured(path, exclusive, clock, entropy, metrics)
+    }
+
+    /// As [`SqliteStore::open`], counting into `metrics`.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub fn open_measured(
+        path: &Path,
+        exclusive: Exclusive,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        metrics: Arc<Metrics>,
+    ) -> anyhow::Result<Self> {
         create(path)?;
         // One file, one name: a link to it must not be served beside it, and nothing in it is read as SQLite's own syntax.
         let path = &path.canonicalize().with_context(|| format!("failed to find {}", path.display()))?;
@@ -99,8 +116,8 @@ impl SqliteStore {
         migrate(&mut conn).with_context(|| format!("failed to migrate {}", path.display()))?;
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
-        let hub = Arc::new(Hub::default());
-        let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, hub: hub.clone() })?;
+        let hub = Arc::new(Hub::new(metrics.waiters.clone()));
+        let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, hub: hub.clone(), metrics })?;
         Ok(Self { writer, readers, key_readers, clock, hub, lock: Mutex::new(lock) })
     }
 
@@ -261,6 +278,10 @@ impl Store for SqliteStore {
 
     fn forget_expired(&self) -> Unit<'_, u64> {
         self.write(|rows, env| unit::forget_expired(rows, env))
+    }
+
+    fn standing(&self) -> Unit<'_, Standing> {
+        self.read(read::standing)
     }
 
     fn probe(&self) -> Unit<'_, ()> {

@@ -90,7 +90,7 @@ impl ReadRows for SqliteConnection {
             query = query.filter(suspensions::asker.eq(asker));
         }
         if open {
-            query = query.filter(suspensions::resolution.is_null());
+            query = query.filter(is_open());
         }
         if let Some(before) = before {
             query = query.filter(suspensions::rid.lt(before));
@@ -125,6 +125,16 @@ impl ReadRows for SqliteConnection {
         let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
         let next = queued.select(outbox::due_at).order(outbox::due_at).first::<i64>(self).optional()?;
         Ok(next.map(from_micros))
+    }
+
+    fn open_suspensions(&mut self) -> RowsResult<i64> {
+        Ok(suspensions::table.filter(is_open()).count().get_result(self)?)
+    }
+
+    fn queued_deliveries(&mut self) -> RowsResult<(i64, i64)> {
+        let queued = || outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
+        let leased = queued().filter(outbox::lease.is_not_null()).count().get_result(self)?;
+        Ok((queued().count().get_result(self)?, leased))
     }
 
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>> {
@@ -177,6 +187,11 @@ impl ReadRows for SqliteConnection {
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {
         Ok(secrets::table.find(name).select(secrets::value).first(self).optional()?)
     }
+}
+
+/// What "open" means, for the list and the count alike: two definitions would part one day.
+fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
+    suspensions::resolution.is_null()
 }
 
 /// A suspension's row links its intent by row; what is shown names it by id.

@@ -12,6 +12,7 @@
 use std::iter;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Instant;
 
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
@@ -20,6 +21,7 @@ use domain::ids::Entropy;
 use tokio::sync::{oneshot, watch};
 
 use super::rows::{RowIds, Writing};
+use crate::metrics::{Metrics, WriterMetrics};
 use crate::store::StoreError;
 use crate::store::hub::{Hub, Notice};
 use crate::store::rows::{RowsError, RowsResult};
@@ -35,6 +37,7 @@ const QUEUE_MAX: usize = 4_096;
 pub(super) struct Writer {
     jobs: SyncSender<Box<dyn Job>>,
     closed: watch::Receiver<bool>,
+    metrics: WriterMetrics,
 }
 
 /// What the writer thread owns besides its connection.
@@ -42,6 +45,19 @@ pub(super) struct Outside {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) hub: Arc<Hub>,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+impl Outside {
+    /// Tells what a commit did: to those who wait, and to the metrics.
+    fn announce(&self, notices: &[Notice]) {
+        self.hub.announce(notices);
+        for notice in notices {
+            if let Notice::Fact(fact) = notice {
+                self.metrics.count(fact);
+            }
+        }
+    }
 }
 
 /// One unit of work and the place its result goes to.
@@ -110,6 +126,7 @@ impl Writer {
         let ids = RowIds::load(&mut conn)?;
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let (open, closed) = watch::channel(false);
+        let metrics = outside.metrics.writer.clone();
         std::thread::Builder::new().name("store-writer".into()).spawn(move || {
             let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut conn, ids, &queue, &outside)));
             if ended.is_err() {
@@ -117,7 +134,7 @@ impl Writer {
             }
             open.send_replace(true);
         })?;
-        Ok(Self { jobs, closed })
+        Ok(Self { jobs, closed, metrics })
     }
 
     /// Queues one unit of work and waits until it is durable.
@@ -127,9 +144,17 @@ impl Writer {
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let task = Task { work, result: None, reply };
-        self.jobs.try_send(Box::new(task)).map_err(|refused| match refused {
-            TrySendError::Full(_) => StoreError::Unavailable("too many writes are waiting".into()),
-            TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
+        // Counted before it is sent, or the writer could take it out of a queue it was never in.
+        self.metrics.queue.inc();
+        self.jobs.try_send(Box::new(task)).map_err(|refused| {
+            self.metrics.queue.dec();
+            match refused {
+                TrySendError::Full(_) => {
+                    self.metrics.refused.inc();
+                    StoreError::Unavailable("too many writes are waiting".into())
+                }
+                TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
+            }
         })?;
         answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the writer stopped before it answered".into())))
     }
@@ -140,6 +165,7 @@ impl Writer {
         let last: Box<dyn Job> = Box::new(Last(reply));
         // A full queue is drained by the writer, one that is gone needs no last job.
         let jobs = self.jobs.clone();
+        self.metrics.queue.inc();
         let sent = tokio::task::spawn_blocking(move || jobs.send(last)).await;
         if matches!(sent, Ok(Ok(()))) {
             drop(ended.await);
@@ -159,14 +185,15 @@ fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Jo
     while let Ok(first) = queue.recv() {
         let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
         let last = batch.iter().any(|job| job.is_last());
-        match commit(conn, &mut ids, &env, &mut batch) {
+        outside.metrics.writer.queue.dec_by(i64::try_from(batch.len()).unwrap_or(i64::MAX));
+        match commit(conn, &mut ids, &env, &mut batch, &outside.metrics.writer) {
             Ok(notices) => {
-                outside.hub.announce(&notices);
+                outside.announce(&notices);
                 batch.into_iter().for_each(Job::answer);
             }
             Err(error) if batch.len() == 1 => fail_all(batch, &error),
             // One of them failed: find out which by giving each a transaction of its own.
-            Err(_) => batch.into_iter().for_each(|job| apply_alone(conn, &mut ids, &env, job, &outside.hub)),
+            Err(_) => batch.into_iter().for_each(|job| apply_alone(conn, &mut ids, &env, job, outside)),
         }
         if last {
             return;
@@ -174,11 +201,11 @@ fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Jo
     }
 }
 
-fn apply_alone(conn: &mut SqliteConnection, ids: &mut RowIds, env: &Env<'_>, job: Box<dyn Job>, hub: &Hub) {
+fn apply_alone(conn: &mut SqliteConnection, ids: &mut RowIds, env: &Env<'_>, job: Box<dyn Job>, outside: &Outside) {
     let mut batch = vec![job];
-    match commit(conn, ids, env, &mut batch) {
+    match commit(conn, ids, env, &mut batch, &outside.metrics.writer) {
         Ok(notices) => {
-            hub.announce(&notices);
+            outside.announce(&notices);
             batch.into_iter().for_each(Job::answer);
         }
         Err(error) => fail_all(batch, &error),
@@ -186,10 +213,16 @@ fn apply_alone(conn: &mut SqliteConnection, ids: &mut RowIds, env: &Env<'_>, job
 }
 
 /// Runs the jobs in one transaction and commits it, or leaves nothing behind.
-fn commit(conn: &mut SqliteConnection, ids: &mut RowIds, env: &Env<'_>, batch: &mut [Box<dyn Job>]) -> RowsResult<Vec<Notice>> {
+fn commit(
+    conn: &mut SqliteConnection,
+    ids: &mut RowIds,
+    env: &Env<'_>,
+    batch: &mut [Box<dyn Job>],
+    metrics: &WriterMetrics,
+) -> RowsResult<Vec<Notice>> {
     let before = *ids;
     let mut notices = Vec::new();
-    let done = attempt(conn, ids, env, batch, &mut notices);
+    let done = attempt(conn, ids, env, batch, &mut notices, metrics);
     if done.is_err() {
         *ids = before;
         // SQLite may have rolled back by itself (a full disk); then this says so, and that is fine.
@@ -206,12 +239,20 @@ fn attempt(
     env: &Env<'_>,
     batch: &mut [Box<dyn Job>],
     notices: &mut Vec<Notice>,
+    metrics: &WriterMetrics,
 ) -> RowsResult<()> {
+    let began = Instant::now();
+    let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
     conn.batch_execute("BEGIN IMMEDIATE")?;
     for job in batch {
         job.run(&mut Writing { conn: &mut *conn, ids: &mut *ids, notices: &mut *notices }, env)?;
     }
-    Ok(conn.batch_execute("COMMIT")?)
+    let decided = Instant::now();
+    conn.batch_execute("COMMIT")?;
+    metrics.batch_jobs.observe(f64::from(jobs));
+    metrics.commit_seconds.observe(decided.elapsed().as_secs_f64());
+    metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
+    Ok(())
 }
 
 fn fail_all(batch: Vec<Box<dyn Job>>, error: &RowsError) {
@@ -256,23 +297,35 @@ mod tests {
 
     use super::*;
     use crate::clock::{SystemClock, SystemEntropy};
+    use crate::store::fact::Fact;
     use crate::store::rows::{Rows, Table};
 
     /// A writer on a table `t (n UNIQUE)`.
     fn writer(folder: &tempfile::TempDir) -> Writer {
+        measured(folder).0
+    }
+
+    fn measured(folder: &tempfile::TempDir) -> (Writer, Arc<Metrics>) {
         let path = folder.path().join("w.db");
         crate::store::sqlite::create(&path).unwrap();
         let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
         conn.batch_execute("PRAGMA journal_mode = WAL").unwrap();
         crate::store::sqlite::migrate(&mut conn).unwrap();
         conn.batch_execute("CREATE TABLE t (n INTEGER UNIQUE)").unwrap();
-        let outside = Outside { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy), hub: Arc::default() };
-        Writer::start(conn, outside).unwrap()
+        let metrics = Arc::new(Metrics::new(SystemClock.now()));
+        let outside = Outside {
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            hub: Arc::default(),
+            metrics: metrics.clone(),
+        };
+        (Writer::start(conn, outside).unwrap(), metrics)
     }
 
     fn insert(n: i64) -> impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<i64> + Send + 'static {
         move |rows, _| {
             let rid = rows.next(Table::Outbox)?;
+            rows.notice(Notice::Fact(Fact::Asked));
             diesel::sql_query(format!("INSERT INTO t VALUES ({n})")).execute(rows.conn)?;
             Ok(rid)
         }
@@ -329,6 +382,27 @@ mod tests {
         assert_eq!(rids.len(), 3);
     }
 
+    /// What was rolled back did not happen, and what was applied again happened once: counters must say so.
+    #[tokio::test]
+    async fn only_what_was_committed_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, metrics) = measured(&folder);
+        batch(&writer, &[1, 2, 1, 3]).await;
+        count(&writer).await; // Answered after the batch's own counting.
+        let standing = crate::store::Standing {
+            questions_open: 0,
+            deliveries_queued: 0,
+            deliveries_leased: 0,
+            next_deadline: None,
+            next_delivery: None,
+        };
+        let exposition = metrics.exposition(&standing, SystemClock.now()).unwrap();
+        assert!(exposition.contains("placet_questions_asked_total 3\n"), "{exposition}");
+        // The holder, three that were applied alone, and the count; not the batch that failed, nor the job that did.
+        assert!(exposition.contains("placet_writer_batch_jobs_count 5\n"), "{exposition}");
+        assert!(exposition.contains("placet_writer_refusals_total 0\n"), "{exposition}");
+    }
+
     #[tokio::test]
     async fn a_batch_without_failures_is_committed_whole() {
         let folder = tempfile::tempdir().unwrap();
@@ -342,7 +416,7 @@ mod tests {
     #[tokio::test]
     async fn a_full_queue_refuses_instead_of_waiting() {
         let folder = tempfile::tempdir().unwrap();
-        let writer = writer(&folder);
+        let (writer, metrics) = measured(&folder);
         let beyond: Vec<i64> = (0..5 + i64::try_from(QUEUE_MAX).unwrap()).collect();
         let results = batch(&writer, &beyond).await;
         let refused = results
@@ -350,6 +424,7 @@ mod tests {
             .filter(|result| matches!(result, Err(StoreError::Unavailable(why)) if why.contains("waiting")))
             .count();
         assert_eq!(refused, 5);
+        assert_eq!(metrics.writer.refused.get(), 5);
         assert_eq!(count(&writer).await, i64::try_from(beyond.len() - refused).unwrap());
     }
 

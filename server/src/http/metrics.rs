@@ -1,0 +1,24 @@
+//! What Prometheus scrapes.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use domain::authority::Action;
+use domain::problem::edge;
+
+use super::problem::{Failure, Problem};
+use super::{Shared, auth};
+use crate::metrics::CONTENT_TYPE;
+
+/// Counters since the start of the process, and gauges as they are now; for auditors and admins, whose key may come as a bearer token.
+#[utoipa::path(get, path = "/metrics", tag = "health", security(("api_key" = []), ("bearer" = [])),
+    responses((status = 200, body = String, content_type = "application/openmetrics-text"), (status = 401), (status = 403), (status = 503)))]
+pub(super) async fn metrics(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    auth::scraper(&shared, &request).await?.may(Action::ReadMetrics)?;
+    let standing = shared.store.standing().await?;
+    let exposition = shared.metrics.exposition(&standing, shared.clock.now());
+    let exposition = exposition.map_err(|error| {
+        tracing::error!(error = %error, "failed to write the metrics down");
+        Failure::edge(edge::INTERNAL, "the server failed; the failure was logged")
+    })?;
+    Ok(HttpResponse::Ok().content_type(CONTENT_TYPE).insert_header(("cache-control", "no-store")).body(exposition))
+}

@@ -1,0 +1,143 @@
+//! What a transaction did that is counted after its commit: facts without names, ids or words of callers.
+
+use chrono::TimeDelta;
+use domain::authority::{Assurance, Role};
+use domain::event::Event;
+use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, Suspension};
+
+/// Something a transaction did that is counted once it is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A question was asked.
+    Asked,
+    /// A question ended.
+    Ended {
+        outcome: Outcome,
+        method: Method,
+        /// Its time ran out, and nobody had been reached.
+        unreached: bool,
+        /// From question to ending.
+        open_for: TimeDelta,
+    },
+    /// The timer of a question that was still open was dealt with, so long after it was due.
+    TimerFired { late: TimeDelta },
+    /// A channel was tried.
+    DeliveryAttempted { channel: String, result: Attempted },
+    /// A message reached a state.
+    Delivery { channel: String, state: Settled },
+}
+
+/// How a question ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Answered,
+    ExpiredWithFallback,
+    ExpiredFailed,
+    Withdrawn,
+    Superseded,
+    Undeliverable,
+}
+
+/// What ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    EmailLink,
+    ApiKey,
+    /// A gateway, for somebody it names.
+    Channel,
+    /// The server itself: time ran out.
+    Server,
+}
+
+/// What came of one try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempted {
+    Sent,
+    Retry,
+    Failed,
+}
+
+/// Where a message stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    Queued,
+    Sent,
+    Failed,
+    Obsolete,
+}
+
+impl Outcome {
+    /// Every way a question can end, with what can end it so.
+    pub const WITH_METHODS: [(Self, Method); 8] = [
+        (Self::Answered, Method::EmailLink),
+        (Self::Answered, Method::ApiKey),
+        (Self::Answered, Method::Channel),
+        (Self::ExpiredWithFallback, Method::Server),
+        (Self::ExpiredFailed, Method::Server),
+        (Self::Withdrawn, Method::ApiKey),
+        (Self::Superseded, Method::ApiKey),
+        (Self::Undeliverable, Method::Server),
+    ];
+
+    /// The word in the label.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Answered => "answered",
+            Self::ExpiredWithFallback => "expired_with_fallback",
+            Self::ExpiredFailed => "expired_failed",
+            Self::Withdrawn => "withdrawn",
+            Self::Superseded => "superseded",
+            Self::Undeliverable => "undeliverable",
+        }
+    }
+}
+
+impl Method {
+    /// Those that answer.
+    pub const OF_ANSWERS: [Self; 3] = [Self::EmailLink, Self::ApiKey, Self::Channel];
+
+    /// The word in the label.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EmailLink => "email_link",
+            Self::ApiKey => "api_key",
+            Self::Channel => "channel",
+            Self::Server => "server",
+        }
+    }
+
+    fn of(event: &Event, by_somebody: bool) -> Self {
+        match event {
+            Event::Resumed(resumed) if resumed.role == Role::Channel => Self::Channel,
+            Event::Resumed(resumed) => match resumed.assurance {
+                Assurance::EmailLink => Self::EmailLink,
+                Assurance::ApiKey => Self::ApiKey,
+                Assurance::Server => Self::Server,
+            },
+            _ if by_somebody => Self::ApiKey,
+            _ => Self::Server,
+        }
+    }
+}
+
+impl Fact {
+    /// The ending `event` brought upon a suspension; `None` while it is open.
+    pub(super) fn of_ending(event: &Event, ended: &Suspension) -> Option<Self> {
+        let ending = ended.ending.as_ref()?;
+        let outcome = match (ending.resolution, ending.reason) {
+            (Resolution::Responded, _) => Outcome::Answered,
+            (Resolution::Expired, _) if ended.fallback_policy == FallbackPolicy::Fail => Outcome::ExpiredFailed,
+            (Resolution::Expired, _) => Outcome::ExpiredWithFallback,
+            (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => Outcome::Undeliverable,
+            (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => Outcome::Superseded,
+            (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Outcome::Withdrawn,
+        };
+        let ran_out = matches!(outcome, Outcome::ExpiredWithFallback | Outcome::ExpiredFailed | Outcome::Undeliverable);
+        Some(Self::Ended {
+            outcome,
+            method: Method::of(event, !ran_out),
+            unreached: ran_out && !ended.reached,
+            open_for: ending.at - ended.suspended_at,
+        })
+    }
+}

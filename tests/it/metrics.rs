@@ -1,0 +1,242 @@
+//! What Prometheus gets to see, and that dashboard and alerts speak of nothing else.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use std::collections::BTreeMap;
+
+use domain::authority::Role;
+use domain::ids::SuspensionId;
+use harness::app::TestApp;
+use harness::on_each_store;
+use harness::smtp::Fault;
+use serde_json::json;
+
+/// One scrape: every sample by its name and labels, as they are written.
+struct Scrape {
+    text: String,
+    samples: BTreeMap<String, f64>,
+}
+
+impl Scrape {
+    async fn of(app: &TestApp) -> Self {
+        let text = app.api(Role::Auditor).get("metrics").await.text;
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let samples =
+            lines.map(|line| line.rsplit_once(' ').unwrap()).map(|(name, value)| (name.to_owned(), value.parse().unwrap()));
+        Self { samples: samples.collect(), text }
+    }
+
+    /// A sample; one that is not there fails the test.
+    fn sample(&self, name: &str) -> f64 {
+        *self.samples.get(name).unwrap_or_else(|| panic!("no {name} in:\n{}", self.text))
+    }
+
+    /// Asserts samples, by name or by name and labels.
+    fn has(&self, expected: &[(&str, f64)]) {
+        let found: Vec<(&str, f64)> = expected.iter().map(|(name, _)| (*name, self.sample(name))).collect();
+        assert_eq!(found, expected, "{}", self.text);
+    }
+
+    /// The sum of all decisions, whatever they were.
+    fn decisions(&self) -> f64 {
+        self.samples.iter().filter(|(name, _)| name.starts_with("placet_decisions_total")).map(|(_, value)| value).sum()
+    }
+}
+
+fn decision(outcome: &str, method: &str) -> String {
+    format!("placet_decisions_total{{outcome=\"{outcome}\",method=\"{method}\"}}")
+}
+
+/// Brings about every ending there is once, and each repeat that must not count.
+async fn every_ending(app: &TestApp) {
+    let (agent, operator) = (app.agent(), app.operator());
+    let intent = agent.active_intent().await;
+    let id = agent.asked(intent).await;
+    app.settle().await;
+    app.advance(45).await;
+    operator.respond(intent, &id, "approve").await.ok();
+    assert_eq!(operator.respond(intent, &id, "approve").await.status, 409);
+
+    let intent = agent.active_intent().await;
+    agent.asked(intent).await;
+    app.settle().await;
+    app.smtp.next_mail().await;
+    let link = app.next_link().await;
+    app.person().answer(&link, "deny").await;
+
+    let intent = agent.active_intent().await;
+    let suspend = format!("api/v1/intents/{intent}/suspend");
+    let question = json!({"question": "Again?", "choices": [{"value": "a", "label": "A"}], "timeout_seconds": 60});
+    let first = agent.post_once(&suspend, "k", question.clone()).await.ok();
+    agent.post_once(&suspend, "k", question).await.ok(); // Replayed: asked once.
+    let second = agent.suspend(intent, json!({"supersedes": first["id"]})).await.ok();
+    let cancel = format!("api/v1/suspensions/{}/cancel", second["id"].as_str().unwrap());
+    agent.post_once(&cancel, "c", json!({})).await.ok();
+    agent.post_once(&cancel, "c", json!({})).await.ok(); // Replayed: withdrawn once.
+
+    let intent = agent.active_intent().await;
+    agent.suspend(intent, json!({"fallback_policy": "complete_with_fallback", "fallback_value": "deny"})).await.ok();
+    let intent = agent.active_intent().await;
+    agent.asked(intent).await;
+    app.settle().await;
+    let intent = agent.active_intent().await;
+    agent.asked(intent).await;
+    app.smtp.script(Fault::RejectRecipient);
+    app.settle().await;
+    app.advance(3_607).await;
+}
+
+on_each_store! {
+    /// Who counts decisions decides by these numbers: each ending once, under its own name, and no repeat twice.
+    async fn every_ending_is_counted_once(app: &mut TestApp) {
+        assert_eq!(Scrape::of(app).await.decisions(), 0.0, "series begin at zero, so that the first increase shows");
+        every_ending(app).await;
+        let scrape = Scrape::of(app).await;
+        for (outcome, method) in [
+            ("answered", "api_key"), ("answered", "email_link"), ("superseded", "api_key"), ("withdrawn", "api_key"),
+            ("expired_with_fallback", "server"), ("expired_failed", "server"), ("undeliverable", "server"),
+        ] {
+            scrape.has(&[(&decision(outcome, method), 1.0)]);
+        }
+        scrape.has(&[
+            ("placet_questions_asked_total", 7.0),
+            ("placet_expired_unreached_total", 1.0),
+            ("placet_questions_open", 0.0),
+            ("placet_answer_duration_seconds_count{method=\"api_key\"}", 1.0),
+            ("placet_answer_duration_seconds_sum{method=\"api_key\"}", 45.0),
+            ("placet_answer_duration_seconds_bucket{le=\"30.0\",method=\"api_key\"}", 0.0),
+            ("placet_answer_duration_seconds_bucket{le=\"60.0\",method=\"api_key\"}", 1.0),
+            ("placet_deadline_lateness_seconds_count", 3.0),
+            ("placet_deadline_lateness_seconds_sum", 21.0),
+            ("placet_deadline_lateness_seconds_bucket{le=\"5.0\"}", 0.0),
+            ("placet_deadline_lateness_seconds_bucket{le=\"10.0\"}", 3.0),
+        ]);
+        assert_eq!(scrape.decisions(), 7.0);
+    }
+
+    /// Counters may begin again with a process; what stands open must be true in the first scrape, or a restart would hide it.
+    async fn gauges_are_true_after_a_restart_and_agree_with_the_list(app: &mut TestApp) {
+        let agent = app.agent();
+        for _ in 0..3 {
+            let intent = agent.active_intent().await;
+            agent.asked(intent).await;
+        }
+        for restarted in [false, true] {
+            let listed = app.api(Role::Auditor).get("api/v1/suspensions").await.ok()["suspensions"].as_array().unwrap().len();
+            assert_eq!(listed, 3);
+            Scrape::of(app).await.has(&[
+                ("placet_questions_open", 3.0),
+                ("placet_questions_asked_total", if restarted { 0.0 } else { 3.0 }),
+                ("placet_deliveries_pending{state=\"queued\"}", 3.0),
+                ("placet_deliveries_pending{state=\"sending\"}", 0.0),
+            ]);
+            app.restart().await;
+        }
+        // Nobody fires or sends here: both kinds of work grow old, and the scrape says how old.
+        app.clock.jump(chrono::TimeDelta::seconds(3_700));
+        Scrape::of(app).await.has(&[
+            ("placet_deadline_overdue_seconds", 100.0),
+            ("placet_delivery_overdue_seconds", 3_700.0),
+        ]);
+        app.settle().await;
+        Scrape::of(app).await.has(&[
+            ("placet_deadline_overdue_seconds", 0.0),
+            ("placet_delivery_overdue_seconds", 0.0),
+            ("placet_questions_open", 0.0),
+            ("placet_deliveries_total{channel=\"email\",state=\"obsolete\"}", 3.0),
+            ("placet_expired_unreached_total", 3.0),
+        ]);
+    }
+
+    /// A mail server that refuses for a while and one that refuses for good are two different calls at night.
+    async fn tries_and_messages_are_counted_apart(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        app.smtp.script(Fault::Defer);
+        agent.asked(intent).await;
+        app.settle().await;
+        app.advance(5).await;
+        let intent = agent.active_intent().await;
+        app.smtp.script(Fault::RejectRecipient);
+        agent.asked(intent).await;
+        app.settle().await;
+        let attempts = |result: &str| format!("placet_delivery_attempts_total{{channel=\"email\",result=\"{result}\"}}");
+        let messages = |state: &str| format!("placet_deliveries_total{{channel=\"email\",state=\"{state}\"}}");
+        Scrape::of(app).await.has(&[
+            (&attempts("retry"), 1.0),
+            (&attempts("sent"), 1.0),
+            (&attempts("failed"), 1.0),
+            (&messages("queued"), 2.0),
+            (&messages("sent"), 1.0),
+            (&messages("failed"), 1.0),
+        ]);
+    }
+
+    /// Who waits is seen while they wait, and each is woken once.
+    async fn waits_are_measured(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let id = agent.asked(intent).await;
+        let store = app.store();
+        let watches = [(); 2].map(|()| store.hub().watch(SuspensionId::parse(&id).unwrap()));
+        Scrape::of(app).await.has(&[("placet_waiters", 2.0), ("placet_waiters_woken_total", 0.0)]);
+        operator.respond(intent, &id, "approve").await.ok();
+        drop(watches);
+        Scrape::of(app).await.has(&[("placet_waiters", 0.0), ("placet_waiters_woken_total", 2.0)]);
+    }
+
+    /// The numbers tell how the business runs; they are for those who watch it, with the credential Prometheus can send.
+    async fn only_auditors_and_admins_may_scrape(app: &mut TestApp) {
+        assert_eq!(app.anonymous().get("metrics").await.problem(), (401, "unauthorized"));
+        for (role, status) in
+            [(Role::Agent, 403), (Role::Operator, 403), (Role::Channel, 403), (Role::Admin, 200), (Role::Auditor, 200)]
+        {
+            assert_eq!(app.api(role).get("metrics").await.status, status, "{role}");
+            let key = app.api(role).key().to_owned();
+            let anonymous = app.anonymous();
+            for (header, expected) in [(format!("Bearer {key}"), status), (format!("bearer {key}"), status), (format!("Basic {key}"), 401), (key, 401)] {
+                let scraped = anonymous.send(anonymous.request("GET", "metrics").header("authorization", header)).await;
+                assert_eq!(scraped.status, expected, "{role}");
+            }
+        }
+        let scraped = app.api(Role::Auditor).get("metrics").await;
+        assert_eq!(scraped.headers["content-type"], "application/openmetrics-text; version=1.0.0; charset=utf-8");
+        assert_eq!(scraped.headers["cache-control"], "no-store");
+        assert!(scraped.text.ends_with("# EOF\n"));
+        Scrape::of(app).await.has(&[("placet_auth_failures_total{route=\"/metrics\"}", 11.0)]);
+    }
+
+    /// A label a stranger can choose fills the memory of whoever scrapes, and a path in a label gives a link away.
+    async fn labels_hold_no_word_of_a_caller(app: &mut TestApp) {
+        every_ending(app).await;
+        let agent = app.agent();
+        for path in ["nowhere-1", "nowhere/2", "api/v1/nowhere-3", "api/v1/intents/nowhere-4", "intents/x/nowhere-5", "a/nowhere-6", "dev/nowhere-7/mailbox"] {
+            agent.get(path).await;
+        }
+        for method in ["NOWHERE", "nowhere2"] {
+            agent.send(agent.request(method, "api/v1/intents")).await;
+        }
+        let scrape = Scrape::of(app).await;
+        for word in ["nowhere", "NOWHERE", "Refund", "refund", "test-agent", "ops@", "@example.com", "placet_agent_"] {
+            assert!(!scrape.text.contains(word), "{word} in:\n{}", scrape.text);
+        }
+        let routes: std::collections::BTreeSet<&str> =
+            scrape.samples.keys().filter_map(|name| name.split_once("route=\"")?.1.split('"').next()).collect();
+        assert!(routes.contains("(no route)") && routes.contains("/a/{token}"), "{routes:?}");
+        assert!(routes.iter().all(|route| !route.contains(|c: char| c.is_ascii_digit() && c != '1')), "{routes:?}");
+        scrape.has(&[("placet_http_requests_total{route=\"/api/v1/intents\",method=\"other\",status=\"4xx\"}", 2.0)]);
+    }
+
+    /// The writer measures itself: each commit, and how many shared it.
+    async fn the_writer_is_measured(app: &mut TestApp) {
+        let before = Scrape::of(app).await;
+        app.agent().active_intent().await;
+        let after = Scrape::of(app).await;
+        for name in ["placet_writer_batch_jobs_count", "placet_writer_batch_duration_seconds_count", "placet_writer_commit_duration_seconds_count"] {
+            assert_eq!(after.sample(name) - before.sample(name), 1.0, "{name}");
+        }
+        after.has(&[("placet_writer_queue_jobs", 0.0), ("placet_writer_refusals_total", 0.0)]);
+        after.has(&[(&format!("placet_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION")), 1.0)]);
+        assert_eq!(after.sample("process_start_time_seconds"), 1_795_507_200.0);
+    }
+}
