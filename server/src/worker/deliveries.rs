@@ -176,10 +176,8 @@ fn plan(delivery: &LeasedDelivery) -> Vec<(DateTime<Utc>, String)> {
     let reminders = policy.flat_map(|policy| {
         (delivery.attempt + 1..=policy.max_attempts).map(|attempt| {
             let people = question.recipients_at(attempt);
-            let sentence = match people.iter().any(|person| person.eq_ignore_ascii_case(&delivery.recipient)) {
-                true => "You get a reminder".to_owned(),
-                false => format!("{} will be asked", people.join(", ")),
-            };
+            let you = people.iter().any(|person| person.eq_ignore_ascii_case(&delivery.recipient));
+            let sentence = if you { "You get a reminder".to_owned() } else { format!("{} will be asked", people.join(", ")) };
             (policy.due_at(suspension.suspended_at, attempt), sentence)
         })
     });

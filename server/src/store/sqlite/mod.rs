@@ -241,19 +241,19 @@ impl Store for SqliteStore {
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {
-        self.write(|rows, env| unit::fire_deadlines(rows, env))
+        self.write(|rows, env| unit::timers::fire_deadlines(rows, env))
     }
 
     fn lease_deliveries(&self) -> Unit<'_, Leased> {
-        self.write(|rows, env| unit::lease_deliveries(rows, env))
+        self.write(|rows, env| unit::deliveries::lease_deliveries(rows, env))
     }
 
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
-        self.write(move |rows, env| unit::complete_delivery(rows, env, rid, &lease, &result))
+        self.write(move |rows, env| unit::deliveries::complete_delivery(rows, env, rid, &lease, &result))
     }
 
     fn release_deliveries(&self) -> Unit<'_, u64> {
-        self.write(|rows, env| unit::release_deliveries(rows, env))
+        self.write(|rows, env| unit::deliveries::release_deliveries(rows, env))
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
@@ -261,7 +261,7 @@ impl Store for SqliteStore {
     }
 
     fn create_key(&self, key: NewKey) -> Unit<'_, KeyView> {
-        self.write(move |rows, env| unit::create_key(rows, env, &key))
+        self.write(move |rows, env| unit::keys::create_key(rows, env, &key))
     }
 
     fn keys(&self) -> Unit<'_, Vec<KeyView>> {
@@ -269,11 +269,11 @@ impl Store for SqliteStore {
     }
 
     fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView> {
-        self.decide(move |rows, env| unit::revoke_key(rows, env, id))
+        self.decide(move |rows, env| unit::keys::revoke_key(rows, env, id))
     }
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
-        self.write(move |rows, env| unit::secret(rows, env, name))
+        self.write(move |rows, env| unit::keys::secret(rows, env, name))
     }
 
     fn forget_expired(&self) -> Unit<'_, u64> {

@@ -1,0 +1,192 @@
+//! Messages: queued with their cause, leased to one worker, completed by the lease's token.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::command::Command;
+use domain::event::Delivery;
+use domain::ids::DeliveryId;
+
+use super::timers::PUT_OFF_SECONDS;
+use super::{Env, act};
+use crate::store::codes::DeliveryState;
+use crate::store::fact::{Attempted, Fact, Settled};
+use crate::store::hub::Notice;
+use crate::store::link::LinkToken;
+use crate::store::rows::{OutboxRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow};
+use crate::store::{DeliveryResult, Leased, LeasedDelivery};
+
+/// Messages leased in one transaction.
+pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
+/// How long a worker may take to send one message before another may try, in seconds.
+pub(in crate::store) const DELIVERY_LEASE_SECONDS: i64 = 120;
+/// After how many tries a message counts as failed.
+pub(in crate::store) const DELIVERY_TRIES_MAX: u32 = 100;
+/// The longest pause between two tries, in seconds.
+pub(in crate::store) const DELIVERY_BACKOFF_SECONDS_MAX: i64 = 1_800;
+
+/// Queues one message per recipient. (Which channel a recipient is reached by is decided when there is more than one.)
+pub(super) fn queue<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    suspension: i64,
+    attempt: u32,
+    recipients: &[String],
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    for recipient in recipients {
+        let row = OutboxRow {
+            rid: rows.next(Table::Outbox)?,
+            id: DeliveryId(env.entropy.uuid(now)),
+            suspension,
+            attempt,
+            channel: "email".to_owned(),
+            recipient: recipient.clone(),
+            tries: 0,
+            due_at: now,
+            lease: None,
+        };
+        rows.insert_outbox(&row)?;
+        rows.notice(Notice::Delivery);
+        rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Queued }));
+    }
+    Ok(())
+}
+
+pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Leased> {
+    let now = env.clock.now();
+    let mut leased = Leased { deliveries: Vec::new(), obsolete: 0, next_due: None };
+    for row in rows.reads().due_deliveries(now, DELIVERIES_PER_UNIT)? {
+        let suspension = match rows.reads().suspension_at(row.suspension) {
+            Ok(suspension) => suspension,
+            Err(RowsError::Database(error)) if error != diesel::result::Error::NotFound => return Err(error.into()),
+            Err(error) => {
+                tracing::error!(delivery.id = %row.id, error = %error, "the suspension of a message cannot be read; trying again in an hour");
+                rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS))?;
+                continue;
+            }
+        };
+        // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
+        if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
+            rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
+            rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
+            leased.obsolete += 1;
+            continue;
+        }
+        // A message is tried until the next attempt sends a newer one.
+        if row.attempt < suspension.suspension.attempt {
+            finish_delivery(rows, env, row, &suspension, false, "not accepted before the next attempt was due")?;
+            leased.obsolete += 1;
+            continue;
+        }
+        leased.deliveries.push(lease_delivery(rows, env, row, suspension, now)?);
+    }
+    leased.next_due = rows.reads().next_delivery()?;
+    Ok(leased)
+}
+
+fn lease_delivery<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: OutboxRow,
+    suspension: SuspensionRow,
+    now: DateTime<Utc>,
+) -> RowsResult<LeasedDelivery> {
+    let mut lease = [0; 16];
+    env.entropy.fill(&mut lease);
+    let tries = row.tries + 1;
+    rows.lease_outbox(row.rid, &lease, now + TimeDelta::seconds(DELIVERY_LEASE_SECONDS), tries)?;
+    // A fresh token for every try: the one before may have left the house.
+    let token = LinkToken::new(rows.next(Table::Tokens)?, env.entropy.bytes32());
+    rows.insert_token(&TokenRow {
+        rid: token.row(),
+        hash: token.hash().to_vec(),
+        suspension: suspension.rid,
+        recipient: row.recipient.clone(),
+        created_at: now,
+    })?;
+    let question = rows.reads().question(&suspension)?;
+    let first = match row.attempt {
+        1 => None,
+        _ => rows.reads().first_delivery(suspension.rid, &row.recipient)?.map(|first| first.id).filter(|first| *first != row.id),
+    };
+    let intent_title = rows.reads().body(suspension.intent)?.title;
+    Ok(LeasedDelivery {
+        rid: row.rid,
+        lease,
+        id: row.id,
+        recipient: row.recipient,
+        attempt: row.attempt,
+        first,
+        tries,
+        token,
+        intent_title,
+        agent: suspension.suspension.asked_by.name.clone(),
+        suspension: suspension.suspension,
+        question,
+        now,
+    })
+}
+
+pub(in crate::store) fn complete_delivery<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    rid: i64,
+    lease: &[u8; 16],
+    result: &DeliveryResult,
+) -> RowsResult<bool> {
+    let Some(row) = rows.reads().delivery(rid)? else { return Ok(false) };
+    // A worker that overslept its lease changes nothing: another one has the message.
+    if row.lease.as_deref() != Some(lease) {
+        return Ok(false);
+    }
+    let (sent, detail) = match result {
+        DeliveryResult::Sent(reply) => (true, reply),
+        DeliveryResult::Retry { reason, after } if row.tries < DELIVERY_TRIES_MAX => {
+            tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
+            rows.requeue_outbox(
+                rid,
+                env.clock.now() + after.map_or_else(|| backoff(row.tries), |after| after.max(backoff(row.tries))),
+            )?;
+            rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
+            return Ok(true);
+        }
+        DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (false, reason),
+    };
+    let result = if sent { Attempted::Sent } else { Attempted::Failed };
+    rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    finish_delivery(rows, env, row, &suspension, sent, detail)?;
+    Ok(true)
+}
+
+/// Ends a message, accepted or given up, and records it in the log.
+fn finish_delivery<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: OutboxRow,
+    suspension: &SuspensionRow,
+    sent: bool,
+    detail: &str,
+) -> RowsResult<()> {
+    let (state, settled) = if sent { (DeliveryState::Sent, Settled::Sent) } else { (DeliveryState::Failed, Settled::Failed) };
+    rows.finish_outbox(row.rid, state)?;
+    rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
+    let delivery = Delivery {
+        suspension_id: suspension.suspension.id,
+        delivery_id: row.id,
+        attempt: row.attempt,
+        channel: row.channel,
+        recipient: row.recipient,
+        detail: detail.to_owned(),
+        tries: row.tries,
+    };
+    act(rows, env, suspension, &Command::RecordDelivery { delivery, sent })
+}
+
+pub(in crate::store) fn release_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
+    rows.release_outbox(env.clock.now())
+}
+
+/// 5 s, 10 s, 20 s … up to [`DELIVERY_BACKOFF_SECONDS_MAX`].
+fn backoff(tries: u32) -> TimeDelta {
+    TimeDelta::seconds((5_i64 << tries.saturating_sub(1).min(10)).min(DELIVERY_BACKOFF_SECONDS_MAX))
+}

@@ -1,0 +1,30 @@
+//! API keys, and the secrets the server makes for itself.
+
+use domain::ids::KeyId;
+use domain::problem::Rejection;
+use domain::wire::KeyView;
+
+use super::{Decided, Env};
+use crate::store::NewKey;
+use crate::store::rows::{ReadRows, Rows, RowsError, RowsResult};
+
+pub(in crate::store) fn create_key<R: Rows>(rows: &mut R, env: &Env<'_>, key: &NewKey) -> RowsResult<KeyView> {
+    rows.insert_key(key, env.clock.now())?;
+    rows.reads().key(key.id)?.ok_or(RowsError::Inconsistent("a key vanished while it was made"))
+}
+
+pub(in crate::store) fn revoke_key<R: Rows>(rows: &mut R, env: &Env<'_>, id: KeyId) -> Decided<KeyView> {
+    if !rows.revoke_key(id, env.clock.now())? {
+        return Ok(Err(Rejection::NotFound));
+    }
+    Ok(rows.reads().key(id)?.ok_or(Rejection::NotFound))
+}
+
+pub(in crate::store) fn secret<R: Rows>(rows: &mut R, env: &Env<'_>, name: &str) -> RowsResult<[u8; 32]> {
+    if let Some(value) = rows.reads().secret(name)? {
+        return value.try_into().map_err(|_| RowsError::Inconsistent("a secret of the wrong length"));
+    }
+    let value = env.entropy.bytes32();
+    rows.insert_secret(name, &value)?;
+    Ok(value)
+}

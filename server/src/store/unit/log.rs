@@ -1,0 +1,151 @@
+//! The log, and every row an appended event implies.
+
+use chrono::{DateTime, Utc};
+use domain::event::{Event, Renotified};
+use domain::ids::SuspensionId;
+use domain::intent::{Intent, evolve};
+use domain::log::Envelope;
+
+use super::deliveries::queue;
+use super::{Env, Loaded};
+use crate::store::codes::TimerKind;
+use crate::store::fact::Fact;
+use crate::store::hub::Notice;
+use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
+
+/// Appends events to the intent's log and writes every row they imply. Returns the last event as served.
+pub(super) fn append<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &mut Loaded,
+    events: &[Event],
+    actor: &str,
+    now: DateTime<Utc>,
+) -> RowsResult<Option<String>> {
+    let mut last = None;
+    for event in events {
+        let rid = rows.next(Table::Events)?;
+        let sealed = Envelope {
+            id: env.entropy.uuid(now),
+            intent_id: loaded.intent.id,
+            sequence: loaded.row.last_sequence + 1,
+            actor,
+            created_at: now,
+            previous: loaded.row.last_hash,
+            salt: env.entropy.bytes32(),
+        }
+        .seal(event)?;
+        let previous = (loaded.row.last_sequence > 0).then_some(loaded.row.last_event);
+        rows.insert_event(&NewEvent {
+            rid,
+            intent: loaded.row.rid,
+            previous,
+            event_type: event.event_type(),
+            created_at: now,
+            sealed: &sealed,
+        })?;
+        loaded.row.last_event = rid;
+        loaded.row.last_sequence += 1;
+        loaded.row.last_hash = Some(sealed.hash);
+        evolve(&mut loaded.intent, event, now);
+        follow(rows, env, loaded, event, now)?;
+        last = Some(sealed);
+    }
+    if !events.is_empty() {
+        loaded.row.intent = Intent { open: None, ended: Vec::new(), leases: Vec::new(), ..loaded.intent.clone() };
+        rows.update_intent(&loaded.row)?;
+    }
+    Ok(last.map(|sealed| sealed.served()))
+}
+
+/// Writes what one appended event implies besides itself.
+fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
+    match event {
+        Event::StatePatched(patches) => {
+            let mut body = rows.reads().body(loaded.row.rid)?;
+            body.apply(patches);
+            rows.update_state(loaded.row.rid, &body.state)
+        }
+        Event::Suspended(suspension, question) => {
+            let rid = rows.next(Table::Suspensions)?;
+            let row =
+                SuspensionRow { rid, intent: loaded.row.rid, event: loaded.row.last_event, suspension: (**suspension).clone() };
+            rows.insert_suspension(&row)?;
+            loaded.row.open_suspension = Some(rid);
+            loaded.row.newest_suspension = Some(rid);
+            loaded.suspensions.insert(0, row);
+            rows.notice(Notice::Fact(Fact::Asked));
+            if let Some(due_at) = suspension.expires_at {
+                rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
+                rows.notice(Notice::Timer);
+            }
+            let policy = question.retry_policy.as_ref();
+            if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
+                rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
+            }
+            queue(rows, env, rid, 1, question.recipients_at(1), now)
+        }
+        Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
+        Event::Resumed(_)
+        | Event::SuspensionExpired { .. }
+        | Event::SuspensionUndeliverable { .. }
+        | Event::SuspensionCancelled { .. } => end(rows, loaded, event, now),
+        Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
+        Event::DeliverySent(delivery) => touch(rows, loaded, delivery.suspension_id),
+        Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
+            loaded.row.has_leases = true;
+            rows.save_lease(loaded.row.rid, lease)
+        }
+        Event::IntentCreated(..)
+        | Event::StatusChanged { .. }
+        | Event::SuspensionEscalated { .. }
+        | Event::DeliveryFailed(_)
+        | Event::Appended(_) => Ok(()),
+    }
+}
+
+/// Writes what one more attempt implies: its number, its messages, and when the next one is due.
+fn ask_again<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &Loaded,
+    renotified: &Renotified,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    touch(rows, loaded, renotified.suspension_id)?;
+    rows.notice(Notice::Suspension(renotified.suspension_id));
+    if renotified.skipped {
+        return Ok(());
+    }
+    let suspension = loaded.suspension_row(renotified.suspension_id)?.rid;
+    if let Some(due_at) = renotified.next_attempt_at {
+        let attempt = renotified.attempt + 1;
+        rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
+    }
+    queue(rows, env, suspension, renotified.attempt, &renotified.notify_to, now)
+}
+
+/// The one place where a suspension's row ends, for every ending and every way to it.
+fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
+    // The second event that tells of one ending finds nothing open.
+    let Some(rid) = loaded.row.open_suspension.take() else { return Ok(()) };
+    let ended = loaded.intent.ended.last().ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
+    if !rows.end_suspension(rid, ended)? {
+        return Err(RowsError::Inconsistent("an open suspension has already ended"));
+    }
+    rows.notice(Notice::Suspension(ended.id));
+    if let Some(fact) = Fact::of_ending(event, ended) {
+        rows.notice(Notice::Fact(fact));
+    }
+    for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
+        rows.save_lease(loaded.row.rid, lease)?;
+    }
+    Ok(())
+}
+
+fn touch<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {
+    let rid = loaded.suspension_row(id)?.rid;
+    let suspension =
+        loaded.intent.suspension(id).ok_or(RowsError::Inconsistent("a record of a suspension that is not loaded"))?;
+    rows.touch_suspension(rid, suspension)
+}

@@ -1,0 +1,283 @@
+//! The transaction bodies, written once: load, decide, append, queue.
+//!
+//! Guarantee: whatever an event causes (status, timer, message, idempotency record) is a row in the event's own transaction.
+//! Mechanism: one function appends, and derives every other row from the event it appended. Failure: a refusal has written nothing
+//! but the events that record it; a failed statement ends the transaction, and the writer replays its neighbours without it.
+
+pub(super) mod deliveries;
+pub(super) mod keys;
+mod log;
+mod outcome;
+pub(super) mod timers;
+
+use chrono::{DateTime, Utc};
+use domain::authority::{Action, Object, Principal, authorize};
+use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
+use domain::clock::Clock;
+use domain::command::Command;
+use domain::event::Event;
+use domain::ids::{Entropy, IntentId};
+use domain::intent::{Intent, decide, permit};
+use domain::log::Hash;
+use domain::problem::Rejection;
+use domain::suspension::Asker;
+use domain::wire::{IntentView, SuspensionRecord};
+
+use self::log::append;
+use self::outcome::outcome;
+use super::rows::{IntentRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table};
+use super::{CreateIntent, Outcome, Precondition, Request, Target};
+
+/// Idempotency records forgotten in one transaction.
+const FORGOTTEN_PER_UNIT: u32 = 500;
+
+/// What a transaction needs from outside: time and randomness.
+pub(super) struct Env<'a> {
+    pub(super) clock: &'a dyn Clock,
+    pub(super) entropy: &'a dyn Entropy,
+}
+
+/// A refusal is a result: it may have recorded something that must be committed.
+pub(super) type Decided<T> = RowsResult<Result<T, Rejection>>;
+
+/// An intent with the rows it is made of.
+struct Loaded {
+    row: IntentRow,
+    intent: Intent,
+    suspensions: Vec<SuspensionRow>,
+}
+
+impl Loaded {
+    /// The version `If-Match` and `ETag` speak of: the intent's, or the suspension's where the path names one.
+    fn version_of(&self, target: Target) -> u32 {
+        match target {
+            Target::Intent(_) => self.intent.version,
+            Target::Suspension(id) => self.intent.suspension(id).map_or(0, |suspension| suspension.version),
+        }
+    }
+
+    fn suspension_row(&self, id: domain::ids::SuspensionId) -> RowsResult<&SuspensionRow> {
+        self.suspensions
+            .iter()
+            .find(|row| row.suspension.id == id)
+            .ok_or(RowsError::Inconsistent("an event names a suspension that was not loaded"))
+    }
+}
+
+pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
+    let named = request.command.as_ref().ok().and_then(Command::names_suspension);
+    let row = match request.target {
+        Target::Intent(id) => rows.reads().intent(id)?,
+        Target::Suspension(id) => match rows.reads().suspension(id)? {
+            Some(suspension) => Some(rows.reads().intent_at(suspension.intent)?),
+            None => None,
+        },
+    };
+    let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
+    let mut loaded = load(rows, row, named)?;
+    // `now` is read here, in the transaction, and never runs backwards for one intent.
+    let now = env.clock.now().max(loaded.intent.updated_at);
+    match admit(rows, &loaded, request, now)? {
+        Err(rejection) => return Ok(Err(rejection)),
+        Ok(Some(replayed)) => return Ok(Ok(replayed)),
+        Ok(None) => {}
+    }
+    let command = match &request.command {
+        Ok(command) => command,
+        Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
+    };
+    if let Precondition::Version(version) = request.precondition {
+        let current_version = loaded.version_of(request.target);
+        if version != current_version {
+            return Ok(Err(Rejection::VersionConflict { current_version }));
+        }
+    }
+    match decide(&loaded.intent, command, &request.principal, now) {
+        Err(refusal) => {
+            // What time did is the server's act, whoever's try brought it to light.
+            append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
+            append(
+                rows,
+                env,
+                &mut loaded,
+                refusal.record.as_deref().map_or(&[], std::slice::from_ref),
+                &request.principal.name,
+                now,
+            )?;
+            Ok(Err(refusal.rejection))
+        }
+        Ok(events) => {
+            if let Some(too_large) = state_too_large(rows, &loaded, command)? {
+                return Ok(Err(too_large));
+            }
+            let served = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
+            let outcome = outcome(rows, &loaded, command, &events, served)?;
+            remember(rows, &loaded, request, &outcome, now)?;
+            Ok(Ok(outcome))
+        }
+    }
+}
+
+fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::SuspensionId>) -> RowsResult<Loaded> {
+    let mut intent = row.intent.clone();
+    let mut suspensions = Vec::new();
+    if let Some(rid) = row.open_suspension {
+        let open = rows.reads().suspension_at(rid)?;
+        intent.open = Some(open.suspension.clone());
+        suspensions.push(open);
+    }
+    if let Some(id) = named
+        && intent.open.as_ref().is_none_or(|open| open.id != id)
+        && let Some(ended) = rows.reads().suspension(id)?
+        && ended.intent == row.rid
+    {
+        intent.ended.push(ended.suspension.clone());
+        suspensions.push(ended);
+    }
+    if row.has_leases {
+        intent.leases = rows.reads().leases(row.rid)?;
+    }
+    Ok(Loaded { row, intent, suspensions })
+}
+
+/// The checks before the decision, in the order every surface promises: 404, 403, missing `If-Match`, replay.
+fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTime<Utc>) -> Decided<Option<Outcome>> {
+    let asked_by = loaded.suspensions.first().map(|row| &row.suspension.asked_by);
+    let object = Object::Intent { created_by: &loaded.intent.created_by, asked_by };
+    if let Err(rejection) = authorize(&request.principal, request.action, object) {
+        return Ok(Err(rejection));
+    }
+    if let Ok(command) = &request.command
+        && let Err(rejection) = permit(&loaded.intent, command, &request.principal)
+    {
+        return Ok(Err(rejection));
+    }
+    if request.precondition == Precondition::Missing {
+        return Ok(Err(Rejection::IfMatchRequired));
+    }
+    let Some(key) = request.idempotency else { return Ok(Ok(None)) };
+    if request.action == Action::Suspend {
+        let Some((body_hash, suspension)) = rows.reads().suspension_key(&key.key_hash)? else { return Ok(Ok(None)) };
+        if body_hash != key.body_hash {
+            return Ok(Err(Rejection::IdempotencyMismatch));
+        }
+        // A replay of suspend shows the suspension as it is by now, whatever that is.
+        let row = rows.reads().suspension_at(suspension)?;
+        let question = rows.reads().question(&row)?;
+        let record = Box::new(SuspensionRecord::of(&row.suspension, &question));
+        return Ok(Ok(Some(Outcome::Suspension { record, version: loaded.intent.version })));
+    }
+    replay(rows, key, now)
+}
+
+fn replay<R: Rows>(rows: &mut R, key: super::Idempotency, now: DateTime<Utc>) -> Decided<Option<Outcome>> {
+    let Some((body_hash, outcome)) = rows.reads().idempotent(&key.key_hash, now)? else { return Ok(Ok(None)) };
+    if body_hash != key.body_hash {
+        return Ok(Err(Rejection::IdempotencyMismatch));
+    }
+    Ok(Ok(Some(serde_json::from_str(&outcome)?)))
+}
+
+fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: &Outcome, now: DateTime<Utc>) -> RowsResult<()> {
+    let Some(key) = request.idempotency else { return Ok(()) };
+    if request.action == Action::Suspend {
+        let rid = loaded.row.open_suspension.ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
+        return rows.insert_suspension_key(key, rid);
+    }
+    rows.insert_idempotent(key, now, &serde_json::to_string(outcome)?)
+}
+
+/// The state an intent may grow to is bounded; only the rows know how large it is.
+fn state_too_large<R: Rows>(rows: &mut R, loaded: &Loaded, command: &Command) -> RowsResult<Option<Rejection>> {
+    let Command::PatchState { patches, .. } = command else { return Ok(None) };
+    let mut body = rows.reads().body(loaded.row.rid)?;
+    body.apply(patches);
+    let size = serde_json::to_vec(&body.state)?.len();
+    Ok((size > STATE_BYTES_MAX).then(|| {
+        Rejection::invalid("patches", "length", format!("the state of an intent is at most {STATE_BYTES_MAX} bytes of JSON"))
+    }))
+}
+
+pub(super) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateIntent) -> Decided<Outcome> {
+    let principal = &request.principal;
+    if let Err(rejection) = authorize(principal, Action::CreateIntent, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let now = env.clock.now();
+    if let Some(key) = request.idempotency {
+        match replay(rows, key, now)? {
+            Err(rejection) => return Ok(Err(rejection)),
+            Ok(Some(replayed)) => return Ok(Ok(replayed)),
+            Ok(None) => {}
+        }
+    }
+    let new = match &request.intent {
+        Ok(new) => new,
+        Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
+    };
+    for related in new.body.depends_on.iter().chain(&new.body.parent_intent_id) {
+        if !readable(rows, principal, *related)? {
+            return Ok(Err(Rejection::NotFound));
+        }
+    }
+    if new.body.state.contains_key(SUSPENSION_KEY) {
+        return Ok(Err(Rejection::SuspensionIsServerOwned));
+    }
+    let creator = Asker { name: principal.name.clone(), owner: principal.owner.clone() };
+    let intent = Intent::born(new.id, new.status, creator, now);
+    let row = IntentRow {
+        rid: rows.next(Table::Intents)?,
+        intent: intent.clone(),
+        open_suspension: None,
+        newest_suspension: None,
+        has_leases: false,
+        last_event: 0,
+        last_sequence: 0,
+        last_hash: None,
+    };
+    rows.insert_intent(&row, &new.body)?;
+    let mut loaded = Loaded { row, intent, suspensions: Vec::new() };
+    append(rows, env, &mut loaded, &[Event::IntentCreated(Box::new(new.body.clone()), new.status)], &principal.name, now)?;
+    let outcome = Outcome::Intent(Box::new(IntentView::of(&loaded.intent, new.body.clone(), None)));
+    if let Some(key) = request.idempotency {
+        rows.insert_idempotent(key, now, &serde_json::to_string(&outcome)?)?;
+    }
+    Ok(Ok(outcome))
+}
+
+fn readable<R: Rows>(rows: &mut R, principal: &Principal, id: IntentId) -> RowsResult<bool> {
+    let row = rows.reads().intent(id)?;
+    Ok(row.is_some_and(|row| {
+        authorize(principal, Action::Read, Object::Intent { created_by: &row.intent.created_by, asked_by: None }).is_ok()
+    }))
+}
+
+/// Applies a command of the server's own to the intent of one suspension.
+fn act<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow, command: &Command) -> RowsResult<()> {
+    let row = rows.reads().intent_at(suspension.intent)?;
+    let mut loaded = load(rows, row, Some(suspension.suspension.id))?;
+    let now = env.clock.now().max(loaded.intent.updated_at);
+    let server = Principal::server();
+    // The server's own commands are never refused; if one were, nothing would happen.
+    if let Ok(events) = decide(&loaded.intent, command, &server, now) {
+        append(rows, env, &mut loaded, &events, &server.name, now)?;
+    }
+    Ok(())
+}
+
+pub(super) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
+    rows.forget_idempotent_before(day(env.clock.now()) - 1, FORGOTTEN_PER_UNIT)
+}
+
+/// The number of the day a time falls on, from 1970.
+pub(super) fn day(time: DateTime<Utc>) -> i32 {
+    i32::try_from(time.timestamp().div_euclid(86_400)).unwrap_or(i32::MAX)
+}
+
+/// The hash an intent's log starts from.
+pub(super) fn last_hash(bytes: &[u8]) -> RowsResult<Option<Hash>> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    bytes.try_into().map(|hash| Some(Hash(hash))).map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))
+}

@@ -1,0 +1,58 @@
+//! What time does: due timers, each applied in the transaction that removes it.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::command::Command;
+
+use super::{Env, act};
+use crate::store::Fired;
+use crate::store::codes::TimerKind;
+use crate::store::fact::Fact;
+use crate::store::hub::Notice;
+use crate::store::rows::{ReadRows, Rows, RowsError, RowsResult, SuspensionRow, TimerRow};
+
+/// Timers dealt with in one transaction.
+pub(in crate::store) const TIMERS_PER_UNIT: u32 = 64;
+/// How long a row that cannot be read is put off, in seconds.
+pub(super) const PUT_OFF_SECONDS: i64 = 3_600;
+
+pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Fired> {
+    let now = env.clock.now();
+    let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
+    for timer in &due {
+        match command_of(rows, *timer) {
+            Ok(Some((row, command))) => {
+                act(rows, env, &row, &command)?;
+                rows.notice(Notice::Fact(Fact::TimerFired { late: now - timer.due_at }));
+            }
+            Ok(None) => {}
+            Err(error) => put_off(rows, *timer, now, error)?,
+        }
+        rows.delete_timer(*timer)?;
+    }
+    Ok(Fired { rows: due.len(), next_due: rows.reads().next_timer()? })
+}
+
+/// What a due timer asks for; nothing if its suspension has ended.
+fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(SuspensionRow, Command)>> {
+    let row = rows.reads().suspension_at(timer.suspension)?;
+    if row.suspension.ending.is_some() {
+        return Ok(None);
+    }
+    let suspension_id = row.suspension.id;
+    let command = match timer.kind {
+        TimerKind::Deadline => Command::DeadlineReached { suspension_id },
+        TimerKind::Attempt => Command::AttemptDue { suspension_id, question: Box::new(rows.reads().question(&row)?) },
+    };
+    Ok(Some((row, command)))
+}
+
+/// A row that cannot be read must not hold up the ones behind it: it is put off, loudly.
+fn put_off<R: Rows>(rows: &mut R, timer: TimerRow, now: DateTime<Utc>, error: RowsError) -> RowsResult<()> {
+    if let RowsError::Database(error) = error
+        && error != diesel::result::Error::NotFound
+    {
+        return Err(error.into());
+    }
+    tracing::error!(suspension.rid = timer.suspension, "the suspension of a timer cannot be read; trying again in an hour");
+    rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(PUT_OFF_SECONDS), ..timer })
+}
