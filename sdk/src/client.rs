@@ -21,6 +21,7 @@ use crate::answer::Answer;
 use crate::backoff::Repeat;
 use crate::engagement::Engagement;
 use crate::error::{CallError, RequestInputError, SetupError};
+use crate::hooks::{HookList, Hooks};
 use crate::intent::{CreateIntent, Intent};
 use crate::pending::{Pending, WAIT_SECONDS};
 use crate::problem::Problem;
@@ -59,6 +60,7 @@ pub struct ClientBuilder {
     base_url: String,
     api_key: SecretString,
     options: Options,
+    hooks: Vec<Arc<dyn Hooks>>,
     outage_tolerance: Duration,
     default_retry_policy: Option<PartialRetryPolicy>,
 }
@@ -95,6 +97,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Lets `hooks` watch; may be said several times, and then all of them do.
+    pub fn hooks(mut self, hooks: impl Hooks) -> Self {
+        self.hooks.push(Arc::new(hooks));
+        self
+    }
+
     /// Allows plain http beyond this machine. The key and everything asked then travel in the clear: only for networks that are
     /// themselves trusted.
     pub fn allow_insecure(mut self) -> Self {
@@ -104,7 +112,8 @@ impl ClientBuilder {
 
     /// Makes the client; nothing is sent.
     pub fn build(self) -> Result<Client, SetupError> {
-        let transport = Arc::new(Transport::new(&self.base_url, self.api_key, &self.options)?);
+        let hooks = HookList::new(self.hooks);
+        let transport = Arc::new(Transport::new(&self.base_url, self.api_key, &self.options, hooks)?);
         let Self { outage_tolerance, default_retry_policy, .. } = self;
         Ok(Client { transport, outage_tolerance, default_retry_policy })
     }
@@ -127,6 +136,7 @@ impl Client {
                 user_agent: concat!("placet-rust/", env!("CARGO_PKG_VERSION")).to_owned(),
                 allow_insecure: false,
             },
+            hooks: Vec::new(),
             outage_tolerance: OUTAGE_TOLERANCE,
             default_retry_policy: None,
         }

@@ -63,6 +63,17 @@ pub enum TransportError {
     },
 }
 
+impl TransportError {
+    /// Whether the server itself was out of reach, rather than busy, wrong or misunderstood.
+    pub(crate) fn is_outage(&self) -> bool {
+        match self {
+            Self::Network(_) => true,
+            Self::Unavailable(problem) => matches!(problem.status, 502..=504),
+            Self::Redirected { .. } | Self::Unreadable { .. } => false,
+        }
+    }
+}
+
 /// Why a question has no answer.
 #[derive(Debug, Error)]
 pub enum RequestInputError {

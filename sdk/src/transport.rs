@@ -12,6 +12,7 @@ use url::Url;
 
 use crate::backoff::{Repeat, Verdict, jitter, judge_network, judge_status, pause};
 use crate::error::{CallError, SetupError, TransportError};
+use crate::hooks::HookList;
 use crate::problem::Problem;
 
 /// The largest answer read, in bytes: a page of events with the largest contexts fits, an endless stream does not.
@@ -37,6 +38,7 @@ pub(crate) struct Transport {
     api_key: SecretString,
     request_timeout: Duration,
     retry_for: Duration,
+    hooks: HookList,
 }
 
 /// One call.
@@ -101,7 +103,7 @@ struct Failure {
 }
 
 impl Transport {
-    pub(crate) fn new(base: &str, api_key: SecretString, options: &Options) -> Result<Self, SetupError> {
+    pub(crate) fn new(base: &str, api_key: SecretString, options: &Options, hooks: HookList) -> Result<Self, SetupError> {
         let base = Url::parse(base).map_err(SetupError::InvalidAddress)?;
         let loopback = check_address(&base, options.allow_insecure)?;
         if api_key.expose_secret().is_empty() || HeaderValue::from_str(api_key.expose_secret()).is_err() {
@@ -119,7 +121,7 @@ impl Transport {
             http = http.no_proxy();
         }
         let http = http.build().map_err(|error| SetupError::Http(error.without_url()))?;
-        Ok(Self { http, base, api_key, request_timeout: options.request_timeout, retry_for: options.retry_for })
+        Ok(Self { http, base, api_key, request_timeout: options.request_timeout, retry_for: options.retry_for, hooks })
     }
 
     pub(crate) fn base(&self) -> &Url {
@@ -133,7 +135,9 @@ impl Transport {
         let mut failing_since = None;
         let mut tries = 0;
         loop {
-            let failure = match self.send_once(&call).await {
+            let outcome = self.send_once(&call).await;
+            self.watch_connection(&outcome);
+            let failure = match outcome {
                 Ok(body) => return serde_json::from_slice(&body).map_err(|error| unreadable(&error).into()),
                 Err(failure) => failure,
             };
@@ -146,6 +150,14 @@ impl Transport {
             tries += 1;
             tracing::debug!(tries, pause_ms = pause.as_millis(), error = %failure.error, "call failed, sending it again");
             sleep(pause).await;
+        }
+    }
+
+    /// Any answer proves the server is there, a refusal too; a 429 or a 500 is one.
+    fn watch_connection(&self, outcome: &Result<Vec<u8>, Failure>) {
+        match outcome {
+            Err(Failure { error: CallError::Transport(error), .. }) if error.is_outage() => self.hooks.connection_lost(error),
+            Ok(_) | Err(_) => self.hooks.connection_works(),
         }
     }
 
@@ -274,7 +286,7 @@ mod tests {
     }
 
     fn new(base: &str, allow_insecure: bool) -> Result<Transport, SetupError> {
-        Transport::new(base, "secret".into(), &options(allow_insecure))
+        Transport::new(base, "secret".into(), &options(allow_insecure), HookList::default())
     }
 
     #[test]
@@ -295,7 +307,7 @@ mod tests {
         }
         assert!(matches!(new("placet.example", true), Err(SetupError::InvalidAddress(_))));
         for key in ["", "line\nbreak"] {
-            let made = Transport::new("https://a", key.into(), &options(false));
+            let made = Transport::new("https://a", key.into(), &options(false), HookList::default());
             assert!(matches!(made, Err(SetupError::InvalidApiKey)));
         }
     }

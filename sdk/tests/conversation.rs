@@ -3,12 +3,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use placet::{
-    CallError, Client, Engagement, EngagementSignals, IntentId, PartialRetryPolicy, Question, RequestInputError, Source, Status,
-    SuspensionId, TransportError,
+    CallError, Client, Engagement, EngagementSignals, Hooks, IntentId, PartialRetryPolicy, Question, RequestInputError, Source,
+    Status, SuspensionId, TransportError,
 };
 use serde_json::{Value, json};
 
@@ -41,6 +42,11 @@ use Step::{Answer, HangUp};
 
 /// Answers one request after the other, each on its own connection, then stops listening.
 fn serve(script: Vec<Step>) -> (Client, JoinHandle<Vec<Seen>>) {
+    let (base, server) = listen(script);
+    (Client::new(base, "the-key").unwrap(), server)
+}
+
+fn listen(script: Vec<Step>) -> (String, JoinHandle<Vec<Seen>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {
@@ -58,7 +64,7 @@ fn serve(script: Vec<Step>) -> (Client, JoinHandle<Vec<Seen>>) {
             })
             .collect()
     });
-    (Client::new(base, "the-key").unwrap(), server)
+    (base, server)
 }
 
 fn read_request(stream: &TcpStream) -> Seen {
@@ -277,4 +283,63 @@ async fn the_agents_default_policy_travels_with_the_call() {
     assert!(client.request_input(intent_id(), Question::confirm("Go?").fallback(false)).await.is_ok());
     let expected = json!({"max_attempts": 3, "interval_seconds": 600, "final_fallback_policy": "complete_with_fallback"});
     assert_eq!(server.join().unwrap()[0].body["retry_policy"], expected);
+}
+
+/// Writes down what it is told, in order.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl Told {
+    fn note(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Hooks for Told {
+    fn on_connection_lost(&self, _error: &TransportError) {
+        self.note("lost");
+    }
+
+    fn on_connection_restored(&self, lost_for: Duration) {
+        assert!(lost_for > Duration::ZERO);
+        self.note("restored");
+    }
+}
+
+/// Fails whatever it is told.
+struct Panics;
+
+impl Hooks for Panics {
+    fn on_connection_lost(&self, _error: &TransportError) {
+        panic!("a hook's own fault");
+    }
+}
+
+/// At stake: a person in front of a waiting program must learn that the server is away, once, and that it is back.
+#[tokio::test]
+async fn an_outage_is_told_once_and_so_is_its_end() {
+    let script = vec![ok(record(json!({}))), HangUp, problem(503, "unavailable"), HangUp, ok(answered()), ok(answered())];
+    let (base, server) = listen(script);
+    let told = Told::default();
+    let client = Client::builder(base, "the-key").hooks(Panics).hooks(told.clone()).build().unwrap();
+    assert!(client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap().value);
+    client.suspension(SuspensionId::parse(SUSPENSION).unwrap()).await.unwrap();
+    assert_eq!(told.all(), ["lost", "restored"]);
+    server.join().unwrap();
+}
+
+/// At stake: a server that is busy or says no is there; "lost" would send people looking for a network fault.
+#[tokio::test]
+async fn a_refusal_or_a_busy_server_is_no_outage() {
+    let (base, server) = listen(vec![problem(404, "not_found"), problem(429, "too_many"), problem(500, "internal")]);
+    let told = Told::default();
+    let client = Client::builder(base, "the-key").hooks(told.clone()).build().unwrap();
+    let id = SuspensionId::parse(SUSPENSION).unwrap();
+    assert!(client.suspension(id).await.is_err() && client.suspension(id).await.is_err());
+    assert!(told.all().is_empty());
+    server.join().unwrap();
 }
