@@ -115,6 +115,20 @@ pub enum RequestInputError {
     /// The server refused the question, or refused to tell how it ended.
     #[error("the server refused: {0}")]
     Refused(Box<Problem>),
+    /// The server took the question, but while its answer was awaited it stopped accepting this client's key (401, 403): revoked,
+    /// expired, or of another role now.
+    ///
+    /// The question stays open and people can answer it. A client with a valid key of the same agent finds it by asking again,
+    /// or by [`Client::pending`](crate::Client::pending).
+    #[error(
+        "the server no longer accepts this API key ({problem}); the question stays open: ask again with a valid key of the same agent"
+    )]
+    AccessLost {
+        /// What the server said.
+        problem: Box<Problem>,
+        /// The question that stays open.
+        suspension_id: SuspensionId,
+    },
     /// The server cannot be reached. The question may be open: asking again with the same idempotency key finds it.
     #[error(transparent)]
     Transport(#[from] TransportError),

@@ -43,6 +43,7 @@
 //! * Silence is never a person: a fallback arrives as [`Source::Fallback`], and every other way not to be answered is its own
 //!   variant of [`RequestInputError`].
 //! * Whether to ask at all is an [`Engagement`], an enum to be matched, because "do not ask" also means "do not act".
+//! * [`Hooks`] tell a program what happens meanwhile; [`Client::pending`] takes up a wait by the question's id.
 //! * A key and a suspension id are secrets: nothing here logs or shows them.
 #![warn(missing_docs)]
 
@@ -74,7 +75,7 @@ pub use crate::choice::{Choice, Choices};
 pub use crate::client::{Client, ClientBuilder};
 pub use crate::engagement::Engagement;
 pub use crate::error::{CallError, CancelReason, RequestInputError, SetupError, TimeoutReason, TransportError};
-pub use crate::hooks::Hooks;
+pub use crate::hooks::{Expiry, Hooks};
 pub use crate::intent::{CreateIntent, Intent};
 pub use crate::pending::Pending;
 pub use crate::problem::Problem;

@@ -18,6 +18,8 @@ mod process;
 mod race;
 mod respond;
 mod sdk;
+mod sdk_hooks;
+mod sdk_waiting;
 mod secrets;
 mod suspend;
 mod tidy;
