@@ -39,7 +39,7 @@ const EVENTS_PAGE: usize = 200;
 
 /// A client of one Placet server with one agent's key. Clones share their connections.
 ///
-/// It needs a tokio runtime.
+/// It needs a tokio runtime; programs without one use `blocking::Client` (feature `blocking`).
 ///
 /// # Many questions at a time
 ///

@@ -26,6 +26,9 @@ pub enum SetupError {
     /// The HTTP client could not be made, for example because the system has no root certificates.
     #[error("the HTTP client could not be made")]
     Http(#[source] reqwest::Error),
+    /// The runtime of a blocking client could not be made, for example because the process may open no more files.
+    #[error("the runtime of the blocking client could not be made")]
+    Runtime(#[source] std::io::Error),
 }
 
 /// Why a call failed.

@@ -44,11 +44,14 @@
 //!   variant of [`RequestInputError`].
 //! * Whether to ask at all is an [`Engagement`], an enum to be matched, because "do not ask" also means "do not act".
 //! * [`Hooks`] tell a program what happens meanwhile; [`Client::pending`] takes up a wait by the question's id.
+//! * The feature `blocking` adds `placet::blocking`, the same client for programs without an async runtime.
 //! * A key and a suspension id are secrets: nothing here logs or shows them.
 #![warn(missing_docs)]
 
 mod answer;
 mod backoff;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod choice;
 mod client;
 mod engagement;

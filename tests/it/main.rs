@@ -18,6 +18,7 @@ mod process;
 mod race;
 mod respond;
 mod sdk;
+mod sdk_blocking;
 mod sdk_hooks;
 mod sdk_waiting;
 mod secrets;
