@@ -6,10 +6,14 @@ use std::time::Duration;
 use chrono::DateTime;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 
-/// The pause before the first repetition; it doubles from then on.
-const PAUSE_MIN: Duration = Duration::from_millis(250);
+/// The longest pause before the first repetition; it doubles from then on.
+const PAUSE_FIRST: Duration = Duration::from_millis(250);
 /// The longest pause, unless the server asks for a longer one.
 const PAUSE_MAX: Duration = Duration::from_secs(15);
+/// The shortest pause, however the dice fall.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+/// The longest pause the server may ask for: a wrong number in a header must not put an agent to sleep for days.
+const RETRY_AFTER_MAX: Duration = Duration::from_mins(5);
 
 /// Whether a call may be carried out twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +69,15 @@ fn is_certificate(error: &reqwest::Error) -> bool {
     false
 }
 
-/// The pause before repetition number `tries` (from 0): doubling, capped, at least what the server asked for, and spread, so that
-/// agents stopped by one outage do not return in one moment.
+/// The pause before repetition number `tries` (from 0): anything up to a bound that doubles, on top of what the server asked for.
+///
+/// The whole pause is random (full jitter), so that agents stopped by one outage do not return in one moment.
 pub(crate) fn pause(tries: u32, after: Option<Duration>, jitter: f64) -> Duration {
-    let full = PAUSE_MIN.saturating_mul(2_u32.saturating_pow(tries)).min(PAUSE_MAX);
-    let spread = full.mul_f64(jitter.clamp(0.0, 1.0) / 2.0);
+    let bound = PAUSE_FIRST.saturating_mul(2_u32.saturating_pow(tries)).min(PAUSE_MAX);
+    let spread = bound.mul_f64(jitter.clamp(0.0, 1.0));
     match after {
-        Some(after) => after.saturating_add(spread),
-        None => full / 2 + spread,
+        Some(after) => after.min(RETRY_AFTER_MAX) + spread,
+        None => spread.max(PAUSE_MIN),
     }
 }
 
@@ -129,14 +134,23 @@ mod tests {
     }
 
     #[test]
-    fn pauses_double_up_to_their_cap_and_spread_over_half() {
-        let bounds = |tries| (pause(tries, None, 0.0), pause(tries, None, 1.0));
-        assert_eq!(bounds(0), (PAUSE_MIN / 2, PAUSE_MIN));
-        assert_eq!(bounds(1), (PAUSE_MIN, PAUSE_MIN * 2));
-        assert_eq!(bounds(10), (PAUSE_MAX / 2, PAUSE_MAX));
-        assert_eq!(bounds(u32::MAX), (PAUSE_MAX / 2, PAUSE_MAX));
+    fn the_server_sets_the_pace_within_reason() {
         let asked = Duration::from_secs(90);
-        assert!(pause(0, Some(asked), 0.0) == asked && pause(9, Some(asked), 1.0) <= asked + PAUSE_MAX / 2);
+        assert_eq!(pause(0, Some(asked), 0.0), asked);
+        assert_eq!(pause(9, Some(asked), 1.0), asked + PAUSE_MAX);
+        for beyond in [RETRY_AFTER_MAX, RETRY_AFTER_MAX + Duration::from_secs(1), Duration::MAX] {
+            assert_eq!(pause(0, Some(beyond), 0.0), RETRY_AFTER_MAX);
+        }
+    }
+
+    #[test]
+    fn pauses_double_up_to_their_cap_and_spread_over_all_of_it() {
+        let bounds = |tries| (pause(tries, None, 0.0), pause(tries, None, 1.0));
+        assert_eq!(bounds(0), (PAUSE_MIN, PAUSE_FIRST));
+        assert_eq!(bounds(1), (PAUSE_MIN, PAUSE_FIRST * 2));
+        assert_eq!(bounds(10), (PAUSE_MIN, PAUSE_MAX));
+        assert_eq!(bounds(u32::MAX), (PAUSE_MIN, PAUSE_MAX));
+        assert_eq!(pause(10, None, 0.5), PAUSE_MAX / 2);
         assert!((0.0..=1.0).contains(&jitter()));
     }
 }

@@ -21,18 +21,17 @@ use crate::answer::Answer;
 use crate::backoff::Repeat;
 use crate::engagement::Engagement;
 use crate::error::{CallError, RequestInputError, SetupError};
+use crate::hooks::{HookList, Hooks};
 use crate::intent::{CreateIntent, Intent};
 use crate::pending::{Pending, WAIT_SECONDS};
 use crate::problem::Problem;
 use crate::question::Question;
-use crate::transport::{Call, Options, Transport};
+use crate::transport::{Call, Options, Patience, Reply, Transport};
 
 /// How long a request may take, unless the builder says otherwise.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long failing calls are repeated, unless the builder says otherwise.
 const RETRY_FOR: Duration = Duration::from_mins(1);
-/// How long the server may be away while an answer is awaited, unless the builder says otherwise.
-const OUTAGE_TOLERANCE: Duration = Duration::from_mins(15);
 /// How often a change of status starts over because somebody else changed the intent meanwhile.
 const CONFLICTS_MAX: u32 = 3;
 /// Events read per request.
@@ -40,16 +39,29 @@ const EVENTS_PAGE: usize = 200;
 
 /// A client of one Placet server with one agent's key. Clones share their connections.
 ///
-/// It needs a tokio runtime. Calls that may be carried out twice are repeated after network failures, 429, 502, 503 and 504, with
-/// growing pauses and at the pace `Retry-After` asks for; others only when they certainly did not arrive. Redirects are not
-/// followed.
+/// It needs a tokio runtime; programs without one use `blocking::Client` (feature `blocking`).
+///
+/// # Many questions at a time
+///
+/// A client asks as many questions at a time as there are intents: clone it, or share it, into as many tasks. Each call that waits
+/// holds one connection for up to 50 seconds; a key may hold 2,000 of them, and what is beyond is refused (429) and tried again
+/// until there is room.
+///
+/// # When calls fail
+///
+/// Calls that may be carried out twice (all reads, and writes with an idempotency key or another way to be recognised) are repeated
+/// after network failures, 408, 429, 502, 503 and 504; others only when they certainly did not take effect: after a failure to
+/// connect and after a 429. The pauses are random below a bound that doubles from 250 ms to 15 seconds, on top of `Retry-After`
+/// (seconds or a date, at most 5 minutes of it). Other refusals are reported at once. A failing call is repeated for
+/// [`retry_for`](ClientBuilder::retry_for), except the wait for an answer, see [`outage_tolerance`](ClientBuilder::outage_tolerance).
+/// Redirects are not followed.
 ///
 /// TLS uses the process's default cryptography provider; if there is none, making a client installs *ring* as such. The system's
 /// root certificates are trusted.
 #[derive(Clone)]
 pub struct Client {
     transport: Arc<Transport>,
-    outage_tolerance: Duration,
+    outage_tolerance: Option<Duration>,
     default_retry_policy: Option<PartialRetryPolicy>,
 }
 
@@ -59,7 +71,8 @@ pub struct ClientBuilder {
     base_url: String,
     api_key: SecretString,
     options: Options,
-    outage_tolerance: Duration,
+    hooks: Vec<Arc<dyn Hooks>>,
+    outage_tolerance: Option<Duration>,
     default_retry_policy: Option<PartialRetryPolicy>,
 }
 
@@ -76,9 +89,13 @@ impl ClientBuilder {
         self
     }
 
-    /// How long the server may be away while an answer is awaited, 15 minutes by default. The question outlives it in any case.
+    /// How long the server may be away in one go while an answer is awaited; the question outlives it in any case.
+    ///
+    /// By default until 15 minutes after the question's deadline, because before that nothing is lost, and without a deadline for
+    /// ever. The deadline is counted from when this program asked, so that no clock has to be right; for a question asked
+    /// before, it is therefore later than the server's.
     pub fn outage_tolerance(mut self, time: Duration) -> Self {
-        self.outage_tolerance = time;
+        self.outage_tolerance = Some(time);
         self
     }
 
@@ -95,6 +112,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Lets `hooks` watch; may be said several times, and then all of them do.
+    pub fn hooks(mut self, hooks: impl Hooks) -> Self {
+        self.hooks.push(Arc::new(hooks));
+        self
+    }
+
     /// Allows plain http beyond this machine. The key and everything asked then travel in the clear: only for networks that are
     /// themselves trusted.
     pub fn allow_insecure(mut self) -> Self {
@@ -104,7 +127,8 @@ impl ClientBuilder {
 
     /// Makes the client; nothing is sent.
     pub fn build(self) -> Result<Client, SetupError> {
-        let transport = Arc::new(Transport::new(&self.base_url, self.api_key, &self.options)?);
+        let hooks = HookList::new(self.hooks);
+        let transport = Arc::new(Transport::new(&self.base_url, self.api_key, &self.options, hooks)?);
         let Self { outage_tolerance, default_retry_policy, .. } = self;
         Ok(Client { transport, outage_tolerance, default_retry_policy })
     }
@@ -127,7 +151,8 @@ impl Client {
                 user_agent: concat!("placet-rust/", env!("CARGO_PKG_VERSION")).to_owned(),
                 allow_insecure: false,
             },
-            outage_tolerance: OUTAGE_TOLERANCE,
+            hooks: Vec::new(),
+            outage_tolerance: None,
             default_retry_policy: None,
         }
     }
@@ -212,12 +237,16 @@ impl Client {
     }
 
     /// Asks a person, without waiting yet.
+    ///
+    /// Dropping the future before it is done is safe too: whether or not the server took the question, asking again finds it or
+    /// asks it, and never twice.
     pub async fn ask<T>(&self, intent_id: IntentId, question: Question<T>) -> Result<Pending<T>, RequestInputError> {
         let prepared = question.prepare(intent_id, self.default_retry_policy.as_ref()).map_err(RequestInputError::Refused)?;
         let segment = intent_id.to_string();
         let path = ["intents", segment.as_str(), "suspend"];
         let call = Call::write(&path, &prepared.request, Repeat::Safe)?.header("idempotency-key", prepared.key);
-        let record: SuspensionRecord = self.send(call).await.map_err(|error| match error {
+        let sent: Result<Reply<SuspensionRecord>, CallError> = self.transport.send(call).await;
+        let Reply { body: record, replayed: reattached } = sent.map_err(|error| match error {
             CallError::Refused(problem) if lacks_suspensions(&problem) => RequestInputError::Unsupported,
             CallError::Refused(problem) => RequestInputError::Refused(problem),
             CallError::Transport(error) => RequestInputError::Transport(error),
@@ -225,7 +254,28 @@ impl Client {
         for warning in &record.warnings {
             tracing::warn!(intent.id = %intent_id, "the server warns about a question: {warning}");
         }
+        self.hooks().tell(|hooks| hooks.on_input_requested(&record, reattached));
         Ok(Pending::new(self.clone(), record, prepared.read))
+    }
+
+    /// Takes up the wait for a question by its id, for programs that keep it; `question` says as what the answer is read, and
+    /// nothing else of it counts.
+    ///
+    /// The id is a capability: keep it like a key. Asking again needs none, see [`Question`].
+    ///
+    /// ```no_run
+    /// # async fn example(client: placet::Client, id: placet::SuspensionId) -> Result<(), placet::RequestInputError> {
+    /// let mut pending = client.pending(id, &placet::Question::confirm("Deploy?")).await?;
+    /// let answer = pending.answer().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Refused` with `not_found` if there is no such question, or none this key may read.
+    pub async fn pending<T>(&self, id: SuspensionId, question: &Question<T>) -> Result<Pending<T>, RequestInputError> {
+        Ok(Pending::new(self.clone(), self.suspension(id).await?, question.reader()))
     }
 
     /// Decides whether to ask at all (RFC-0025 §9.2), and records the decision as an event of the intent.
@@ -262,6 +312,7 @@ impl Client {
         let segment = id.to_string();
         let path = ["intents", segment.as_str(), "events"];
         let _recorded: IgnoredAny = self.send(Call::write(&path, &request, Repeat::Unsafe)?).await?;
+        self.hooks().tell(|hooks| hooks.on_engagement_decision(id, &decision));
         Ok(decision.into())
     }
 
@@ -295,12 +346,14 @@ impl Client {
         self.send(Call::read(&["suspensions", &id.expose()])).await
     }
 
-    /// A question as it stands when it ends, or when the server has waited long enough.
-    pub(crate) async fn wait(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
-        let segment = id.expose();
+    /// A question as it stands when it is newer than `record`, or when the server has waited long enough.
+    pub(crate) async fn wait(&self, record: &SuspensionRecord, patience: Patience) -> Result<SuspensionRecord, CallError> {
+        let segment = record.id.expose();
         let path = ["suspensions", segment.as_str()];
         let wait = Duration::from_secs(u64::from(WAIT_SECONDS));
-        self.send(Call::read(&path).query("wait", WAIT_SECONDS.to_string()).patient(wait, self.outage_tolerance)).await
+        let patience = self.outage_tolerance.map_or(patience, Patience::For);
+        let call = Call::read(&path).query("wait", WAIT_SECONDS.to_string()).query("after_version", record.version.to_string());
+        self.send(call.patient(wait, patience)).await
     }
 
     /// Takes a question back; whoever waits for it hears so, and so do the people asked. What is withdrawn already stays
@@ -327,7 +380,11 @@ impl Client {
     }
 
     pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, CallError> {
-        self.transport.send(call).await
+        Ok(self.transport.send(call).await?.body)
+    }
+
+    pub(crate) fn hooks(&self) -> &HookList {
+        self.transport.hooks()
     }
 }
 

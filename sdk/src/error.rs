@@ -26,6 +26,9 @@ pub enum SetupError {
     /// The HTTP client could not be made, for example because the system has no root certificates.
     #[error("the HTTP client could not be made")]
     Http(#[source] reqwest::Error),
+    /// The runtime of a blocking client could not be made, for example because the process may open no more files.
+    #[error("the runtime of the blocking client could not be made")]
+    Runtime(#[source] std::io::Error),
 }
 
 /// Why a call failed.
@@ -61,6 +64,17 @@ pub enum TransportError {
         /// Where reading stopped. The body itself is left out: it may hold capabilities.
         reason: String,
     },
+}
+
+impl TransportError {
+    /// Whether the server itself was out of reach, rather than busy, wrong or misunderstood.
+    pub(crate) fn is_outage(&self) -> bool {
+        match self {
+            Self::Network(_) => true,
+            Self::Unavailable(problem) => matches!(problem.status, 502..=504),
+            Self::Redirected { .. } | Self::Unreadable { .. } => false,
+        }
+    }
 }
 
 /// Why a question has no answer.
@@ -104,6 +118,20 @@ pub enum RequestInputError {
     /// The server refused the question, or refused to tell how it ended.
     #[error("the server refused: {0}")]
     Refused(Box<Problem>),
+    /// The server took the question, but while its answer was awaited it stopped accepting this client's key (401, 403): revoked,
+    /// expired, or of another role now.
+    ///
+    /// The question stays open and people can answer it. A client with a valid key of the same agent finds it by asking again,
+    /// or by [`Client::pending`](crate::Client::pending).
+    #[error(
+        "the server no longer accepts this API key ({problem}); the question stays open: ask again with a valid key of the same agent"
+    )]
+    AccessLost {
+        /// What the server said.
+        problem: Box<Problem>,
+        /// The question that stays open.
+        suspension_id: SuspensionId,
+    },
     /// The server cannot be reached. The question may be open: asking again with the same idempotency key finds it.
     #[error(transparent)]
     Transport(#[from] TransportError),

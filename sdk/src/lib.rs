@@ -43,15 +43,20 @@
 //! * Silence is never a person: a fallback arrives as [`Source::Fallback`], and every other way not to be answered is its own
 //!   variant of [`RequestInputError`].
 //! * Whether to ask at all is an [`Engagement`], an enum to be matched, because "do not ask" also means "do not act".
+//! * [`Hooks`] tell a program what happens meanwhile; [`Client::pending`] takes up a wait by the question's id.
+//! * The feature `blocking` adds `placet::blocking`, the same client for programs without an async runtime.
 //! * A key and a suspension id are secrets: nothing here logs or shows them.
 #![warn(missing_docs)]
 
 mod answer;
 mod backoff;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod choice;
 mod client;
 mod engagement;
 mod error;
+mod hooks;
 mod intent;
 mod key;
 mod pending;
@@ -73,6 +78,7 @@ pub use crate::choice::{Choice, Choices};
 pub use crate::client::{Client, ClientBuilder};
 pub use crate::engagement::Engagement;
 pub use crate::error::{CallError, CancelReason, RequestInputError, SetupError, TimeoutReason, TransportError};
+pub use crate::hooks::{Expiry, Hooks};
 pub use crate::intent::{CreateIntent, Intent};
 pub use crate::pending::Pending;
 pub use crate::problem::Problem;

@@ -11,26 +11,33 @@ use tokio::time::{Instant, sleep};
 use crate::answer::{Answer, outcome};
 use crate::client::Client;
 use crate::error::{CallError, RequestInputError};
+use crate::transport::Patience;
 
 /// How long one request waits on the server, in seconds; the most it allows.
 pub(crate) const WAIT_SECONDS: u32 = 50;
 /// The least time between two requests, when the server does not wait.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
+/// How long after a question's deadline the server may still be away: time to mend it, and the answer is not lost.
+const GRACE: Duration = Duration::from_mins(15);
 
-/// A question that was asked, from [`Client::ask`].
+/// A question that was asked, from [`Client::ask`] or [`Client::pending`].
 ///
-/// Dropping it changes nothing: the question stays open, people can answer it, and asking again finds it.
+/// Dropping it changes nothing: the question stays open, people can answer it, and asking again finds it. To take the question
+/// back, say so: [`cancel`](Pending::cancel).
 pub struct Pending<T> {
     client: Client,
     record: SuspensionRecord,
     read: fn(&Value) -> Result<T, String>,
     replayed: bool,
+    asked_at: Instant,
+    /// Whether the hooks know how it ended.
+    told: bool,
 }
 
 impl<T> Pending<T> {
     pub(crate) fn new(client: Client, record: SuspensionRecord, read: fn(&Value) -> Result<T, String>) -> Self {
         let replayed = record.resolution.is_some();
-        Self { client, record, read, replayed }
+        Self { client, record, read, replayed, asked_at: Instant::now(), told: false }
     }
 
     /// The id of the question: a capability, not for logs.
@@ -45,25 +52,53 @@ impl<T> Pending<T> {
 
     /// Waits for the end, through restarts of the server and broken connections.
     ///
-    /// Dropping the future is safe: call this again, or ask again.
+    /// Dropping the future is safe: call this again, or ask again. Once it has ended, this returns at once, the same every time.
+    ///
+    /// # Errors
+    ///
+    /// See [`RequestInputError`]. After `Transport` and `AccessLost` the question may be open still, and this can be called again.
     pub async fn answer(&mut self) -> Result<Answer<T>, RequestInputError> {
         loop {
             if let Some(outcome) = outcome(&self.record, self.read, self.replayed) {
+                // No await between telling and returning: whoever drops the future before this has not been told.
+                if !std::mem::replace(&mut self.told, true) {
+                    self.client.hooks().ended(&self.record, self.replayed);
+                }
                 return outcome;
             }
-            let asked_at = Instant::now();
-            self.record = self.client.wait(self.record.id).await?;
-            if self.record.resolution.is_none() {
-                sleep(POLL_INTERVAL.saturating_sub(asked_at.elapsed())).await;
+            let sent_at = Instant::now();
+            let patience = patience(&self.record, self.asked_at);
+            let newer = self.client.wait(&self.record, patience).await.map_err(|error| self.lost(error))?;
+            let unchanged = newer.version <= self.record.version;
+            self.record = newer;
+            if unchanged && self.record.resolution.is_none() {
+                sleep(POLL_INTERVAL.saturating_sub(sent_at.elapsed())).await;
             }
         }
     }
 
-    /// Takes the question back; see [`Client::cancel`].
+    fn lost(&self, error: CallError) -> RequestInputError {
+        match error {
+            CallError::Refused(problem) if matches!(problem.status, 401 | 403) => {
+                RequestInputError::AccessLost { problem, suspension_id: self.record.id }
+            }
+            CallError::Refused(_) | CallError::Transport(_) => error.into(),
+        }
+    }
+
+    /// Takes the question back; see [`Client::cancel`]. Whoever waits for it then hears that it was withdrawn.
     pub async fn cancel(&mut self, reason: Option<&str>) -> Result<(), CallError> {
         self.record = self.client.cancel(self.record.id, reason).await?;
         Ok(())
     }
+}
+
+/// How long the server may be away: until a while after the question's deadline, counted from when this program asked. A question
+/// without one waits for ever, and so does its agent.
+fn patience(record: &SuspensionRecord, asked_at: Instant) -> Patience {
+    let Some(expires_at) = record.expires_at else { return Patience::Endless };
+    let window = (expires_at - record.suspended_at).to_std().unwrap_or_default();
+    asked_at.checked_add(window.saturating_add(GRACE)).map_or(Patience::Endless, Patience::Until)
 }
 
 impl<T> fmt::Debug for Pending<T> {
@@ -72,5 +107,34 @@ impl<T> fmt::Debug for Pending<T> {
             .field("intent_id", &self.record.intent_id)
             .field("resolution", &self.record.resolution)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A question asked at eight, open until then.
+    fn record(expires_at: Option<&str>) -> SuspensionRecord {
+        let id = "0190a6c0-0000-7000-8000-000000000001";
+        let record = json!({
+            "id": id, "intent_id": id, "kind": "awaiting_input", "version": 1, "attempt": 1, "question": "Go?",
+            "response_type": "text", "choices": [], "context": {}, "notify_to": [], "suspended_at": "2026-11-21T08:00:00Z",
+            "expires_at": expires_at, "fallback_policy": "fail", "reached": true, "responded_at": null, "resolved_at": null,
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    #[test]
+    fn an_agent_is_patient_until_a_while_after_the_deadline() {
+        let asked_at = Instant::now();
+        let hour = patience(&record(Some("2026-11-21T09:00:00Z")), asked_at);
+        assert_eq!(hour, Patience::Until(asked_at + Duration::from_hours(1) + GRACE));
+        // An extension extends it.
+        let two_hours = patience(&record(Some("2026-11-21T10:00:00Z")), asked_at);
+        assert_eq!(two_hours, Patience::Until(asked_at + Duration::from_hours(2) + GRACE));
+        assert_eq!(patience(&record(None), asked_at), Patience::Endless);
     }
 }

@@ -209,6 +209,11 @@ impl<T> Question<T> {
         self
     }
 
+    /// How the answer is read.
+    pub(crate) fn reader(&self) -> fn(&Value) -> Result<T, String> {
+        self.codec.read
+    }
+
     /// What is sent, under which key, and how the answer is read.
     pub(crate) fn prepare(
         mut self,

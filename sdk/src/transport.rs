@@ -12,6 +12,7 @@ use url::Url;
 
 use crate::backoff::{Repeat, Verdict, jitter, judge_network, judge_status, pause};
 use crate::error::{CallError, SetupError, TransportError};
+use crate::hooks::HookList;
 use crate::problem::Problem;
 
 /// The largest answer read, in bytes: a page of events with the largest contexts fits, an endless stream does not.
@@ -20,6 +21,8 @@ const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection is kept for the next call: less than the server keeps it, or a call might leave just when it closes.
 const IDLE_MAX: Duration = Duration::from_mins(1);
+/// Says that the reply is to an earlier sending under the same idempotency key.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// What the builder was told.
 #[derive(Clone, Debug)]
@@ -37,6 +40,7 @@ pub(crate) struct Transport {
     api_key: SecretString,
     request_timeout: Duration,
     retry_for: Duration,
+    hooks: HookList,
 }
 
 /// One call.
@@ -49,24 +53,44 @@ pub(crate) struct Call<'a> {
     repeat: Repeat,
     /// How long the server may think on purpose, on top of the request timeout.
     wait: Duration,
-    /// How long failures are repeated; the client's setting if absent.
-    retry_for: Option<Duration>,
+    /// How long failures are repeated; the client's `retry_for` if absent.
+    patience: Option<Patience>,
+}
+
+/// How long failures are repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// So long after the first of them.
+    For(Duration),
+    /// Until then, whenever they began.
+    Until(Instant),
+    /// For ever.
+    Endless,
+}
+
+impl Patience {
+    /// Whether there is time for another try after `pause`.
+    fn allows(self, pause: Duration, failing_since: Instant, now: Instant) -> bool {
+        match self {
+            Self::For(time) => now.saturating_duration_since(failing_since).saturating_add(pause) <= time,
+            Self::Until(end) => end.saturating_duration_since(now) >= pause,
+            Self::Endless => true,
+        }
+    }
+}
+
+/// What came back, and what its headers said.
+pub(crate) struct Reply<T> {
+    pub(crate) body: T,
+    /// An earlier sending under the same key took effect, and this is what it did.
+    pub(crate) replayed: bool,
 }
 
 impl<'a> Call<'a> {
     /// Reads, which can always be repeated. `path` is what follows `/api/v1`, one segment each.
     pub(crate) fn read(path: &'a [&'a str]) -> Self {
         let (query, headers) = (Vec::new(), Vec::new());
-        Self {
-            method: Method::GET,
-            path,
-            query,
-            headers,
-            body: None,
-            repeat: Repeat::Safe,
-            wait: Duration::ZERO,
-            retry_for: None,
-        }
+        Self { method: Method::GET, path, query, headers, body: None, repeat: Repeat::Safe, wait: Duration::ZERO, patience: None }
     }
 
     /// Writes `body`.
@@ -87,9 +111,9 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Lets the server think for `wait`, and outages last for `retry_for`.
-    pub(crate) fn patient(mut self, wait: Duration, retry_for: Duration) -> Self {
-        (self.wait, self.retry_for) = (wait, Some(retry_for));
+    /// Lets the server think for `wait`, and outages last as long as `patience` says.
+    pub(crate) fn patient(mut self, wait: Duration, patience: Patience) -> Self {
+        (self.wait, self.patience) = (wait, Some(patience));
         self
     }
 }
@@ -101,7 +125,7 @@ struct Failure {
 }
 
 impl Transport {
-    pub(crate) fn new(base: &str, api_key: SecretString, options: &Options) -> Result<Self, SetupError> {
+    pub(crate) fn new(base: &str, api_key: SecretString, options: &Options, hooks: HookList) -> Result<Self, SetupError> {
         let base = Url::parse(base).map_err(SetupError::InvalidAddress)?;
         let loopback = check_address(&base, options.allow_insecure)?;
         if api_key.expose_secret().is_empty() || HeaderValue::from_str(api_key.expose_secret()).is_err() {
@@ -119,37 +143,54 @@ impl Transport {
             http = http.no_proxy();
         }
         let http = http.build().map_err(|error| SetupError::Http(error.without_url()))?;
-        Ok(Self { http, base, api_key, request_timeout: options.request_timeout, retry_for: options.retry_for })
+        Ok(Self { http, base, api_key, request_timeout: options.request_timeout, retry_for: options.retry_for, hooks })
     }
 
     pub(crate) fn base(&self) -> &Url {
         &self.base
     }
 
+    pub(crate) fn hooks(&self) -> &HookList {
+        &self.hooks
+    }
+
     /// Sends until there is an answer, a refusal, or no point in going on.
-    pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, CallError> {
-        let give_up_after = call.retry_for.unwrap_or(self.retry_for);
+    pub(crate) async fn send<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<Reply<T>, CallError> {
+        let patience = call.patience.unwrap_or(Patience::For(self.retry_for));
         // Counted from the first failure, not from the start: a long wait that breaks at its end has failed just once.
         let mut failing_since = None;
-        let mut tries = 0;
+        let mut tries = 0_u32;
         loop {
-            let failure = match self.send_once(&call).await {
-                Ok(body) => return serde_json::from_slice(&body).map_err(|error| unreadable(&error).into()),
+            let outcome = self.send_once(&call).await;
+            self.watch_connection(&outcome);
+            let failure = match outcome {
+                Ok(Reply { body, replayed }) => {
+                    let body = serde_json::from_slice(&body).map_err(|error| unreadable(&error))?;
+                    return Ok(Reply { body, replayed });
+                }
                 Err(failure) => failure,
             };
             let Verdict::Retry { after } = failure.verdict else { return Err(failure.error) };
             let pause = pause(tries, after, jitter());
-            let failing_since = failing_since.get_or_insert_with(Instant::now);
-            if failing_since.elapsed().saturating_add(pause) > give_up_after {
+            let now = Instant::now();
+            if !patience.allows(pause, *failing_since.get_or_insert(now), now) {
                 return Err(failure.error);
             }
-            tries += 1;
+            tries = tries.saturating_add(1);
             tracing::debug!(tries, pause_ms = pause.as_millis(), error = %failure.error, "call failed, sending it again");
             sleep(pause).await;
         }
     }
 
-    async fn send_once(&self, call: &Call<'_>) -> Result<Vec<u8>, Failure> {
+    /// Any answer proves the server is there, a refusal too; a 429 or a 500 is one.
+    fn watch_connection(&self, outcome: &Result<Reply<Vec<u8>>, Failure>) {
+        match outcome {
+            Err(Failure { error: CallError::Transport(error), .. }) if error.is_outage() => self.hooks.connection_lost(error),
+            Ok(_) | Err(_) => self.hooks.connection_works(),
+        }
+    }
+
+    async fn send_once(&self, call: &Call<'_>) -> Result<Reply<Vec<u8>>, Failure> {
         let network = |error: reqwest::Error| {
             let verdict = judge_network(&error, call.repeat);
             // The address may hold a suspension id.
@@ -158,12 +199,13 @@ impl Transport {
         let response = self.request(call).send().await.map_err(network)?;
         let status = response.status().as_u16();
         let verdict = judge_status(status, call.repeat, response.headers());
+        let replayed = response.headers().get(REPLAYED).is_some_and(|value| value == "true");
         let body = read_body(response).await.map_err(|error| match error {
             Some(error) => network(error),
             None => Failure { error: too_large().into(), verdict: Verdict::Permanent },
         })?;
         let error = match status {
-            200..=299 => return Ok(body),
+            200..=299 => return Ok(Reply { body, replayed }),
             300..=399 => TransportError::Redirected { status }.into(),
             429 | 500.. => TransportError::Unavailable(Box::new(Problem::read(status, &body))).into(),
             _ => CallError::Refused(Box::new(Problem::read(status, &body))),
@@ -274,7 +316,7 @@ mod tests {
     }
 
     fn new(base: &str, allow_insecure: bool) -> Result<Transport, SetupError> {
-        Transport::new(base, "secret".into(), &options(allow_insecure))
+        Transport::new(base, "secret".into(), &options(allow_insecure), HookList::default())
     }
 
     #[test]
@@ -295,9 +337,22 @@ mod tests {
         }
         assert!(matches!(new("placet.example", true), Err(SetupError::InvalidAddress(_))));
         for key in ["", "line\nbreak"] {
-            let made = Transport::new("https://a", key.into(), &options(false));
+            let made = Transport::new("https://a", key.into(), &options(false), HookList::default());
             assert!(matches!(made, Err(SetupError::InvalidApiKey)));
         }
+    }
+
+    #[test]
+    fn patience_ends_at_its_bound_and_not_before() {
+        let (second, begun) = (Duration::from_secs(1), Instant::now());
+        let after = |seconds: u32| begun + second * seconds;
+        let for_ten = Patience::For(second * 10);
+        assert!(for_ten.allows(second, begun, after(9)) && !for_ten.allows(second, begun, after(10)));
+        // A first failure late in the wait does not move a deadline.
+        let until_ten = Patience::Until(after(10));
+        assert!(until_ten.allows(second, after(9), after(9)) && !until_ten.allows(second, after(10), after(10)));
+        assert!(!until_ten.allows(Duration::from_millis(1), after(11), after(11)));
+        assert!(Patience::Endless.allows(second, begun, after(100_000_000)));
     }
 
     #[test]

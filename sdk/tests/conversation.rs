@@ -3,12 +3,13 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use placet::{
-    CallError, Client, Engagement, EngagementSignals, IntentId, PartialRetryPolicy, Question, RequestInputError, Source, Status,
-    SuspensionId, TransportError,
+    CallError, Client, Engagement, EngagementSignals, Hooks, IntentId, PartialRetryPolicy, Question, RequestInputError, Source,
+    Status, SuspensionId, TransportError,
 };
 use serde_json::{Value, json};
 
@@ -33,14 +34,21 @@ impl Seen {
 enum Step {
     /// It answers with this status and body.
     Answer(u16, Value),
+    /// It answers with this status, these header lines and an empty object.
+    Headed(u16, &'static str),
     /// It reads the request and breaks the connection.
     HangUp,
 }
 
-use Step::{Answer, HangUp};
+use Step::{Answer, HangUp, Headed};
 
 /// Answers one request after the other, each on its own connection, then stops listening.
 fn serve(script: Vec<Step>) -> (Client, JoinHandle<Vec<Seen>>) {
+    let (base, server) = listen(script);
+    (Client::new(base, "the-key").unwrap(), server)
+}
+
+fn listen(script: Vec<Step>) -> (String, JoinHandle<Vec<Seen>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {
@@ -49,16 +57,19 @@ fn serve(script: Vec<Step>) -> (Client, JoinHandle<Vec<Seen>>) {
             .map(|step| {
                 let mut stream = listener.accept().unwrap().0;
                 let seen = read_request(&stream);
-                if let Answer(status, body) = step {
-                    let body = body.to_string();
-                    let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
-                    stream.write_all((head + &body).as_bytes()).unwrap();
-                }
+                let (status, more, body) = match step {
+                    Answer(status, body) => (status, "", body.to_string()),
+                    Headed(status, more) => (status, more, "{}".to_owned()),
+                    HangUp => return seen,
+                };
+                let length = body.len();
+                let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{more}connection: close\r\n\r\n");
+                stream.write_all((head + &body).as_bytes()).unwrap();
                 seen
             })
             .collect()
     });
-    (Client::new(base, "the-key").unwrap(), server)
+    (base, server)
 }
 
 fn read_request(stream: &TcpStream) -> Seen {
@@ -103,8 +114,10 @@ fn record(more: Value) -> Value {
 }
 
 fn answered() -> Value {
-    record(json!({"resolution": "responded", "response": "yes", "responded_by": "alice@example.com", "responded_at": AT,
-        "resolved_at": AT}))
+    record(
+        json!({"version": 2, "resolution": "responded", "response": "yes", "responded_by": "alice@example.com", "responded_at": AT,
+        "resolved_at": AT}),
+    )
 }
 
 fn intent(version: u32, status: &str) -> Value {
@@ -136,7 +149,7 @@ async fn a_question_survives_a_broken_connection_and_is_asked_under_one_key() {
         assert_eq!(ask.body, json!({"question": "Go?", "response_type": "confirm"}));
     }
     assert!(seen[0].header("idempotency-key").unwrap().starts_with("placet-1-sha256:"));
-    assert_eq!(seen[4].line, format!("GET /api/v1/suspensions/{SUSPENSION}?wait=50 HTTP/1.1"));
+    assert_eq!(seen[4].line, format!("GET /api/v1/suspensions/{SUSPENSION}?wait=50&after_version=1 HTTP/1.1"));
 }
 
 /// At stake: a server that answers at once must not be asked in a loop without a breath.
@@ -277,4 +290,123 @@ async fn the_agents_default_policy_travels_with_the_call() {
     assert!(client.request_input(intent_id(), Question::confirm("Go?").fallback(false)).await.is_ok());
     let expected = json!({"max_attempts": 3, "interval_seconds": 600, "final_fallback_policy": "complete_with_fallback"});
     assert_eq!(server.join().unwrap()[0].body["retry_policy"], expected);
+}
+
+/// Writes down what it is told, in order.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<String>>>);
+
+impl Told {
+    fn note(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl Hooks for Told {
+    fn on_connection_lost(&self, _error: &TransportError) {
+        self.note("lost");
+    }
+
+    fn on_connection_restored(&self, lost_for: Duration) {
+        assert!(lost_for > Duration::ZERO);
+        self.note("restored");
+    }
+}
+
+/// Fails whatever it is told.
+struct Panics;
+
+impl Hooks for Panics {
+    fn on_connection_lost(&self, _error: &TransportError) {
+        panic!("a hook's own fault");
+    }
+}
+
+/// At stake: a person in front of a waiting program must learn that the server is away, once, and that it is back.
+#[tokio::test]
+async fn an_outage_is_told_once_and_so_is_its_end() {
+    let script = vec![ok(record(json!({}))), HangUp, problem(503, "unavailable"), HangUp, ok(answered()), ok(answered())];
+    let (base, server) = listen(script);
+    let told = Told::default();
+    let client = Client::builder(base, "the-key").hooks(Panics).hooks(told.clone()).build().unwrap();
+    assert!(client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap().value);
+    client.suspension(SuspensionId::parse(SUSPENSION).unwrap()).await.unwrap();
+    assert_eq!(told.all(), ["lost", "restored"]);
+    server.join().unwrap();
+}
+
+/// At stake: a server that is busy or says no is there; "lost" would send people looking for a network fault.
+#[tokio::test]
+async fn a_refusal_or_a_busy_server_is_no_outage() {
+    let (base, server) = listen(vec![problem(404, "not_found"), problem(429, "too_many"), problem(500, "internal")]);
+    let told = Told::default();
+    let client = Client::builder(base, "the-key").hooks(told.clone()).build().unwrap();
+    let id = SuspensionId::parse(SUSPENSION).unwrap();
+    assert!(client.suspension(id).await.is_err() && client.suspension(id).await.is_err());
+    assert!(told.all().is_empty());
+    server.join().unwrap();
+}
+
+/// At stake: a server that asks for a pause asks because it has too much to do.
+#[tokio::test]
+async fn a_pause_the_server_asks_for_is_kept() {
+    let seconds = "retry-after: 1\r\n";
+    let date = "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:49:38 GMT\r\n";
+    for asked in [seconds, date] {
+        let (client, server) = serve(vec![Headed(429, asked), ok(record(json!({})))]);
+        let begun = Instant::now();
+        client.suspension(SuspensionId::parse(SUSPENSION).unwrap()).await.unwrap();
+        assert!(begun.elapsed() >= Duration::from_secs(1), "{asked}");
+        server.join().unwrap();
+    }
+    // One that would outlast the caller's patience is not begun.
+    let (base, server) = listen(vec![Headed(503, "retry-after: 3\r\n")]);
+    let client = Client::builder(base, "the-key").retry_for(Duration::from_secs(2)).build().unwrap();
+    let begun = Instant::now();
+    let error = client.suspension(SuspensionId::parse(SUSPENSION).unwrap()).await.unwrap_err();
+    assert!(matches!(error, CallError::Transport(TransportError::Unavailable(problem)) if problem.status == 503));
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    server.join().unwrap();
+}
+
+/// At stake: nothing is lost while the server is away, so a wait that gives up early throws a person's answer away.
+#[tokio::test]
+async fn a_wait_outlasts_an_outage_that_other_calls_give_up_on() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let client = Client::builder(format!("http://{address}"), "the-key").retry_for(Duration::ZERO).build().unwrap();
+    let id = SuspensionId::parse(SUSPENSION).unwrap();
+    assert!(client.suspension(id).await.is_err());
+
+    let (base, server) = listen(vec![ok(record(json!({}))), HangUp, HangUp, HangUp, ok(answered())]);
+    let client = Client::builder(base, "the-key").retry_for(Duration::ZERO).build().unwrap();
+    assert!(client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap().value);
+    server.join().unwrap();
+
+    // Who wants to hear of it sooner says so; the wait can go on afterwards.
+    let (base, server) = listen(vec![ok(record(json!({}))), HangUp, ok(answered())]);
+    let client = Client::builder(base, "the-key").outage_tolerance(Duration::ZERO).build().unwrap();
+    let mut asked = client.ask(intent_id(), Question::confirm("Go?")).await.unwrap();
+    assert!(matches!(asked.answer().await, Err(RequestInputError::Transport(TransportError::Network(_)))));
+    assert!(asked.answer().await.unwrap().value);
+    server.join().unwrap();
+}
+
+/// At stake: an agent whose key was revoked must not go on as if the question had been refused, nor wait for ever.
+#[tokio::test]
+async fn a_key_that_no_longer_counts_ends_the_wait_at_once() {
+    for (status, code) in [(401, "unauthorized"), (403, "forbidden")] {
+        let (client, server) = serve(vec![ok(record(json!({}))), problem(status, code), problem(status, code)]);
+        let error = client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap_err();
+        assert!(matches!(error, RequestInputError::AccessLost { problem, .. } if problem.is(code)));
+        // Before the question is on record, there is nothing to lose.
+        let error = client.request_input(intent_id(), Question::confirm("Go?")).await.unwrap_err();
+        assert!(matches!(error, RequestInputError::Refused(problem) if problem.is(code)));
+        server.join().unwrap();
+    }
 }

@@ -25,9 +25,14 @@ on_each_store! {
     async fn a_repeated_question_shows_the_current_record_for_ever(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
         let intent = agent.active_intent().await;
-        let first = suspend(&agent, intent, "k1", question()).await.ok();
+        let first = suspend(&agent, intent, "k1", question()).await;
+        assert!(!first.headers.contains_key("idempotency-replayed"));
+        let first = first.ok();
         let id = first["id"].as_str().unwrap();
-        assert_eq!(suspend(&agent, intent, "k1", question()).await.ok(), first);
+        let repeated = suspend(&agent, intent, "k1", question()).await;
+        // The record is the same, so only the header tells asking from finding.
+        assert_eq!(repeated.headers["idempotency-replayed"], "true");
+        assert_eq!(repeated.ok(), first);
         // Spacing and order are not content.
         let spaced = r#"{ "timeout_seconds":600, "response_type":"confirm" , "question":"\u0047o?" }"#;
         let request = agent.request("POST", &format!("api/v1/intents/{intent}/suspend")).header("idempotency-key", "k1");

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::asking::VALUE_BYTES_MAX;
@@ -27,6 +28,8 @@ const WAIT_SECONDS_MAX: u32 = 50;
 /// The most suspensions on one page.
 const PAGE_MAX: u32 = 1_000;
 const PAGE_DEFAULT: u32 = 100;
+/// Says that the question was asked before, under the same key.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config
@@ -43,7 +46,7 @@ pub(super) fn intent_routes(config: &mut ServiceConfig) {
 
 /// Asks a question: suspends an active intent, or replaces the open question with `supersedes`.
 ///
-/// A repeat with the same `Idempotency-Key` shows the suspension as it is by then.
+/// A repeat with the same `Idempotency-Key` shows the suspension as it is by then, with `Idempotency-Replayed: true`.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend", tag = "suspensions", request_body = SuspendRequest,
     params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = SuspensionRecord), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
@@ -60,14 +63,21 @@ pub(super) async fn suspend(request: HttpRequest, payload: Payload, shared: Data
             Ok(Command::Suspend(Box::new(accepted.suspend)))
         })
         .await?;
+    let mut replayed = false;
     let outcome = match outcome {
         Outcome::Suspension { mut record, version } => {
+            replayed = record.id != id;
             record.warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
             Outcome::Suspension { record, version }
         }
         other @ (Outcome::Intent(_) | Outcome::Responded { .. } | Outcome::Event(_) | Outcome::Lease(_)) => other,
     };
-    Ok(respond(outcome))
+    let mut response = respond(outcome);
+    if replayed {
+        // Nothing else in the reply tells a question just asked from one asked before.
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
 }
 
 /// Answers the open question (RFC-0025 §8).

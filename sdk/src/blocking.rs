@@ -1,0 +1,318 @@
+//! The client for programs without an async runtime (feature `blocking`).
+//!
+//! The same calls as the crate's own, each of which returns when it is done. Questions, answers, errors, hooks and retries are the
+//! same types and behave the same.
+//!
+//! ```no_run
+//! use placet::{Question, Source, blocking::Client};
+//!
+//! # fn example(api_key: String) -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::new("https://placet.example.com", api_key)?;
+//! let intent = client.create_intent("Deploy 4f2a91c").active().send()?;
+//! let answer = intent.request_input(Question::confirm("Deploy to production?").timeout_seconds(600).fallback(false))?;
+//! match answer.source {
+//!     Source::Human { by, .. } => println!("{by} said {}", answer.value),
+//!     Source::Fallback { .. } => println!("nobody answered: {}", answer.value),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Threads
+//!
+//! A client may be shared among threads, and each may wait for a question of its own. The calls run on a small runtime of the
+//! client's own, by the threads that make them; there is no thread in the background.
+//!
+//! # Inside an async runtime
+//!
+//! Calls work there too and never panic, at the price of a short-lived thread for each. They do block the thread they are called
+//! on, and with it every task that shares it: from async code use [`crate::Client`], or wrap the call in
+//! `tokio::task::spawn_blocking`. A [hook](crate::Hooks) must not call a blocking client: it would wait for itself.
+
+use std::fmt;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use domain::engagement::EngagementSignals;
+use domain::ids::{IntentId, SuspensionId};
+use domain::intent::Status;
+use domain::retry::PartialRetryPolicy;
+use domain::wire::{EventView, IntentView, ServerConfigView, SuspensionRecord};
+use secrecy::SecretString;
+use serde_json::Value;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::time::timeout;
+
+use crate::answer::Answer;
+use crate::client::ClientBuilder;
+use crate::engagement::Engagement;
+use crate::error::{CallError, RequestInputError, SetupError};
+use crate::question::Question;
+
+/// A client of one Placet server with one agent's key, for programs without a runtime. Clones share their connections.
+///
+/// See [`crate::Client`] for what its calls do when they fail.
+#[derive(Clone)]
+pub struct Client {
+    client: crate::Client,
+    driver: Arc<Driver>,
+}
+
+/// Runs calls to their end on whatever thread makes them.
+struct Driver {
+    /// Taken by `drop` alone.
+    runtime: Option<Runtime>,
+}
+
+impl Driver {
+    fn new() -> Result<Self, SetupError> {
+        // One thread after the other drives it: there is never more to do than what the callers wait for.
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(SetupError::Runtime)?;
+        Ok(Self { runtime: Some(runtime) })
+    }
+
+    fn run<F: Future<Output: Send> + Send>(&self, call: F) -> F::Output {
+        // Unwrap safety: only `drop` takes it, and nobody calls what is dropped.
+        let runtime = self.runtime.as_ref().expect("the runtime is there until the client is dropped");
+        if Handle::try_current().is_err() {
+            return runtime.block_on(call);
+        }
+        // A runtime refuses to run within another one, so the call moves to a thread that has none.
+        thread::scope(|scope| scope.spawn(|| runtime.block_on(call)).join()).unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Dropping it would wait, which panics inside another runtime; there is nothing to wait for.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl ClientBuilder {
+    /// Makes a [blocking client](crate::blocking::Client); nothing is sent.
+    pub fn build_blocking(self) -> Result<Client, SetupError> {
+        Ok(Client { client: self.build()?, driver: Arc::new(Driver::new()?) })
+    }
+}
+
+impl Client {
+    /// Makes a client for the server at `base_url`, such as `https://placet.example.com`, with the defaults.
+    pub fn new(base_url: impl Into<String>, api_key: impl Into<SecretString>) -> Result<Self, SetupError> {
+        Self::builder(base_url, api_key).build_blocking()
+    }
+
+    /// Makes a client with other settings; [`build_blocking`](ClientBuilder::build_blocking) ends it.
+    pub fn builder(base_url: impl Into<String>, api_key: impl Into<SecretString>) -> ClientBuilder {
+        crate::Client::builder(base_url, api_key)
+    }
+
+    /// The same client with another agent-level retry policy; see [`ClientBuilder::default_retry_policy`].
+    #[must_use]
+    pub fn with_default_retry_policy(mut self, policy: PartialRetryPolicy) -> Self {
+        self.client = self.client.with_default_retry_policy(policy);
+        self
+    }
+
+    /// Begins an intent.
+    pub fn create_intent(&self, title: impl Into<String>) -> CreateIntent<'_> {
+        CreateIntent { client: self, intent: self.client.create_intent(title) }
+    }
+
+    /// Finds an intent.
+    pub fn intent(&self, id: IntentId) -> Result<Intent, CallError> {
+        let intent = self.driver.run(self.client.intent(id))?;
+        Ok(Intent { client: self.clone(), intent })
+    }
+
+    /// Brings an intent to `status`; see [`crate::Client::set_status`].
+    pub fn set_status(&self, id: IntentId, status: Status, reason: Option<&str>) -> Result<IntentView, CallError> {
+        self.driver.run(self.client.set_status(id, status, reason))
+    }
+
+    /// Asks a person, and waits for the answer (RFC-0025 §9.1); see [`crate::Client::request_input`].
+    ///
+    /// It returns when the question has ended, which takes as long as the question's deadline allows. To stop waiting earlier,
+    /// [`ask`](Client::ask) and use [`Pending::answer_within`]. Ending the process loses nothing: asking again finds the question.
+    pub fn request_input<T: Send>(&self, intent_id: IntentId, question: Question<T>) -> Result<Answer<T>, RequestInputError> {
+        self.driver.run(self.client.request_input(intent_id, question))
+    }
+
+    /// Asks a person, without waiting yet.
+    pub fn ask<T: Send>(&self, intent_id: IntentId, question: Question<T>) -> Result<Pending<T>, RequestInputError> {
+        let pending = self.driver.run(self.client.ask(intent_id, question))?;
+        Ok(Pending { driver: self.driver.clone(), pending })
+    }
+
+    /// Takes up the wait for a question by its id; see [`crate::Client::pending`].
+    pub fn pending<T: Send>(&self, id: SuspensionId, question: &Question<T>) -> Result<Pending<T>, RequestInputError> {
+        let pending = self.driver.run(self.client.pending(id, question))?;
+        Ok(Pending { driver: self.driver.clone(), pending })
+    }
+
+    /// Decides whether to ask at all (RFC-0025 §9.2); see [`crate::Client::should_request_input`].
+    pub fn should_request_input(&self, id: IntentId, signals: EngagementSignals) -> Result<Engagement, CallError> {
+        self.driver.run(self.client.should_request_input(id, signals))
+    }
+
+    /// All events of an intent, oldest first; see [`crate::Client::events`].
+    pub fn events(&self, id: IntentId) -> Result<Vec<EventView>, CallError> {
+        self.driver.run(self.client.events(id))
+    }
+
+    /// A question as it stands.
+    pub fn suspension(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
+        self.driver.run(self.client.suspension(id))
+    }
+
+    /// Takes a question back; see [`crate::Client::cancel`].
+    pub fn cancel(&self, id: SuspensionId, reason: Option<&str>) -> Result<SuspensionRecord, CallError> {
+        self.driver.run(self.client.cancel(id, reason))
+    }
+
+    /// What the server tells about itself: the server's level of the retry cascade.
+    pub fn server_config(&self) -> Result<ServerConfigView, CallError> {
+        self.driver.run(self.client.server_config())
+    }
+}
+
+/// A question that was asked, from [`Client::ask`] or [`Client::pending`].
+///
+/// Dropping it changes nothing; see [`crate::Pending`].
+pub struct Pending<T> {
+    driver: Arc<Driver>,
+    pending: crate::Pending<T>,
+}
+
+impl<T: Send> Pending<T> {
+    /// The id of the question: a capability, not for logs.
+    pub fn suspension_id(&self) -> SuspensionId {
+        self.pending.suspension_id()
+    }
+
+    /// The question as the server last told it.
+    pub fn record(&self) -> &SuspensionRecord {
+        self.pending.record()
+    }
+
+    /// Waits for the end; see [`crate::Pending::answer`].
+    pub fn answer(&mut self) -> Result<Answer<T>, RequestInputError> {
+        self.driver.run(self.pending.answer())
+    }
+
+    /// Waits for the end, but no longer than `time`; `None` means that it is open still, and this can be called again.
+    pub fn answer_within(&mut self, time: Duration) -> Option<Result<Answer<T>, RequestInputError>> {
+        // Inside the call: a timer needs the runtime that runs it.
+        self.driver.run(async { timeout(time, self.pending.answer()).await.ok() })
+    }
+
+    /// Takes the question back; see [`crate::Client::cancel`].
+    pub fn cancel(&mut self, reason: Option<&str>) -> Result<(), CallError> {
+        self.driver.run(self.pending.cancel(reason))
+    }
+}
+
+/// An intent and the way to its server.
+#[derive(Clone)]
+pub struct Intent {
+    client: Client,
+    intent: crate::Intent,
+}
+
+impl Intent {
+    /// Its id.
+    pub fn id(&self) -> IntentId {
+        self.intent.id()
+    }
+
+    /// The intent as it was when it was last read; see [`refresh`](Intent::refresh).
+    pub fn view(&self) -> &IntentView {
+        self.intent.view()
+    }
+
+    /// Reads it again.
+    pub fn refresh(&mut self) -> Result<&IntentView, CallError> {
+        self.client.driver.run(self.intent.refresh())
+    }
+
+    /// Asks a person and waits; see [`Client::request_input`].
+    pub fn request_input<T: Send>(&self, question: Question<T>) -> Result<Answer<T>, RequestInputError> {
+        self.client.request_input(self.id(), question)
+    }
+
+    /// Decides whether to ask at all; see [`Client::should_request_input`].
+    pub fn should_request_input(&self, signals: EngagementSignals) -> Result<Engagement, CallError> {
+        self.client.should_request_input(self.id(), signals)
+    }
+
+    /// Changes its status; see [`Client::set_status`].
+    pub fn set_status(&mut self, status: Status, reason: Option<&str>) -> Result<(), CallError> {
+        self.client.driver.run(self.intent.set_status(status, reason))
+    }
+
+    /// Its events, oldest first; see [`Client::events`].
+    pub fn events(&self) -> Result<Vec<EventView>, CallError> {
+        self.client.events(self.id())
+    }
+}
+
+/// An intent to be created, from [`Client::create_intent`].
+#[must_use = "nothing is created before send"]
+pub struct CreateIntent<'a> {
+    client: &'a Client,
+    intent: crate::CreateIntent<'a>,
+}
+
+impl CreateIntent<'_> {
+    /// Describes it.
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.intent = self.intent.description(description);
+        self
+    }
+
+    /// Sets one entry of its state.
+    pub fn state(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.intent = self.intent.state(key, value);
+        self
+    }
+
+    /// Begins it as `active`; see [`crate::CreateIntent::active`].
+    pub fn active(mut self) -> Self {
+        self.intent = self.intent.active();
+        self
+    }
+
+    /// Makes it safe to repeat; see [`crate::CreateIntent::idempotency_key`].
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.intent = self.intent.idempotency_key(key);
+        self
+    }
+
+    /// Creates it.
+    pub fn send(self) -> Result<Intent, CallError> {
+        let intent = self.client.driver.run(self.intent.send())?;
+        Ok(Intent { client: self.client.clone(), intent })
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.client.fmt(f)
+    }
+}
+
+impl fmt::Debug for Intent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.intent.fmt(f)
+    }
+}
+
+impl<T> fmt::Debug for Pending<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pending.fmt(f)
+    }
+}

@@ -1,0 +1,154 @@
+//! What a program may watch while its client works.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::engagement::EngagementDecision;
+use domain::ids::IntentId;
+use domain::wire::SuspensionRecord;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::answer::{Answer, outcome};
+use crate::error::{CancelReason, RequestInputError, TimeoutReason, TransportError};
+
+/// Callbacks for what happens to an agent's questions (RFC-0025 §9.3) and to the connection; each does nothing unless it is
+/// implemented.
+///
+/// [`ClientBuilder::hooks`](crate::ClientBuilder::hooks) registers them. They are plain functions, called one after the other, in
+/// the order of their registration, by the task that makes the call. Not being `async` is on purpose: what a hook is told and what
+/// its caller gets cannot be torn apart by a future that is dropped in between. So a hook returns at once; what takes time goes
+/// through a channel to a task of the program's own. A slow hook delays the call that tells it, and may not call a blocking client.
+///
+/// A hook that panics is logged and otherwise ignored: neither the answer nor the other hooks are lost.
+///
+/// # How often
+///
+/// Each [`ask`](crate::Client::ask) or [`request_input`](crate::Client::request_input) that the server accepted tells
+/// `on_input_requested` once, and each one that was waited for to its end tells exactly one of `on_input_received`,
+/// `on_suspension_expired` and `on_suspension_cancelled`, right before the answer is returned. A program that crashes in between,
+/// or drops its future, is told again when it asks again; so over crashes it is *at least once*. Who counts, counts by
+/// `record.id`.
+///
+/// The record holds the context and the answer, and its id is a capability: none of them is for logs.
+///
+/// ```
+/// use placet::{Answer, Client, Hooks, SuspensionRecord};
+/// use serde_json::Value;
+///
+/// struct Log;
+///
+/// impl Hooks for Log {
+///     fn on_input_requested(&self, record: &SuspensionRecord, reattached: bool) {
+///         println!("waiting for a person until {:?}, asked before: {reattached}", record.expires_at);
+///     }
+///
+///     fn on_input_received(&self, _record: &SuspensionRecord, answer: &Answer<Value>) {
+///         println!("{:?} answered at {:?}", answer.responded_by, answer.responded_at);
+///     }
+/// }
+///
+/// let client = Client::builder("https://placet.example.com", "the-key").hooks(Log).build()?;
+/// # Ok::<(), placet::SetupError>(())
+/// ```
+#[expect(unused_variables, reason = "the documentation shows what a hook is told, without underscores")]
+pub trait Hooks: Send + Sync + 'static {
+    /// The server has written the question down; people are being asked (RFC-0025 §9.3).
+    ///
+    /// `reattached` means that it was on record before: an earlier call asked it, or an earlier try of this call whose reply was
+    /// lost. It may have ended already.
+    fn on_input_requested(&self, record: &SuspensionRecord, reattached: bool) {}
+
+    /// A person answered (RFC-0025 §9.3); `answer` has the fields of the RFC's `InputResponse` (§10).
+    ///
+    /// Told whether or not the answer fits the type the question asked for.
+    fn on_input_received(&self, record: &SuspensionRecord, answer: &Answer<Value>) {}
+
+    /// The deadline passed without an answer (RFC-0025 §9.3).
+    fn on_suspension_expired(&self, record: &SuspensionRecord, expiry: Expiry<'_>) {}
+
+    /// The question was taken back before anybody answered. The RFC has no such hook; without it, whoever counts open questions
+    /// would never see this one end.
+    fn on_suspension_cancelled(&self, record: &SuspensionRecord, reason: CancelReason) {}
+
+    /// The engagement decision is made and on record, and [`should_request_input`](crate::Client::should_request_input) returns
+    /// (RFC-0025 §9.3).
+    fn on_engagement_decision(&self, intent_id: IntentId, decision: &EngagementDecision) {}
+
+    /// The server could not be reached, or failed (502, 503, 504), where it answered before.
+    ///
+    /// Told once per outage, however many calls suffer from it. The calls go on trying, so there is nothing to do but to tell
+    /// somebody.
+    fn on_connection_lost(&self, error: &TransportError) {}
+
+    /// The server answers again, `lost_for` after [`on_connection_lost`](Hooks::on_connection_lost).
+    fn on_connection_restored(&self, lost_for: Duration) {}
+}
+
+/// What comes of a question whose deadline passed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Expiry<'a> {
+    /// The question's own fallback stands in.
+    Fallback(&'a Answer<Value>),
+    /// Nothing stands in, and the intent is abandoned.
+    Failed(TimeoutReason),
+}
+
+/// All hooks of one client, and whether they know the server to be away.
+#[derive(Default)]
+pub(crate) struct HookList {
+    hooks: Vec<Arc<dyn Hooks>>,
+    lost_at: Mutex<Option<Instant>>,
+}
+
+impl HookList {
+    pub(crate) fn new(hooks: Vec<Arc<dyn Hooks>>) -> Self {
+        Self { hooks, lost_at: Mutex::new(None) }
+    }
+
+    /// Tells every hook, whatever the ones before it did.
+    pub(crate) fn tell(&self, what: impl Fn(&dyn Hooks)) {
+        for hooks in &self.hooks {
+            // The hook's own state may be torn by its panic; that is the hook's own affair.
+            if catch_unwind(AssertUnwindSafe(|| what(hooks.as_ref()))).is_err() {
+                tracing::error!("a hook panicked; the call it was told of goes on");
+            }
+        }
+    }
+
+    /// Tells how a question ended; nothing while it is open.
+    pub(crate) fn ended(&self, record: &SuspensionRecord, replayed: bool) {
+        if self.hooks.is_empty() {
+            return;
+        }
+        match outcome(record, |raw| Ok(raw.clone()), replayed) {
+            Some(Ok(answer)) if answer.source.is_human() => self.tell(|hooks| hooks.on_input_received(record, &answer)),
+            Some(Ok(answer)) => self.tell(|hooks| hooks.on_suspension_expired(record, Expiry::Fallback(&answer))),
+            Some(Err(RequestInputError::InputTimeout { reason, .. })) => {
+                self.tell(|hooks| hooks.on_suspension_expired(record, Expiry::Failed(reason)));
+            }
+            Some(Err(RequestInputError::InputCancelled { reason, .. })) => {
+                self.tell(|hooks| hooks.on_suspension_cancelled(record, reason));
+            }
+            // A record that does not say who answered proves nothing, so there is nothing to tell but the error.
+            Some(Err(_)) | None => {}
+        }
+    }
+
+    /// The lock is held while hooks run, or two tasks could tell "back" before "lost".
+    pub(crate) fn connection_lost(&self, error: &TransportError) {
+        let mut lost_at = self.lost_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if lost_at.is_none() {
+            *lost_at = Some(Instant::now());
+            self.tell(|hooks| hooks.on_connection_lost(error));
+        }
+    }
+
+    pub(crate) fn connection_works(&self) {
+        let mut lost_at = self.lost_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = lost_at.take() {
+            self.tell(|hooks| hooks.on_connection_restored(at.elapsed()));
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The SDK's blocking client against the real server: from plain threads, several at a time, and where it does not belong.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use harness::app::TestApp;
+use harness::on_each_store;
+use placet::blocking::Client;
+use placet::{
+    Answer, CallError, Engagement, EngagementSignals, Hooks, Question, RequestInputError, Source, Status, SuspensionRecord,
+    TimeoutReason,
+};
+use serde_json::Value;
+
+fn go() -> Question<bool> {
+    Question::confirm("Go?").timeout_seconds(600)
+}
+
+fn client(app: &TestApp) -> Client {
+    Client::new(app.base.clone(), app.agent().key()).unwrap()
+}
+
+/// Runs a program as one without a runtime does: on a thread that knows of none.
+async fn on_a_thread<T: Send + 'static>(program: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, ended) = tokio::sync::oneshot::channel();
+    let thread = std::thread::spawn(move || assert!(done.send(program()).is_ok()));
+    let ended = ended.await;
+    thread.join().unwrap();
+    ended.unwrap()
+}
+
+/// Counts what it is told.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<&'static str>>>);
+
+impl Hooks for Told {
+    fn on_input_requested(&self, _record: &SuspensionRecord, _reattached: bool) {
+        self.0.lock().unwrap().push("requested");
+    }
+
+    fn on_input_received(&self, _record: &SuspensionRecord, _answer: &Answer<Value>) {
+        self.0.lock().unwrap().push("received");
+    }
+}
+
+on_each_store! {
+    /// Scripts, build tools and web servers with threads ask too; an answer there is worth what it is worth elsewhere.
+    async fn a_program_without_a_runtime_asks_and_gets_its_answer(app: &mut TestApp) {
+        let told = Told::default();
+        let client = Client::builder(app.base.clone(), app.agent().key()).hooks(told.clone()).build_blocking().unwrap();
+        let waiting = tokio::spawn(on_a_thread(move || {
+            let mut intent = client.create_intent("Deploy").description("now").state("commit", "4f2a91c").active().send().unwrap();
+            let answer = intent.request_input(go()).unwrap();
+            intent.set_status(Status::Completed, Some("done")).unwrap();
+            (answer, intent.refresh().unwrap().status, intent.events().unwrap().len(), client)
+        }));
+        app.person().answer(&app.carried().await.link(&app.base), "yes").await;
+        let (answer, status, events, client) = waiting.await.unwrap();
+        assert!(answer.value && matches!(answer.source, Source::Human { .. }));
+        assert_eq!(status, Status::Completed);
+        assert!(events > 4);
+        assert_eq!(*told.0.lock().unwrap(), ["requested", "received"]);
+        drop(client);
+    }
+
+    /// One thread's long wait may not hold up another thread's answer, although they share one small runtime.
+    async fn threads_that_share_a_client_do_not_wait_for_each_other(app: &mut TestApp) {
+        let client = client(app);
+        let (slow, quick) = (app.agent().active_intent().await, app.agent().active_intent().await);
+        let (of_slow, of_quick) = (client.clone(), client.clone());
+        let slow_id = app.client().ask(slow, go()).await.unwrap().suspension_id();
+        let slow_waiting = tokio::spawn(on_a_thread(move || of_slow.request_input(slow, go())));
+        let quick_id = app.client().ask(quick, go()).await.unwrap().suspension_id();
+        let quick_waiting = tokio::spawn(on_a_thread(move || of_quick.request_input(quick, go())));
+        app.operator().respond(quick, &quick_id.expose(), "no").await.ok();
+        assert!(!quick_waiting.await.unwrap().unwrap().value);
+        assert!(!slow_waiting.is_finished());
+        app.operator().respond(slow, &slow_id.expose(), "yes").await.ok();
+        assert!(slow_waiting.await.unwrap().unwrap().value);
+    }
+
+    /// A program that must look after other things stops waiting; the question does not stop.
+    async fn a_wait_with_an_end_of_its_own_leaves_the_question_open(app: &mut TestApp) {
+        let client = client(app);
+        let intent = app.agent().active_intent().await;
+        let (mut asked, waited) = on_a_thread(move || {
+            let mut asked = client.ask(intent, go()).unwrap();
+            let waited = asked.answer_within(Duration::from_millis(1));
+            (asked, waited.is_none())
+        }).await;
+        assert!(waited && asked.record().resolution.is_none());
+        app.operator().respond(intent, &asked.suspension_id().expose(), "yes").await.ok();
+        let answer = on_a_thread(move || asked.answer_within(Duration::from_secs(60))).await.unwrap().unwrap();
+        assert!(answer.value && !answer.replayed);
+    }
+
+    /// Refusals and silence have the same types as elsewhere: a program that handles one client's handles the other's.
+    async fn the_other_ends_are_the_same_errors(app: &mut TestApp) {
+        let client = client(app);
+        let intent = app.agent().active_intent().await;
+        let (client, mut asked) = on_a_thread(move || {
+            let signals = EngagementSignals::new(0.99, 0.9, 0.8).unwrap();
+            assert!(matches!(client.should_request_input(intent, signals), Ok(Engagement::Defer(_))));
+            let mut withdrawn = client.ask(intent, go()).unwrap();
+            withdrawn.cancel(None).unwrap();
+            assert!(matches!(withdrawn.answer(), Err(RequestInputError::InputCancelled { .. })));
+            let asked = client.ask(intent, go().again("silence")).unwrap();
+            let taken_up = client.pending(asked.suspension_id(), &go()).unwrap();
+            assert_eq!(client.suspension(taken_up.suspension_id()).unwrap().id, asked.suspension_id());
+            let unknown = client.intent(domain::ids::IntentId(uuid::Uuid::nil())).unwrap_err();
+            assert!(matches!(unknown, CallError::Refused(problem) if problem.is("not_found")));
+            (client, asked)
+        }).await;
+        app.settle().await;
+        app.advance(600).await;
+        let error = on_a_thread(move || asked.answer()).await.unwrap_err();
+        assert!(matches!(error, RequestInputError::InputTimeout { reason: TimeoutReason::Unanswered, .. }), "{error:?}");
+        drop(client);
+    }
+
+    /// Called from async code by mistake it blocks its thread, which is bad; a panic in production would be worse.
+    async fn inside_a_runtime_it_works_and_never_panics(app: &mut TestApp) {
+        let client = client(app);
+        let intent = client.create_intent("Deploy").active().send().unwrap();
+        let mut asked = client.ask(intent.id(), go()).unwrap();
+        app.operator().respond(intent.id(), &asked.suspension_id().expose(), "yes").await.ok();
+        assert!(asked.answer().unwrap().value);
+        let elsewhere = client.clone();
+        let id = intent.id();
+        let answer = tokio::task::spawn_blocking(move || elsewhere.request_input(id, go())).await.unwrap().unwrap();
+        assert!(answer.value && answer.replayed);
+        // Dropping the last one ends its runtime, which a runtime may refuse inside another.
+        drop((asked, intent));
+        drop(client);
+    }
+}
