@@ -138,6 +138,8 @@ on_each_store! {
         look_again(&browser, "!document.getElementById('live').hidden").await;
         assert!(browser.text().await.contains("This question was answered while you read it"));
         assert_eq!(browser.evaluate(spoken).await, "This question was answered while you read it");
+        assert_eq!(browser.accessibility_violations().await, [""; 0]);
+        browser.screenshot(&crate::browser::shots().join("closed-while-read-390-light.png")).await;
         browser.type_into("#comment", "st").await;
         assert_eq!(browser.evaluate("document.activeElement.id + ': ' + document.activeElement.value").await, "comment: Ask the carrier first");
         let locked = "document.querySelectorAll('button:not([aria-disabled=true])').length";
