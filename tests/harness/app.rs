@@ -54,6 +54,7 @@ struct Running {
     store: Arc<dyn Store>,
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
+    mailbox_url: Option<String>,
 }
 
 impl TestApp {
@@ -106,7 +107,8 @@ impl TestApp {
             }
         };
         let (store, deadlines, deliveries) = (app.store(), app.deadlines(), app.deliveries());
-        self.running = Some(Running { serving: app.serve_only(), store, deadlines, deliveries });
+        let mailbox_url = app.mailbox().map(|(_, url)| url);
+        self.running = Some(Running { serving: app.serve_only(), store, deadlines, deliveries, mailbox_url });
     }
 
     fn running(&self) -> &Running {
@@ -158,6 +160,11 @@ impl TestApp {
     /// The store, for what no surface shows.
     pub fn store(&self) -> Arc<dyn Store> {
         self.running().store.clone()
+    }
+
+    /// Where development mode shows its mails.
+    pub fn mailbox_url(&self) -> &str {
+        self.running().mailbox_url.as_deref().unwrap_or_else(|| panic!("the server is not in development mode"))
     }
 
     /// The folder that holds the database.

@@ -32,6 +32,13 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// chromedriver and Chromium share the shell's process group, so `kill 0` is all of them and nobody else.
 const SUPERVISE: &str = "{ chromedriver --port=0; kill -KILL 0; } & read -r _; kill -KILL 0";
 
+/// axe-core, unchanged as its authors publish it (MPL-2.0, see the licence beside it); nothing that is shipped has it.
+const AXE: &str = include_str!("../vendor/axe-core-4.10.3.min.js");
+
+/// Every rule of WCAG 2.0 to 2.2, A and AA, and what else is good practice, the size of targets and unfinished rules included.
+const AXE_RUN: &str = "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice', 'experimental'] })\
+    .then((result) => result.violations.flatMap((rule) => rule.nodes.map((node) => `${rule.id}: ${node.html} ${node.failureSummary}`)))";
+
 /// What the person looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct BrowserOptions {
@@ -115,9 +122,18 @@ impl Browser {
     ///
     /// chromedriver waits only for a page whose loading has begun, and a form's begins a moment after the click.
     pub async fn press(&self, css: &str) {
+        self.leaving(css, self.click(css)).await;
+    }
+
+    /// Presses Enter on whatever has the focus, and waits until the page that leads to has loaded.
+    pub async fn press_enter(&self) {
+        self.leaving("Enter", self.key("\u{E007}")).await;
+    }
+
+    async fn leaving(&self, what: &str, act: impl Future<Output = ()>) {
         const WHERE: &str = "[performance.timeOrigin, document.readyState]";
         let before = self.evaluate(WHERE).await[0].clone();
-        self.click(css).await;
+        act.await;
         let give_up = Instant::now() + COMMAND_TIMEOUT;
         loop {
             // Fails while one page gives way to the next.
@@ -129,7 +145,7 @@ impl Browser {
             if here[0].is_number() && here[0] != before && here[1] == "complete" {
                 return;
             }
-            assert!(Instant::now() < give_up, "pressing {css} led nowhere");
+            assert!(Instant::now() < give_up, "pressing {what} led nowhere");
         }
     }
 
@@ -173,6 +189,30 @@ impl Browser {
         let result = self.devtools("Runtime.evaluate", expression).await;
         assert!(result.get("exceptionDetails").is_none(), "failed to evaluate {js}: {}", result["exceptionDetails"]);
         result["result"]["value"].clone()
+    }
+
+    /// Shows the page as another medium (`print`; empty is the screen) and with other wishes (`forced-colors` and the like).
+    pub async fn show_as(&self, medium: &str, wishes: &[(&str, &str)]) {
+        let wishes: Vec<Value> = wishes.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
+        self.devtools("Emulation.setEmulatedMedia", json!({ "media": medium, "features": wishes })).await;
+    }
+
+    /// What a person with other senses or means would stumble over on this page, by axe-core; works with the page's own scripts off, too.
+    pub async fn accessibility_violations(&self) -> Vec<String> {
+        let scripts_off = self.evaluate("matchMedia('(scripting: none)').matches").await == true;
+        self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false })).await;
+        // By way of the developer tools, which the page's policy does not bind.
+        self.evaluate(&format!("{AXE};0")).await;
+        let found = self.evaluate(AXE_RUN).await;
+        self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": scripts_off })).await;
+        let found = found.as_array().unwrap_or_else(|| panic!("axe answered {found}"));
+        found.iter().map(text_of).collect()
+    }
+
+    /// Presses one key with nothing but the keyboard: the element that has the focus gets it. Key codes are `WebDriver`'s.
+    pub async fn key(&self, key: &str) {
+        let actions = json!([{ "type": "keyDown", "value": key }, { "type": "keyUp", "value": key }]);
+        self.post("/actions", json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] })).await;
     }
 
     /// Errors the console has shown since the last call: broken scripts, refused styles, missing files.
@@ -321,6 +361,18 @@ mod tests {
             browser.evaluate("document.body.append(document.createElement('div'))").await;
             browser.evaluate("document.querySelector('div').style.width = '2000px'").await;
             assert_eq!(browser.evaluate("document.querySelector('div').style.width").await, "2000px");
+            // A page without a language and with an unnamed field is found out, whether its own scripts may run or not.
+            let found = browser.accessibility_violations().await;
+            for rule in ["html-has-lang", "label", "landmark-one-main"] {
+                assert!(
+                    found.iter().any(|violation| violation.starts_with(&format!("{rule}:"))),
+                    "{rule} is missing in {found:?}"
+                );
+            }
+            browser.open(PAGE).await;
+            assert_eq!(browser.text().await.contains("scripted"), options.javascript, "looking has changed what may run");
+            browser.key("\u{E004}").await;
+            assert_eq!(browser.evaluate("document.activeElement.name").await, "q");
             drop(browser);
             assert!(!profile.exists(), "the profile is still there");
         }

@@ -211,6 +211,35 @@ async fn endings(app: &TestApp, agent: &Api) -> Gallery {
     pages
 }
 
+/// Pages that refuse, as they were served: what leads to them cannot be pressed, or is over in a moment.
+async fn refusals(app: &TestApp) -> Gallery {
+    let link = link(app, refund()).await;
+    let mut person = app.person();
+    let nonce = person.open(&link).await.nonce();
+    let foreign = person.bare_form(&link, &[]).header("origin", "https://evil.example");
+    let fields = [("nonce", nonce.as_str()), ("value", "maybe"), ("comment", "Ask the carrier first")];
+    let mut pages = vec![
+        ("foreign", person.send(foreign).await),
+        ("no-choice", person.post(&link, &fields).await),
+        ("too-old", person.post(&link, &[("nonce", "x"), ("value", "approve")]).await),
+        ("unreadable", person.post(&link, &[("value", &"x".repeat(256 * 1024))]).await),
+    ];
+    let mut last = person.post(&link, &fields).await;
+    while last.status != 429 {
+        last = person.post(&link, &fields).await;
+    }
+    pages.push(("too-many-tries", last));
+    let served = pages.into_iter().map(|(name, page)| (name, saved(name, &page.html), None));
+    served.collect()
+}
+
+/// Writes a page to a file and returns the file's address.
+fn saved(name: &str, html: &str) -> String {
+    let file = shots().join(format!("{name}.html"));
+    std::fs::write(&file, html).unwrap();
+    format!("file://{}", file.canonicalize().unwrap().display())
+}
+
 /// A question without a place where a line could break.
 fn long_words() -> Value {
     let word = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft".repeat(3);
@@ -222,15 +251,9 @@ fn long_words() -> Value {
     })
 }
 
-/// A question in every way it can be open.
-async fn open_questions(app: &TestApp) -> Gallery {
-    let hostile = json!({
-        "question": "</h1><script>alert(1)</script>\u{202e}Refund?\r\n\u{7}{{ 7*7 }} <a href=\"https://evil.example\">x</a>",
-        "choices": [{"value": "approve", "label": "Deny \u{202e}"}, {"value": "deny", "label": "<img src=x onerror=alert(1)>"}],
-        "context": {"<b>key</b>": "<iframe src=//evil.example>", "url": "https://evil.example/login"},
-        "timeout_seconds": null,
-    });
-    let fields = json!({
+/// A form with a field of every kind.
+fn contract_fields() -> Value {
+    json!({
         "question": "Which terms does the contract get?", "response_type": "form", "choices": [], "timeout_seconds": 86_400,
         "context": {"fields": [
             {"name": "cap", "label": "Liability cap", "type": "number", "description": "In euros, between 50,000 and 500,000"},
@@ -239,14 +262,32 @@ async fn open_questions(app: &TestApp) -> Gallery {
             {"name": "notes", "label": "Notes", "type": "textarea", "required": false},
             {"name": "copy", "label": "Send a copy to legal", "type": "boolean", "description": "They keep it for ten years"},
         ], "clause": "7.2 Limitation of liability"},
+    })
+}
+
+/// A question in every way it can be open.
+async fn open_questions(app: &TestApp) -> Gallery {
+    let hostile = json!({
+        "question": "</h1><script>alert(1)</script>\u{202e}Refund?\r\n\u{7}{{ 7*7 }} <a href=\"https://evil.example\">x</a>",
+        "choices": [{"value": "approve", "label": "Deny \u{202e}"}, {"value": "deny", "label": "<img src=x onerror=alert(1)>"}],
+        "context": {"<b>key</b>": "<iframe src=//evil.example>", "url": "https://evil.example/login"},
+        "timeout_seconds": null,
     });
+    let fields = contract_fields();
     let confirm =
         json!({"question": "Deploy 4.18.0 to production?", "response_type": "confirm", "choices": [], "timeout_seconds": 7200});
     let text =
         json!({"question": "What shall we write to Ms Groß?", "response_type": "text", "choices": [], "timeout_seconds": 7200});
     let free_form = json!({"response_type": "form", "choices": [], "context": {"schema": {"type": "object"}}});
     let (text, fields) = (link(app, text).await, link(app, fields).await);
+    let clause = (1..=53).map(|line| format!("{line}. The carrier is liable for what it loses.")).collect::<Vec<_>>().join("\n");
+    let long = link(app, with(refund(), json!({"context": {"proposed_text": clause, "amount": 412.0}}))).await;
+    let long_text =
+        json!({"question": "What shall we write?", "response_type": "text", "choices": [], "context": {"log": clause}});
     vec![
+        ("locked", long.clone(), None),
+        ("unlocked", format!("{long}?show=everything"), None),
+        ("locked-text", link(app, long_text).await, None),
         ("choice", link(app, refund()).await, None),
         ("confirm", link(app, confirm).await, None),
         ("text", text.clone(), None),
@@ -260,7 +301,7 @@ async fn open_questions(app: &TestApp) -> Gallery {
 }
 
 /// Where screenshots go: below `target/`, to be looked at.
-fn shots() -> PathBuf {
+pub(crate) fn shots() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/shots");
     std::fs::create_dir_all(&folder).unwrap();
     folder
@@ -272,6 +313,7 @@ on_each_store! {
         let agent = app.agent();
         let mut pages = endings(app, &agent).await;
         pages.extend(open_questions(app).await);
+        pages.extend(refusals(app).await);
         for width in WIDTHS {
             tokio::join!(look(width, false, &pages), look(width, true, &pages));
         }
@@ -284,17 +326,85 @@ on_each_store! {
         for (name, question) in [("mail", refund()), ("mail-long-words", long_words())] {
             app.agent().suspend(app.agent().active_intent().await, question).await.ok();
             app.settle().await;
-            let file = shots().join(format!("{name}.html"));
-            std::fs::write(&file, app.smtp.next_mail().await.html()).unwrap();
+            let file = saved(name, &app.smtp.next_mail().await.html());
             for (width, dark) in [(1280, false), (390, true), (320, false)] {
                 let browser = browser(width, dark).await;
-                browser.open(&format!("file://{}", file.canonicalize().unwrap().display())).await;
+                browser.open(&file).await;
                 browser.screenshot(&shots().join(format!("{name}-{width}.png"))).await;
                 let (content, room) = browser.scroll_width().await;
                 assert!(content <= room, "{name} is {content} px wide at {width} px");
+                let found = browser.accessibility_violations().await;
+                assert!(found.is_empty(), "{name} at {width} px: {}", found.join("\n"));
             }
         }
     }
+
+    /// Paper has no buttons, no night and no countdown, and people who need their own colours get them without losing a border.
+    async fn a_page_prints_as_text_and_bears_forced_colours(app: &mut TestApp) {
+        let browser = browser(1280, true).await;
+        let pages = [("choice", link(app, refund()).await), ("fields", link(app, contract_fields()).await)];
+        for (name, url) in &pages {
+            browser.open(url).await;
+            browser.show_as("print", &[]).await;
+            browser.screenshot(&shots().join(format!("{name}-print.png"))).await;
+            let text = browser.text().await;
+            for shown in ["asks", "You answer as ops@example.com", "If nobody answers", "Until"] {
+                assert!(text.contains(shown), "{shown} is missing in {text}");
+            }
+            for hidden in [" left", "Comment", "Send this answer"] {
+                assert!(!text.contains(hidden), "{hidden} in {text}");
+            }
+            for (css, property, value) in [("body", "backgroundColor", "rgb(255, 255, 255)"), ("h1", "color", "rgb(0, 0, 0)")] {
+                let style = browser.evaluate(&format!("getComputedStyle(document.querySelector('{css}')).{property}")).await;
+                assert_eq!(style, value, "{css} on paper");
+            }
+            browser.show_as("", &[("forced-colors", "active"), ("prefers-reduced-motion", "reduce")]).await;
+            browser.screenshot(&shots().join(format!("{name}-forced.png"))).await;
+            assert_eq!(browser.evaluate("getComputedStyle(document.querySelector('.bar')).borderTopStyle").await, "solid");
+            assert_eq!(browser.evaluate("getComputedStyle(document.querySelector('.choice')).transitionDuration").await, "0s");
+            browser.show_as("", &[("prefers-color-scheme", "dark")]).await;
+        }
+        browser.open(&pages[0].1).await;
+        browser.show_as("print", &[]).await;
+        assert!(browser.text().await.contains("Do not refund"), "what can be answered is on paper");
+    }
+
+    /// Somebody without a mouse gets to every answer and sees where they are; the first stop leads past the header.
+    async fn a_choice_can_be_made_with_the_keyboard_alone(app: &mut TestApp) {
+        let link = link(app, refund()).await;
+        let browser = browser(390, false).await;
+        browser.open(&link).await;
+        let mut stops = Vec::new();
+        for _ in 0..4 {
+            browser.key("\u{E004}").await;
+            let here = browser.evaluate("[document.activeElement.value ?? document.activeElement.className, getComputedStyle(document.activeElement).outlineStyle, getComputedStyle(document.activeElement).outlineWidth]").await;
+            assert_eq!((&here[1], &here[2]), (&json!("solid"), &json!("3px")), "{here}");
+            stops.push(here[0].as_str().unwrap().to_owned());
+        }
+        assert_eq!(stops, ["skip", "approve", "deny", "partial_refund_of_one_half_of_it"]);
+        browser.press_enter().await;
+        assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"]);
+        assert!(browser.text().await.contains("Refund half, €206.00"));
+    }
+}
+
+/// What a developer sees instead of mails is read by the same people.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_mailbox_of_development_mode_is_a_page_like_any_other() {
+    let app = TestApp::start_with(|config| {
+        config.development = true;
+        config.mail = None;
+    })
+    .await;
+    let mailbox = app.mailbox_url().to_owned();
+    let mut pages = vec![("mailbox-empty", mailbox.clone(), None)];
+    for width in [1280, 390] {
+        look(width, width == 390, &pages).await;
+        app.agent().suspend(app.agent().active_intent().await, refund()).await.ok();
+        app.settle().await;
+        pages = vec![("mailbox", mailbox.clone(), None), ("mailbox-mail", mailbox.clone(), Some("main li a"))];
+    }
+    app.finish().await;
 }
 
 /// Opens every page in one browser, checks it and takes its picture.
@@ -311,6 +421,10 @@ async fn look(width: u32, dark: bool, pages: &Gallery) {
         assert!(content <= room, "{name} is {content} px wide at {width} px");
         let styled = browser.evaluate("getComputedStyle(document.querySelector('.top')).display").await;
         assert_eq!(styled, "flex", "{name} has lost its style sheet");
+        if dark == (width == 390) {
+            let found = browser.accessibility_violations().await;
+            assert!(found.is_empty(), "{name} at {width} px: {}", found.join("\n"));
+        }
         // A page that a POST or an unknown link led to is logged as an error by its status, and that is all.
         let errors: Vec<String> = browser.console_errors().await;
         assert!(errors.iter().all(|error| error.contains("server responded with a status of 4")), "{name}: {errors:?}");

@@ -314,7 +314,8 @@ on_each_store! {
         let mut person = app.person();
         let page = person.open(&link).await;
         for (name, html) in [("mail", mail.html()), ("page", page.html.clone())] {
-            let lower = html.to_lowercase();
+            // The one script of the page is ours and has nothing of the agent's.
+            let lower = html.to_lowercase().replacen("<script src=\"/assets/answer-", "", 1);
             for tag in ["<script", "<img", "<a href='", "onerror=", "<iframe"] {
                 assert!(!lower.contains(tag), "{tag} in the {name}");
             }
@@ -328,7 +329,7 @@ on_each_store! {
         assert!(!text.contains(['\u{202e}', '\u{200b}', '\u{7}']));
         assert!(!text.contains("http://evil") && !text.contains("https://evil") && !mail.html().contains("//evil.example"));
         assert_eq!(mail.links_under(&app.base).iter().filter(|url| **url != link).count(), 0);
-        assert_eq!(page.html.matches("<a ").count(), 1, "the skip link is the only one");
+        assert_eq!(page.html.matches("<a ").count(), 2, "one to the content, and one to this page again");
 
         // And it is a question like any other: the value the agent gets is the one it offered, to the byte.
         let posted = person.post(&link, &[("nonce", &page.nonce()), ("value", "<script>")]).await;

@@ -10,6 +10,7 @@ mod ingress;
 mod intents;
 mod keys;
 mod leases;
+mod live_page;
 mod mail;
 mod metrics;
 mod openapi;

@@ -59,8 +59,13 @@ fn assert_closed_in(name: &str, page: &Page) {
     let hash = BASE64_STANDARD.encode(Hash::of(style.as_bytes()).0);
     let policy =
         format!("default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'");
+    // Only the page somebody still reads and answers has the script that keeps it up to date, and only ours.
+    let scripts = usize::from(page.has_form());
+    let policy = policy + ["", "; script-src 'self'; connect-src 'self'"][scripts];
     assert_eq!(page.header("content-security-policy"), policy, "{name}");
-    assert!(!page.html.contains("<script") && !page.html.contains(" style="), "{name}");
+    assert_eq!(page.html.matches("<script").count(), scripts, "{name}");
+    assert_eq!(page.html.matches("<script src=\"/assets/answer-").count(), scripts, "{name}");
+    assert!(!page.html.contains(" style="), "{name}");
 }
 
 on_each_store! {
@@ -95,6 +100,25 @@ on_each_store! {
         assert_eq!((posted.status, posted.header("cache-control")), (303, "no-store"));
         assert!(link.ends_with(posted.header("location")) && posted.header("location").starts_with("/a/plc_"));
         assert_eq!(posted.html, "");
+    }
+}
+
+on_each_store! {
+    /// A browser may keep the script for ever, so its address must change when it does; and no other name may serve anything.
+    async fn the_script_is_served_under_the_hash_of_its_bytes(app: &mut TestApp) {
+        let link = link(app, &app.base).await;
+        let mut person = app.person();
+        let page = person.open(&link).await;
+        let path = page.html.split_once("<script src=\"/").unwrap().1.split('"').next().unwrap().to_owned();
+        let script = person.open(&format!("{}{path}", app.base)).await;
+        assert_eq!((script.status, script.header("content-type")), (200, "text/javascript; charset=utf-8"));
+        assert_eq!(script.header("cache-control"), "public, max-age=31536000, immutable");
+        assert_eq!((script.header("x-content-type-options"), script.set_cookie()), ("nosniff", None));
+        let hash: String = Hash::of(script.html.as_bytes()).0[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(path, format!("assets/answer-{hash}.js"));
+        for other in ["assets/answer.js", "assets/answer-0000000000000000.js", "assets/..%2Fplacet.css", "assets/"] {
+            assert_eq!(person.open(&format!("{}{other}", app.base)).await.status, 404, "{other}");
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 
 use super::Pages;
 use super::context::FIELD_PREFIX;
+use super::live::script_path;
 use super::view::{
     Answers, Asked, Choice, ChoiceStyle, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page,
     PlanRow, Silence, Trouble, UnknownLink,
@@ -49,25 +50,32 @@ struct Form {
 
 /// Shows the question, or what became of it.
 pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
-    let Some(token) = LinkToken::parse(&token) else { return unknown(&pages) };
-    let link = match shared.store.link(token.clone()).await {
-        Ok(Some(link)) => link,
-        Ok(None) => return unknown(&pages),
-        Err(_) => return pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead),
+    let (token, link) = match opened(&token, &shared, &pages).await {
+        Ok(found) => found,
+        Err(refusal) => return refusal,
     };
-    if pages.gets.check_key(&token.hash()).is_err() {
-        return pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries);
-    }
     let now = shared.clock.now();
     if is_open(&link, now) {
         let folded = request.query_string() != EVERYTHING;
         open_page(&request, &shared, &pages, &token, &link, &Form { folded, ..Form::default() }, None)
-    } else if is_shown(&link, now) {
+    } else {
         let tried = request.query_string() == TRIED;
         pages.page(StatusCode::OK, outcome(&pages, &link, now, tried).render())
-    } else {
-        unknown(&pages)
     }
+}
+
+/// What a link that is opened leads to, or the page that refuses it; each opening counts.
+pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Result<(LinkToken, LinkView), HttpResponse> {
+    let token = LinkToken::parse(token).ok_or_else(|| unknown(pages))?;
+    let link = match shared.store.link(token.clone()).await {
+        Ok(Some(link)) => link,
+        Ok(None) => return Err(unknown(pages)),
+        Err(_) => return Err(pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead)),
+    };
+    if pages.gets.check_key(&token.hash()).is_err() {
+        return Err(pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries));
+    }
+    if is_shown(&link, shared.clock.now()) { Ok((token, link)) } else { Err(unknown(pages)) }
 }
 
 /// Takes the answer, once.
@@ -145,7 +153,7 @@ fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
     }
 }
 
-fn is_open(link: &LinkView, now: DateTime<Utc>) -> bool {
+pub(super) fn is_open(link: &LinkView, now: DateTime<Utc>) -> bool {
     link.suspension.ending.is_none() && !link.suspension.is_expired(now)
 }
 
@@ -191,12 +199,13 @@ fn open_page(
         silence: silence(link),
         plan: plan(link),
         form_action: request.path().to_owned(),
+        script_path: script_path(),
         nonce: pages.nonce(&cookie, token),
         comment: form.comment.clone(),
         error,
         whole_page_href: form.folded.then(|| format!("?{EVERYTHING}")),
     };
-    let mut response = pages.page(StatusCode::OK, page.render());
+    let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh
         && let Err(error) = response.add_cookie(&fresh)
     {

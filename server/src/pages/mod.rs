@@ -3,13 +3,14 @@
 mod answer;
 mod context;
 mod guard;
+mod live;
 mod mailbox;
 mod view;
 
 use std::num::NonZeroU32;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_TYPE, HeaderValue};
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use base64::Engine;
@@ -39,6 +40,8 @@ pub(crate) struct Pages {
     /// Links that open nothing, all together: guessing is slow, and costs those who hold a link nothing.
     misses: DefaultDirectRateLimiter,
     policy: String,
+    /// The policy of a page that may keep itself up to date: it may also run and ask for what is ours.
+    live_policy: String,
     mailbox: Option<DevelopmentMailbox>,
 }
 
@@ -61,6 +64,7 @@ impl Pages {
             gets: RateLimiter::keyed(quota(GETS_PER_MINUTE)),
             posts: RateLimiter::keyed(quota(POSTS_PER_MINUTE)),
             misses: RateLimiter::direct(quota(MISSES_PER_MINUTE)),
+            live_policy: format!("{policy}; script-src 'self'; connect-src 'self'"),
             policy,
             mailbox,
         }
@@ -73,6 +77,15 @@ impl Pages {
     /// The host people compare with their address bar.
     fn host(&self) -> String {
         host_with_port(&self.public_url)
+    }
+
+    /// A page with the one script.
+    fn live_page(&self, status: StatusCode, html: askama::Result<String>) -> HttpResponse {
+        let mut page = self.page(status, html);
+        if let Ok(policy) = HeaderValue::from_str(&self.live_policy) {
+            page.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+        }
+        page
     }
 
     /// A page with the headers every page has.
@@ -96,7 +109,7 @@ impl Pages {
             .insert_header(("cross-origin-opener-policy", "same-origin"))
             .insert_header(("cross-origin-resource-policy", "same-origin"));
         if let Ok(policy) = HeaderValue::from_str(&self.policy) {
-            response.insert_header(("content-security-policy", policy));
+            response.insert_header((CONTENT_SECURITY_POLICY, policy));
         }
         if self.is_https() {
             response.insert_header(("strict-transport-security", "max-age=31536000"));
@@ -131,6 +144,8 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
                 .route(web::head().to(answer::show))
                 .route(web::post().to(answer::decide)),
         )
+        .service(web::resource("/a/{token}/state").route(web::get().to(live::state)))
+        .service(web::resource("/assets/{name}").route(web::get().to(live::script)))
         .service(web::resource("/dev/{secret}/mailbox").route(web::get().to(mailbox::list)))
         .service(web::resource("/dev/{secret}/mailbox/{message_id}").route(web::get().to(mailbox::text)))
         .service(web::resource("/dev/{secret}/mailbox/{message_id}/html").route(web::get().to(mailbox::html)));

@@ -10,6 +10,9 @@ const SOON: TimeDelta = TimeDelta::minutes(15);
 pub(super) struct Countdown {
     pub(super) at: DateTime<Utc>,
     pub(super) left: String,
+    /// The same for the script, which keeps it going.
+    pub(super) left_ms: i64,
+    pub(super) window_ms: i64,
     pub(super) elapsed_percent: i64,
     pub(super) soon: bool,
 }
@@ -23,6 +26,8 @@ impl Countdown {
         Self {
             at: expires_at,
             left: domain::text::time_left(left),
+            left_ms: left.num_milliseconds(),
+            window_ms,
             elapsed_percent: (window_ms - left_ms) * 100 / window_ms,
             soon: left <= SOON || left_ms * 4 <= window_ms,
         }

@@ -32,6 +32,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub plan: Vec<PlanRow>,
     /// Where the form is sent, explicitly.
     pub form_action: String,
+    /// Where the script is that keeps this page up to date.
+    pub script_path: String,
     /// Ties the form to the cookie and the link.
     pub nonce: String,
     /// What was typed as a comment before something went wrong.
@@ -173,7 +175,10 @@ mod tests {
         assert_eq!(html.matches("type=\"submit\" name=\"value\" value=\"").count(), 2);
         assert!(html.contains("name=\"value\" value=\"approve\""));
         assert!(html.contains("<input type=\"hidden\" name=\"nonce\" value=\"n0nce\">"));
-        for absent in ["<script", "style=\"", "http://", "https://", "checked", "selected", " onclick"] {
+        // The script is one of ours, comes from our own address and is not needed.
+        assert_eq!(html.matches("<script").count(), 1);
+        assert!(html.contains("<script src=\"/assets/answer-0.js\" defer></script>"));
+        for absent in ["style=\"", "http://", "https://", "checked", "selected", " onclick"] {
             assert!(!html.contains(absent), "{absent}");
         }
         assert_eq!(html.matches("<h1").count(), 1);

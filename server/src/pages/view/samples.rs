@@ -44,6 +44,7 @@ pub(super) fn open() -> OpenQuestion {
         silence: Silence::Ends,
         plan: vec![PlanRow { at: at(8, 0), sentence: "You get a reminder".to_owned(), end: false }],
         form_action: "/a/plc_token".to_owned(),
+        script_path: "/assets/answer-0.js".to_owned(),
         nonce: "n0nce".to_owned(),
         comment: String::new(),
         error: None,

@@ -1,0 +1,105 @@
+//! What keeps an open page up to date: one script, and the small answer it asks for.
+//!
+//! Guarantee: the page is complete without either. Mechanism: the script only changes what is shown, and what it asks for says
+//! whether the question is open and for how long. Failure: the page stays as it was served, and the server decides at the POST.
+
+use std::sync::LazyLock;
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use actix_web::web::{Data, Path};
+use chrono::{DateTime, Utc};
+use domain::suspension::{Resolution, ResolutionReason};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::Pages;
+use super::answer::{is_open, opened};
+use crate::http::Shared;
+use crate::store::LinkView;
+
+/// The one script; [`script_path`] is its address.
+const SCRIPT: &str = include_str!("assets/answer.js");
+
+/// How much of the script's hash its address has: enough that no two versions share one.
+const HASH_BYTES: usize = 8;
+
+/// Where the script of this version is; another version has another address, so browsers may keep it for ever.
+static SCRIPT_NAME: LazyLock<String> = LazyLock::new(|| {
+    let hash = Sha256::digest(SCRIPT);
+    let hex: String = hash.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
+    format!("answer-{hex}.js")
+});
+
+/// The address of the script, for a page.
+pub(super) fn script_path() -> String {
+    format!("/assets/{}", *SCRIPT_NAME)
+}
+
+/// Serves the script.
+pub(super) async fn script(name: Path<String>) -> HttpResponse {
+    if *name != *SCRIPT_NAME {
+        return HttpResponse::NotFound()
+            .content_type("text/plain")
+            .insert_header((CACHE_CONTROL, "no-store"))
+            .body("not found\n");
+    }
+    HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, "text/javascript; charset=utf-8"))
+        .insert_header((CACHE_CONTROL, "public, max-age=31536000, immutable"))
+        .insert_header(("cross-origin-resource-policy", "same-origin"))
+        .body(SCRIPT)
+}
+
+/// What a page that is being read needs to know.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct State {
+    /// How the question ended; absent while it can be answered.
+    ended: Option<&'static str>,
+    /// Until the deadline; absent without one. A duration, because the reader's clock may be wrong.
+    left_ms: Option<i64>,
+}
+
+/// Says whether the question behind a link is still open. It counts as one opening of that link.
+pub(super) async fn state(token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let (_, link) = match opened(&token, &shared, &pages).await {
+        Ok(found) => found,
+        Err(refusal) => return refusal,
+    };
+    let mut response = pages.headers(HttpResponse::build(StatusCode::OK));
+    response.insert_header((CONTENT_TYPE, "application/json")).json(State::of(&link, shared.clock.now()))
+}
+
+impl State {
+    fn of(link: &LinkView, now: DateTime<Utc>) -> Self {
+        let left_ms = link.suspension.expires_at.map(|at| (at - now).num_milliseconds().max(0));
+        Self { ended: (!is_open(link, now)).then(|| ended(link)), left_ms }
+    }
+}
+
+/// A deadline that has passed is an ending, also in the moment before its timer has said so.
+fn ended(link: &LinkView) -> &'static str {
+    let ending = link.suspension.ending.as_ref();
+    match ending.map_or((Resolution::Expired, None), |ending| (ending.resolution, ending.reason)) {
+        (Resolution::Responded, _) => "answered",
+        (Resolution::Expired, _) => "expired",
+        (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => "superseded",
+        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => "undeliverable",
+        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => "withdrawn",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // What every open page may fetch besides itself (it must stay quick where the net is slow).
+    #[test]
+    fn the_script_is_small_and_has_an_address_of_its_own() {
+        assert!(SCRIPT.len() <= 4 * 1_024, "{} bytes", SCRIPT.len());
+        assert!(
+            script_path().starts_with("/assets/answer-") && script_path().len() == "/assets/answer-.js".len() + 2 * HASH_BYTES
+        );
+    }
+}

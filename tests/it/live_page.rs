@@ -1,0 +1,168 @@
+//! An open page that keeps itself up to date: what it asks for, and what a person sees of it.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use harness::app::TestApp;
+use harness::browser::{Browser, BrowserOptions};
+use harness::on_each_store;
+use harness::person::Page;
+use serde_json::{Value, json};
+
+/// Asks an intent of its own and returns the suspension's id and the link in the operator's mail.
+async fn asked(app: &TestApp, change: Value) -> (String, String) {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
+    app.settle().await;
+    (id, app.next_link().await)
+}
+
+async fn state(app: &TestApp, link: &str) -> Page {
+    app.person().open(&format!("{link}/state")).await
+}
+
+fn told(page: &Page) -> Value {
+    assert_eq!(page.status, 200, "{}", page.html);
+    serde_json::from_str(&page.html).unwrap()
+}
+
+on_each_store! {
+    /// The script knows only what it is told here: each ending by its own word, the time by the server's clock.
+    async fn the_state_says_whether_a_question_is_open_and_for_how_long(app: &mut TestApp) {
+        let agent = app.agent();
+        let (_, forever) = asked(app, json!({"timeout_seconds": null})).await;
+        assert_eq!(told(&state(app, &forever).await), json!({"ended": null, "left_ms": null}));
+
+        let (id, link) = asked(app, json!({})).await;
+        assert_eq!(told(&state(app, &link).await), json!({"ended": null, "left_ms": 3_600_000}));
+        app.advance(60).await;
+        assert_eq!(told(&state(app, &link).await), json!({"ended": null, "left_ms": 3_540_000}));
+        app.person().answer(&link, "deny").await;
+        assert_eq!(told(&state(app, &link).await)["ended"], "answered");
+        assert_eq!(agent.suspension(&id).await["response"], json!("deny"));
+
+        let (id, link) = asked(app, json!({})).await;
+        agent.post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
+        assert_eq!(told(&state(app, &link).await)["ended"], "withdrawn");
+
+        let intent = agent.active_intent().await;
+        let id = agent.asked(intent).await;
+        app.settle().await;
+        let link = app.next_link().await;
+        agent.suspend(intent, json!({"supersedes": id})).await.ok();
+        assert_eq!(told(&state(app, &link).await)["ended"], "superseded");
+        app.settle().await;
+        app.smtp.next_mail().await;
+
+        let (_, link) = asked(app, json!({"timeout_seconds": 10})).await;
+        app.clock.jump(chrono::TimeDelta::seconds(10)); // The timer has not run yet, and nothing counts any more.
+        assert_eq!(told(&state(app, &link).await), json!({"ended": "expired", "left_ms": 0}));
+        app.settle().await;
+        assert_eq!(told(&state(app, &link).await)["ended"], "expired");
+    }
+
+    /// Who asks learns no more than who opens the page: the same refusals, the same headers, no cookie, the same limit.
+    async fn the_state_is_as_closed_as_the_page(app: &mut TestApp) {
+        let (id, link) = asked(app, json!({})).await;
+        let open = state(app, &link).await;
+        assert_eq!((open.header("content-type"), open.header("cache-control")), ("application/json", "no-store"));
+        assert_eq!((open.header("cross-origin-resource-policy"), open.header("x-robots-tag")), ("same-origin", "noindex"));
+        assert_eq!((open.set_cookie(), open.header("access-control-allow-origin")), (None, ""));
+        let unknown = format!("{}a/plc_{}", app.base, "AAAAAAAAAAEA".to_owned() + &"A".repeat(42));
+        for link in [unknown, format!("{}a/x", app.base)] {
+            let (page, state) = (app.person().open(&link).await, state(app, &link).await);
+            assert_eq!((state.status, &state.html), (404, &page.html));
+        }
+        let mut person = app.person();
+        for method in [reqwest::Method::POST, reqwest::Method::PUT, reqwest::Method::DELETE] {
+            let request = person.request(method, &format!("{link}/state")).body("value=approve");
+            assert!([404, 405].contains(&person.send(request).await.status));
+        }
+        assert!(app.agent().suspension(&id).await["resolution"].is_null());
+
+        let began = tokio::time::Instant::now();
+        // Two by now, and each opening counts, the page's and the state's; 120 a minute is one more every half second.
+        let mut opened = 1.0;
+        loop {
+            let status = if opened % 2.0 == 0.0 { person.open(&link).await.status } else { state(app, &link).await.status };
+            if status == 429 {
+                break;
+            }
+            opened += 1.0;
+            assert!(opened <= 121.0 + began.elapsed().as_secs_f64() * 2.0, "{opened} in {:?}", began.elapsed());
+        }
+        assert!(opened >= 120.0, "only {opened}");
+    }
+}
+
+/// Comes back to the tab, which makes the page ask at once, and waits until `done` holds.
+async fn look_again(browser: &Browser, done: &str) {
+    let js = format!(
+        "new Promise((yes) => {{
+            const check = () => ({done}) && yes(true);
+            new MutationObserver(check).observe(document.body, {{subtree: true, attributes: true, childList: true, characterData: true}});
+            dispatchEvent(new Event('focus'));
+            check();
+        }})"
+    );
+    assert_eq!(browser.evaluate(&js).await, true, "{done}");
+}
+
+on_each_store! {
+    /// Somebody writes a comment while time passes and a colleague answers: they are told both, and lose neither word nor place.
+    async fn a_page_counts_down_and_says_that_somebody_else_answered(app: &mut TestApp) {
+        let (_, link) = asked(app, json!({"timeout_seconds": 4 * 3600})).await;
+        let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript: true }).await;
+        browser.open(&link).await;
+        let left = "document.querySelector('.left').textContent";
+        let spoken = "document.getElementById('spoken').textContent";
+        assert_eq!(browser.evaluate("document.getElementById('live').hidden").await, true);
+        assert_eq!(browser.evaluate("document.querySelector('.made').textContent").await, "", "the time is live now");
+        browser.type_into("#comment", "Ask the carrier fir").await;
+        app.advance(3600).await;
+        look_again(&browser, &format!("/^(3 h|2 h 59 min) left$/.test({left})")).await;
+        assert_eq!(browser.evaluate("document.querySelector('.decide').classList.contains('soon')").await, false);
+        app.advance(2 * 3600 + 5).await; // In the last quarter.
+        look_again(&browser, &format!("{left} == '59 min left'")).await;
+        assert_eq!(browser.evaluate("document.querySelector('.decide').classList.contains('soon')").await, true);
+        assert_eq!(browser.evaluate("document.querySelector('.bar rect').getAttribute('width')").await, "75%");
+        assert_eq!(browser.evaluate(spoken).await, "", "moving digits are not read out");
+        app.advance(45 * 60).await;
+        look_again(&browser, &format!("{left} == '14 min left' && {spoken} == '14 min left'")).await;
+        app.advance(13 * 60).await;
+        look_again(&browser, &format!("{left} == '1 min left' && {spoken} == '1 min left'")).await;
+        app.advance(60).await;
+        look_again(&browser, &format!("{left} == 'less than a minute left' && {spoken} == 'less than a minute left'")).await;
+
+        app.person().answer(&link, "deny").await;
+        look_again(&browser, "!document.getElementById('live').hidden").await;
+        assert!(browser.text().await.contains("This question was answered while you read it"));
+        assert_eq!(browser.evaluate(spoken).await, "This question was answered while you read it");
+        assert_eq!(browser.accessibility_violations().await, [""; 0]);
+        browser.screenshot(&crate::browser::shots().join("closed-while-read-390-light.png")).await;
+        browser.type_into("#comment", "st").await;
+        assert_eq!(browser.evaluate("document.activeElement.id + ': ' + document.activeElement.value").await, "comment: Ask the carrier first");
+        let locked = "document.querySelectorAll('button:not([aria-disabled=true])').length";
+        assert_eq!(browser.evaluate(locked).await, 0);
+        browser.click("button[value=approve]").await;
+        assert_eq!(browser.url().await, link, "a press leads nowhere");
+        browser.press("#live a").await;
+        assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"]);
+        assert_eq!(browser.console_errors().await, [""; 0]);
+    }
+
+    /// A net that comes and goes must not stop the page, nor may the page hammer a server that refuses.
+    async fn a_page_that_cannot_ask_stays_as_it_is(app: &mut TestApp) {
+        let (_, link) = asked(app, json!({})).await;
+        let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript: true }).await;
+        browser.open(&link).await;
+        let failing = "window.asked = 0; window.fetch = () => { window.asked += 1; document.body.dataset.asked = window.asked; return Promise.reject(new Error()) }";
+        browser.evaluate(failing).await;
+        look_again(&browser, "window.asked > 0").await;
+        assert_eq!(browser.evaluate("document.getElementById('live').hidden").await, true);
+        assert_eq!(browser.evaluate("document.querySelectorAll('[aria-disabled]').length").await, 0);
+        browser.press("button[value=approve]").await;
+        assert!(browser.text().await.contains("Your answer was recorded"));
+        assert_eq!(app.person().open(&link).await.heading(), "Your answer was recorded");
+    }
+}
