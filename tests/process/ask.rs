@@ -1,6 +1,6 @@
 //! `placet ask` and `placet answer`, as scripts and CI jobs run them: without a terminal, in pipes, interrupted, cut off.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use harness::api::Api;
 use harness::process::{Finished, PATIENCE, Running, Site, program};
@@ -164,7 +164,7 @@ async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
     let ended = asking.finish().await;
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    for word in ["“Deploy?”", "bob@example.com", "UTC (10 min)", "on silence \"no\" stands in (exit 2)"] {
+    for word in ["asking bob@example.com: “Deploy?”", "UTC (10 min)", "on silence \"no\" stands in (exit 2)"] {
         assert!(lines[0].contains(word), "{word} is missing in {}", lines[0]);
     }
     assert!(lines[1].contains("alice answered \"yes\""), "{}", lines[1]);
@@ -307,6 +307,24 @@ async fn a_question_that_cannot_be_withdrawn_is_said_to_be_open() {
     assert!(ended.stderr.contains("could not be withdrawn") && ended.stderr.contains("still open"), "{ended:?}");
 }
 
+/// A server that does not answer must not hold up a person who gives up: the second Ctrl-C ends it at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signal_ends_at_once() {
+    let site = Site::development(); // No server: the command tries to reach one for a while.
+    let mut ask = site.command(["ask", "Deploy?"]);
+    ask.env("PLACET_URL", site.base()).env("PLACET_API_KEY", "placet_agent_x");
+    let asking = site.start(ask);
+    sleep(Duration::from_secs(1)).await;
+    asking.signal("INT").await;
+    sleep(Duration::from_millis(300)).await;
+    let second = Instant::now();
+    asking.signal("INT").await;
+    let ended = asking.finish().await;
+    assert_eq!(code(&ended), (Some(130), ""), "{ended:?}");
+    assert!(ended.stderr.contains("interrupted while asking"), "{ended:?}");
+    assert!(second.elapsed() < Duration::from_secs(3), "{:?}", second.elapsed());
+}
+
 /// With `--keep`, a job that was cut off is run again and hears the answer to what it asked before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kept_question_is_found_again_open_or_answered() {
@@ -387,7 +405,7 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
 
     // The question tries to clear the screen, to reorder the line, and to be clicked.
     let hostile = "Deploy?\u{1B}[2J\u{202E} https://evil.example/x";
-    let asking = desk.site.start(desk.ask(&[hostile, "--timeout", "10m", "--context", "commit=4f2a\u{9B}1m"]));
+    let asking = desk.site.start(desk.ask(&[hostile, "--timeout", "10m", "--context", "commit=4f2a\u{9B}1m\nrisk: none"]));
     let question = desk.question().await;
     let list = desk.site.run(desk.answer(&[])).await;
     let number = list.succeeded().split(' ').next().unwrap();
@@ -395,7 +413,7 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
         assert!(list.stdout.contains(words), "{words}: {}", list.stdout);
     }
     let whole = desk.site.run(desk.answer(&[number])).await;
-    for words in ["commit: 4f2a", "From      ci", "Silence   no answer stands in", "yes  Yes"] {
+    for words in ["commit: 4f2a", "\n        risk: none", "From      ci", "Silence   no answer stands in", "yes  Yes"] {
         assert!(whole.succeeded().contains(words), "{words}: {}", whole.stdout);
     }
     assert!(whole.stderr.contains(&format!("placet answer {number} yes | no")), "{whole:?}");
@@ -429,4 +447,27 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
     assert!(asked.stderr.contains("alice answered \"yes\", and said: go ahead"), "{asked:?}");
     let late = desk.site.run(desk.answer(&[number, "no"])).await;
     assert!(late.status.code() == Some(3) && late.stderr.contains("it may have ended"), "{late:?}");
+}
+
+/// On a terminal the question is shown whole before the answer is asked for, and an empty line decides nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_terminal_is_asked_for_the_answer() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Where to?", "--choice", "eu=Europe", "--choice", "us=America"]));
+    let question = desk.question().await;
+    let list = desk.site.run(desk.answer(&[])).await;
+    let number = list.succeeded().split(' ').next().unwrap();
+    let on_a_terminal = || {
+        let mut command = desk.script(&format!("exec script --quiet --return --command '\"$PLACET\" answer {number}' /dev/null"));
+        command.env("PLACET_API_KEY", desk.operator.key());
+        command
+    };
+    let nothing = desk.site.run_with(on_a_terminal(), "\n").await;
+    assert!(nothing.succeeded().contains("the question stays open"), "{nothing:?}");
+    assert_eq!(desk.record(&question).await["resolution"], json!(null));
+    let answered = desk.site.run_with(on_a_terminal(), "us\n").await;
+    let said = answered.succeeded();
+    let (shown, rest) = said.split_once("Your answer (eu | us; nothing leaves it open): ").expect("it asks");
+    assert!(shown.contains("us  America") && rest.contains("Recorded us by alice."), "{said}");
+    assert_eq!(code(&asking.finish().await), (Some(0), "us\n"));
 }

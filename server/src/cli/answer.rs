@@ -152,7 +152,8 @@ fn whole(question: &SuspensionRecord, now: DateTime<Utc>) -> anyhow::Result<Stri
     }
     for (key, value) in &question.context {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        writeln!(out, "    {}: {}", inert_line(key), indented(&value).trim_start())?;
+        // Further lines stand deeper, or they would look like entries of their own.
+        writeln!(out, "    {}: {}", inert_line(key), inert(&value).replace('\n', "\n        "))?;
     }
     writeln!(out, "Answers")?;
     for choice in &question.choices {

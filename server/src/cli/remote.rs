@@ -17,8 +17,8 @@ use crate::keys::KEY_CHARS_MAX;
 pub(super) const FAILED: u8 = 3;
 /// How long a call is repeated before its failure is told: somebody waits at a shell.
 const RETRY_FOR: Duration = Duration::from_secs(15);
-/// How long an outage may last before the person waiting hears of it.
-const BLIP: Duration = Duration::from_secs(2);
+/// How long an outage may last before it is worth a word to the person who waits.
+pub(super) const BLIP: Duration = Duration::from_secs(2);
 
 /// Which server, with which key.
 #[derive(Args)]

@@ -21,7 +21,7 @@ pub(super) use self::arguments::AskArgs;
 use self::arguments::Asked;
 use self::ending::Ending;
 use self::interrupt::{Interrupt, Signals};
-use super::remote::{self, FAILED, inert_line, tell};
+use super::remote::{self, BLIP, FAILED, inert_line, tell};
 use crate::clock::{SystemClock, SystemEntropy};
 
 /// How long withdrawing, and closing the intent, may take: somebody has pressed Ctrl-C, or waits for the next step.
@@ -128,7 +128,7 @@ impl Conversation<'_> {
             tell(format!("the server warns: {}", inert_line(warning)));
         }
         if record.resolution.is_some() {
-            return tell("this question was asked and ended before; this is how");
+            return tell("this question was asked before and has ended; another --idempotency-key asks anew");
         }
         let who = if record.notify_to.is_empty() {
             "nobody by mail, because the server has no operators and no --notify is given; `placet answer` can answer".to_owned()
@@ -151,8 +151,8 @@ impl Conversation<'_> {
             }
             (Some(_), _, _) => ", on silence there is no answer (exit 2)".to_owned(),
         };
-        let question = text::truncated(&inert_line(&record.question), QUESTION_CHARS_MAX);
-        tell(format!("“{question}” asks {who}; open {until}{silence}; waiting…"));
+        let question = text::quoted(&inert_line(&record.question), QUESTION_CHARS_MAX);
+        tell(format!("asking {who}: “{question}”; open {until}{silence}; waiting…"));
     }
 
     /// Waits for the end, however often the server goes and comes back.
@@ -160,6 +160,10 @@ impl Conversation<'_> {
         loop {
             match pending.answer().await {
                 Err(RequestInputError::Transport(error)) if passes(&error) => {
+                    // A proxy that cuts long waits off is no outage, and nothing to report every minute.
+                    if let Ok(Ok(_)) = timeout(BLIP, self.client.suspension(pending.suspension_id())).await {
+                        continue;
+                    }
                     tell(format!("lost the server ({error}), trying again"));
                     self.found_again(pending.record(), error).await?;
                     tell("the server is back, waiting…");
