@@ -155,6 +155,9 @@ pub struct SuspensionRecord {
     /// What was understood differently from how it was written; on the answer to `suspend` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Who asks, by credential; in lists only, where questions of many stand side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<String>,
 }
 
 impl SuspensionRecord {
@@ -194,6 +197,7 @@ impl SuspensionRecord {
             resolved_at: ending.map(|ending| ending.at),
             metadata: ending.and_then(|ending| ending.metadata.clone()),
             warnings: Vec::new(),
+            asked_by: None,
         }
     }
 

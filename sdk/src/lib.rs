@@ -59,6 +59,7 @@ mod error;
 mod hooks;
 mod intent;
 mod key;
+mod operator;
 mod pending;
 mod problem;
 mod question;
@@ -70,7 +71,7 @@ pub use domain::intent::Status;
 pub use domain::problem::FieldError;
 pub use domain::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
-pub use domain::wire::{EventView, IntentView, ServerConfigView, SuspensionRecord};
+pub use domain::wire::{EventView, IntentView, RespondResponse, ServerConfigView, SuspensionPage, SuspensionRecord};
 pub use secrecy::SecretString;
 
 pub use crate::answer::{Answer, Source};

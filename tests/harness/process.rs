@@ -209,6 +209,11 @@ impl Running {
         found.unwrap_or_else(|| panic!("the process did not say {text:?}:\n{}\n{}", self.said, self.errors()))
     }
 
+    /// Ends its standard input.
+    pub fn close_input(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
     /// What it has said on standard error so far.
     pub fn errors(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()

@@ -6,6 +6,7 @@ mod crash;
 mod deadlines;
 mod events;
 mod idempotency;
+mod inbox;
 mod ingress;
 mod intents;
 mod keys;

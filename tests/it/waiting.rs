@@ -215,6 +215,9 @@ on_each_store! {
         };
         assert_eq!(list("").await, (vec![4, 3, 2, 0], json!(null)));
         assert_eq!(list("?state=all").await, (vec![4, 3, 2, 1, 0], json!(null)));
+        let newest = operator.get("api/v1/suspensions?limit=1").await.ok()["suspensions"][0].clone();
+        assert_eq!(newest["asked_by"], json!("test-agent"), "an inbox says who asks");
+        assert!(agent.suspension(&ids[4].1).await.get("asked_by").is_none());
         let (first, cursor) = list("?limit=2").await;
         assert_eq!(first, [4, 3]);
         asked(&agent).await; // A newer one does not shift the pages.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and everything here serves tests alone")]
 
+mod ask;
 mod boot;
 mod demo;
 mod keys;

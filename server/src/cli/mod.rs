@@ -1,16 +1,24 @@
-//! The command line: `placet serve | keys | demo`.
+//! The command line: `placet serve | keys | ask | answer | demo`.
 
+mod answer;
+mod ask;
 mod demo;
 mod keys;
+mod remote;
 mod serve;
 
+use std::ffi::OsString;
 use std::io::Write;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use self::remote::{FAILED, tell};
 use crate::config::ServeArgs;
 use crate::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
+/// What commands log that say themselves whatever there is to say, in words for people.
+const SPEAKING_FILTER: &str = "off";
 /// What has no flag, because command lines are seen by others.
 const ENVIRONMENT_ONLY: &str = "\
 Environment only:
@@ -41,16 +49,46 @@ enum Command {
     /// Create, list, revoke and import API keys; works beside a running server.
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    /// Ask a person a question and wait for the answer: exit 0 is yes, 1 is no, 2 is nobody's answer, 3 an error.
+    Ask(Box<ask::AskArgs>),
+    /// List the questions that are open, show one, or answer it, with an operator's key.
+    Answer(answer::AnswerArgs),
     /// Run a server and an agent that asks one question, and wait for your answer.
     Demo(demo::DemoArgs),
 }
 
 impl Cli {
+    /// Reads a command line.
+    ///
+    /// # Errors
+    ///
+    /// What to exit with once everything is said: 2 for wrong usage, 0 for help. For `ask` and `answer`, whose 2 means something else,
+    /// wrong usage is 3.
+    pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
+        let arguments: Vec<OsString> = arguments.into_iter().collect();
+        let error = match Self::try_parse_from(&arguments) {
+            Ok(cli) => return Ok(cli),
+            Err(error) => error,
+        };
+        let command = arguments.get(1).and_then(|word| word.to_str()).filter(|word| ["ask", "answer"].contains(word));
+        let Some(command) = command.filter(|_| error.use_stderr()) else {
+            // Nothing is left to tell if the output is gone.
+            drop(error.print());
+            return Err(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED)));
+        };
+        // The first paragraph says what is wrong, on one line: scripts' logs are read line by line.
+        let told = error.to_string();
+        let what: Vec<&str> = told.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
+        tell(format!("{}; see placet {command} --help", what.join(" ").trim_start_matches("error: ")));
+        Err(ExitCode::from(FAILED))
+    }
+
     /// What is logged unless `RUST_LOG` says otherwise.
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             None | Some(Command::Serve(_)) => SERVER_FILTER,
             Some(Command::Keys(_) | Command::Demo(_)) => COMMAND_FILTER,
+            Some(Command::Ask(_) | Command::Answer(_)) => SPEAKING_FILTER,
         }
     }
 
@@ -59,13 +97,16 @@ impl Cli {
     /// # Errors
     ///
     /// One or two lines that say what happened and what to do.
-    pub async fn run(self) -> anyhow::Result<()> {
+    pub async fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            None => serve::run(self.serve).await,
-            Some(Command::Serve(args)) => serve::run(*args).await,
-            Some(Command::Keys(command)) => keys::run(command).await,
-            Some(Command::Demo(args)) => demo::run(args).await,
+            None => serve::run(self.serve).await?,
+            Some(Command::Serve(args)) => serve::run(*args).await?,
+            Some(Command::Keys(command)) => keys::run(command).await?,
+            Some(Command::Ask(args)) => return Ok(ask::run(*args).await),
+            Some(Command::Answer(args)) => return Ok(answer::run(args).await),
+            Some(Command::Demo(args)) => demo::run(args).await?,
         }
+        Ok(ExitCode::SUCCESS)
     }
 }
 

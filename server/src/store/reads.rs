@@ -138,7 +138,8 @@ pub(super) fn suspensions<R: ReadRows>(
     let found = rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?;
     let (mut suspensions, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
-        let shown = record(rows, row)?;
+        let asked_by = Some(row.suspension.asked_by.name.clone());
+        let shown = SuspensionRecord { asked_by, ..record(rows, row)? };
         bytes += shown.question.len() + serde_json::to_vec(&shown.context)?.len();
         suspensions.push(shown);
         last = Some(row.rid);

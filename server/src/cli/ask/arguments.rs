@@ -1,0 +1,209 @@
+//! What `placet ask` is told, and what of it contradicts itself.
+
+use anyhow::{bail, ensure};
+use clap::Args;
+use domain::suspension::WINDOW_SECONDS_MAX;
+use placet::{Choice, Question};
+
+use crate::cli::remote::RemoteArgs;
+
+/// The longest title made from a question, in characters.
+const TITLE_CHARS_MAX: usize = 200;
+
+/// What scripts rely on; docs/shell.md says the same.
+const AFTER_HELP: &str = "\
+Standard output holds the answer alone; everything said to people is on standard error.
+
+Exit codes:
+  0    answered: yes, or one of the choices (whichever it is), or text
+  1    answered: no (--confirm only)
+  2    nobody's answer: expired, undeliverable, withdrawn or superseded. A fallback that stands in is printed,
+       and the exit code is 2 all the same
+  3    an error: usage, key, server
+  130  Ctrl-C (SIGINT): the question is withdrawn, unless --keep
+  143  SIGTERM: the question is withdrawn, unless --keep
+
+Environment:
+  PLACET_URL           --url
+  PLACET_API_KEY       The key, with the role agent. No flag takes it: others see command lines
+  PLACET_API_KEY_FILE  A file that holds it (--key-file)";
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
+pub(in crate::cli) struct AskArgs {
+    /// What to ask.
+    pub(super) question: String,
+    /// Ask for yes or no; the default.
+    #[arg(long, conflicts_with_all = ["choices", "text"])]
+    confirm: bool,
+    /// Offer a choice; repeat it for each. The value is printed, the label is shown (the value itself without one).
+    #[arg(long = "choice", id = "choices", value_name = "VALUE=LABEL", value_parser = choice, conflicts_with = "text")]
+    choices: Vec<(String, String)>,
+    /// Ask for free text.
+    #[arg(long)]
+    text: bool,
+    /// Show one more thing to decide by; may be repeated. No secrets.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    context: Vec<(String, String)>,
+    /// Ask this address instead of the server's operators; may be repeated.
+    #[arg(long, value_name = "ADDRESS")]
+    notify: Vec<String>,
+    /// How long people have: 90s, 10m, 2h, 1d, or seconds. Without it the server's default counts, which may be for ever.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    timeout: Option<u32>,
+    /// What stands in when nobody answers in time; needs --timeout. It is printed, and the exit code is 2.
+    #[arg(long, value_name = "VALUE", requires = "timeout")]
+    fallback: Option<String>,
+    /// What the question belongs to; the question by default.
+    #[arg(long)]
+    title: Option<String>,
+    /// Name the question: for 24 hours, the same key finds the question asked before, open or answered.
+    #[arg(long, value_name = "KEY")]
+    pub(super) idempotency_key: Option<String>,
+    /// Leave the question open when interrupted.
+    #[arg(long)]
+    pub(super) keep: bool,
+    /// How long to wait for a lost server beyond the question's deadline.
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m")]
+    pub(super) grace: u32,
+    /// Print one line of JSON, with where the answer comes from: human, fallback or none.
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) remote: RemoteArgs,
+}
+
+/// A question whose answers are words.
+pub(super) enum Asked {
+    Confirm(Question<bool>),
+    Words(Question<String>),
+}
+
+impl AskArgs {
+    /// The question as the SDK takes it.
+    pub(super) fn asked(&self, idempotency_key: &str) -> anyhow::Result<Asked> {
+        ensure!(!self.question.trim().is_empty(), "the question is empty");
+        let fallback = self.fallback.as_deref();
+        if self.text {
+            ensure!(fallback != Some(""), "--fallback must not be empty");
+            let question = Question::text(&self.question);
+            return Ok(Asked::Words(finished(self, question, fallback.map(str::to_owned), idempotency_key)?));
+        }
+        if self.choices.is_empty() {
+            let fallback = match fallback {
+                None => None,
+                Some("yes") => Some(true),
+                Some("no") => Some(false),
+                Some(other) => bail!("--fallback {other:?} is no answer to this question; it is yes or no"),
+            };
+            return Ok(Asked::Confirm(finished(self, Question::confirm(&self.question), fallback, idempotency_key)?));
+        }
+        for (index, (value, _)) in self.choices.iter().enumerate() {
+            ensure!(self.choices[..index].iter().all(|(other, _)| other != value), "--choice {value:?} comes twice");
+        }
+        if let Some(fallback) = fallback
+            && !self.choices.iter().any(|(value, _)| value == fallback)
+        {
+            let values: Vec<&str> = self.choices.iter().map(|(value, _)| value.as_str()).collect();
+            bail!("--fallback {fallback:?} is none of the choices; they are {}", values.join(", "));
+        }
+        let choices = self.choices.iter().map(|(value, label)| Choice::new(value, label));
+        let question = Question::choices(&self.question, choices);
+        Ok(Asked::Words(finished(self, question, fallback.map(str::to_owned), idempotency_key)?))
+    }
+
+    /// The title of the intent that asks.
+    pub(super) fn title(&self) -> String {
+        self.title.clone().unwrap_or_else(|| domain::text::truncated(&self.question, TITLE_CHARS_MAX))
+    }
+}
+
+/// What all kinds of questions have in common.
+fn finished<T>(args: &AskArgs, question: Question<T>, fallback: Option<T>, idempotency_key: &str) -> anyhow::Result<Question<T>> {
+    let mut question = question.idempotency_key(idempotency_key);
+    for (index, (key, value)) in args.context.iter().enumerate() {
+        ensure!(args.context[..index].iter().all(|(other, _)| other != key), "--context {key:?} comes twice");
+        question = question.context(key, value.as_str());
+    }
+    if !args.notify.is_empty() {
+        question = question.notify_to(&args.notify);
+    }
+    if let Some(seconds) = args.timeout {
+        question = question.timeout_seconds(seconds);
+    }
+    Ok(match fallback {
+        Some(value) => question.fallback(value),
+        // Also where the server's defaults say otherwise: nothing stands in for an answer unless this command line says so.
+        None => question.fail(),
+    })
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        Some(_) | None => Err("expected KEY=VALUE".to_owned()),
+    }
+}
+
+fn choice(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((value, label)) if !value.is_empty() && !label.is_empty() => Ok((value.to_owned(), label.to_owned())),
+        None if !text.is_empty() => Ok((text.to_owned(), text.to_owned())),
+        Some(_) | None => Err("expected VALUE=LABEL or VALUE".to_owned()),
+    }
+}
+
+/// Reads `90s`, `10m`, `2h`, `1d` or plain seconds, as seconds within what the server allows.
+fn time(text: &str) -> Result<u32, String> {
+    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
+        Some(number) => (number, &text[number.len()..]),
+        None => (text, "s"),
+    };
+    let unit_seconds = match unit {
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => 1,
+    };
+    let expected = || "expected seconds, or a number with its unit: 90s, 10m, 2h, 1d".to_owned();
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) || number.is_empty() {
+        return Err(expected());
+    }
+    let seconds = number.parse::<u32>().ok().and_then(|number| number.checked_mul(unit_seconds));
+    match seconds {
+        Some(seconds @ 1..=WINDOW_SECONDS_MAX) => Ok(seconds),
+        Some(_) | None => Err("must be from 1 second to 366 days".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_units_and_bounds() {
+        for (text, seconds) in
+            [("90s", 90), ("10m", 600), ("2h", 7_200), ("1d", 86_400), ("45", 45), ("366d", WINDOW_SECONDS_MAX)]
+        {
+            assert_eq!(time(text), Ok(seconds), "{text}");
+        }
+        for text in ["", "m", "10 m", "1.5h", "-5", "+5", "5w", "10M", "m10", "1h30m", "٣m"] {
+            assert!(time(text).unwrap_err().contains("90s, 10m, 2h, 1d"), "{text}");
+        }
+        for text in ["0", "0d", "367d", "31622401", "99999999999", "4294967295d"] {
+            assert!(time(text).unwrap_err().contains("366 days"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_choice_without_a_label_is_its_own() {
+        let of = |text: &str| choice(text).map(|(value, label)| format!("{value}|{label}"));
+        assert_eq!(of("eu-west=Europe"), Ok("eu-west|Europe".to_owned()));
+        assert_eq!(of("a=b=c"), Ok("a|b=c".to_owned()));
+        assert_eq!(of("now"), Ok("now|now".to_owned()));
+        assert!(of("=x").is_err() && of("x=").is_err() && of("").is_err());
+        assert_eq!(pair("commit="), Ok(("commit".to_owned(), String::new())));
+        assert!(pair("commit").is_err() && pair("=x").is_err());
+    }
+}

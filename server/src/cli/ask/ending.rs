@@ -1,0 +1,146 @@
+//! How a question ended, as scripts and people are told.
+
+use domain::time::rfc3339;
+use placet::{Answer, CancelReason, Source, Status, SuspensionRecord, TimeoutReason};
+use serde_json::{Value, json};
+
+use crate::cli::remote::inert_line;
+
+/// How a question ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// A person said yes, chose, or wrote.
+    Answered,
+    /// A person said no.
+    Declined,
+    /// Nobody answered, and the fallback stands in.
+    Fallback,
+    /// Nobody answered.
+    Expired,
+    /// Nobody was reached.
+    Undeliverable,
+    /// Somebody took it back.
+    Withdrawn,
+    /// A newer question replaced it.
+    Superseded,
+}
+
+impl From<TimeoutReason> for Ending {
+    fn from(reason: TimeoutReason) -> Self {
+        match reason {
+            TimeoutReason::Unanswered => Self::Expired,
+            TimeoutReason::Undeliverable => Self::Undeliverable,
+        }
+    }
+}
+
+impl From<CancelReason> for Ending {
+    fn from(reason: CancelReason) -> Self {
+        match reason {
+            CancelReason::Withdrawn => Self::Withdrawn,
+            CancelReason::Superseded => Self::Superseded,
+        }
+    }
+}
+
+impl Ending {
+    /// A fallback is never a person's answer, whatever its value.
+    pub(super) fn of_answer<T>(answer: &Answer<T>, positive: fn(&T) -> bool) -> Self {
+        match answer.source {
+            Source::Fallback { .. } => Self::Fallback,
+            Source::Human { .. } if positive(&answer.value) => Self::Answered,
+            Source::Human { .. } => Self::Declined,
+        }
+    }
+
+    pub(super) fn exit_code(self) -> u8 {
+        match self {
+            Self::Answered => 0,
+            Self::Declined => 1,
+            Self::Fallback | Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded => 2,
+        }
+    }
+
+    fn outcome(self) -> &'static str {
+        match self {
+            Self::Answered | Self::Declined => "answered",
+            Self::Fallback => "fallback",
+            Self::Expired => "expired",
+            Self::Undeliverable => "undeliverable",
+            Self::Withdrawn => "withdrawn",
+            Self::Superseded => "superseded",
+        }
+    }
+
+    fn source(self) -> &'static str {
+        match self {
+            Self::Answered | Self::Declined => "human",
+            Self::Fallback => "fallback",
+            Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded => "none",
+        }
+    }
+
+    /// The status of the intent from then on; `None` where the server has ended it, or another question is open on it.
+    pub(super) fn closes_as(self) -> Option<Status> {
+        match self {
+            Self::Answered | Self::Declined | Self::Fallback => Some(Status::Completed),
+            Self::Withdrawn => Some(Status::Abandoned),
+            Self::Expired | Self::Undeliverable | Self::Superseded => None,
+        }
+    }
+
+    /// The answer, or what stands in for it.
+    pub(super) fn value(self, record: &SuspensionRecord) -> Option<String> {
+        match self {
+            Self::Answered | Self::Declined | Self::Fallback => {
+                record.response.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            }
+            Self::Expired | Self::Undeliverable | Self::Withdrawn | Self::Superseded => None,
+        }
+    }
+
+    /// One line for people.
+    pub(super) fn words(self, record: &SuspensionRecord) -> String {
+        let value = inert_line(&self.value(record).unwrap_or_default());
+        match self {
+            Self::Answered | Self::Declined => {
+                let by = inert_line(record.responded_by.as_deref().unwrap_or("somebody"));
+                let comment = record.metadata.as_ref().and_then(|metadata| metadata.get("comment")).and_then(Value::as_str);
+                let comment = comment.map(|comment| format!(", and said: {}", inert_line(comment))).unwrap_or_default();
+                format!("{by} answered {value:?}{comment}")
+            }
+            Self::Fallback => format!("nobody answered in time; the fallback {value:?} stands in"),
+            Self::Expired => "nobody answered in time".to_owned(),
+            Self::Undeliverable => "nobody could be reached: look at the server's mail, not at the people".to_owned(),
+            Self::Withdrawn => "the question was withdrawn".to_owned(),
+            Self::Superseded => "the question was superseded by a newer one".to_owned(),
+        }
+    }
+
+    /// Everything but the question's id, which is a capability and has no place in a CI log.
+    pub(super) fn json(self, record: &SuspensionRecord, replayed: bool) -> Value {
+        let value = match self.value(record) {
+            Some(_) => record.response.clone(),
+            None => None,
+        };
+        json!({
+            "outcome": self.outcome(),
+            "source": self.source(),
+            "value": value,
+            "label": record.choice_label,
+            "responded_by": record.responded_by,
+            "responded_at": record.responded_at.map(rfc3339),
+            "metadata": record.metadata,
+            "question": record.question,
+            "response_type": record.response_type,
+            "notify_to": record.notify_to,
+            "intent_id": record.intent_id,
+            "suspended_at": rfc3339(record.suspended_at),
+            "expires_at": record.expires_at.map(rfc3339),
+            "resolved_at": record.resolved_at.map(rfc3339),
+            "attempt": record.attempt,
+            "replayed": replayed,
+            "exit_code": self.exit_code(),
+        })
+    }
+}

@@ -1,0 +1,278 @@
+//! `placet ask`: a person's answer as an exit code and a line on standard output.
+
+mod arguments;
+mod ending;
+mod interrupt;
+
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::bail;
+use domain::clock::Clock;
+use domain::ids::Entropy;
+use domain::text;
+use placet::{
+    Answer, CallError, Client, FallbackPolicy, Pending, Question, RequestInputError, Status, SuspensionRecord, TransportError,
+};
+use tokio::time::{Instant, sleep, timeout};
+
+pub(super) use self::arguments::AskArgs;
+use self::arguments::Asked;
+use self::ending::Ending;
+use self::interrupt::{Interrupt, Signals};
+use super::remote::{self, BLIP, FAILED, inert_line, tell};
+use crate::clock::{SystemClock, SystemEntropy};
+
+/// How long withdrawing, and closing the intent, may take: somebody has pressed Ctrl-C, or waits for the next step.
+const LAST_CALL: Duration = Duration::from_secs(10);
+/// The pause between two looks for a server that is lost.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The longest question repeated on standard error, in characters.
+const QUESTION_CHARS_MAX: usize = 200;
+/// Who may ask.
+const ROLE: &str = "agent";
+
+/// Asks, waits, and says with its exit code how it ended.
+pub(super) async fn run(args: AskArgs) -> ExitCode {
+    match ask(&args).await {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            tell(format!("{error:#}"));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
+    // Always a key: a repetition after a lost reply is safe, and a question left open can be found again.
+    let key = match &args.idempotency_key {
+        Some(key) => key.clone(),
+        None => SystemEntropy.uuid(SystemClock.now()).to_string(),
+    };
+    let asked = args.asked(&key)?;
+    // Before anything is sent: a signal that comes early withdraws the question as well.
+    let mut signals = Signals::listen()?;
+    let conversation = Conversation { args, client: args.remote.client("ask")?, key };
+    match asked {
+        Asked::Confirm(question) => conversation.hold(&mut signals, question, |yes| *yes).await,
+        Asked::Words(question) => conversation.hold(&mut signals, question, |_| true).await,
+    }
+}
+
+/// One question, from asking to its end.
+struct Conversation<'a> {
+    args: &'a AskArgs,
+    client: Client,
+    key: String,
+}
+
+impl Conversation<'_> {
+    async fn hold<T>(&self, signals: &mut Signals, question: Question<T>, positive: fn(&T) -> bool) -> anyhow::Result<u8> {
+        let mut pending = match self.asked(signals, question).await? {
+            ControlFlow::Continue(pending) => pending,
+            ControlFlow::Break(code) => return Ok(code),
+        };
+        Self::announce(pending.record());
+        let waited = tokio::select! {
+            answer = self.answered(&mut pending) => Ok(answer),
+            interrupt = signals.next() => Err(interrupt),
+        };
+        match waited {
+            Ok(answer) => self.conclude(pending.record(), answer, positive).await,
+            Err(interrupt) => Ok(self.withdraw(signals, pending, interrupt).await),
+        }
+    }
+
+    /// Asks. Interrupted meanwhile, it learns first what became of the question, so that none is left behind unknown.
+    async fn asked<T>(&self, signals: &mut Signals, question: Question<T>) -> anyhow::Result<ControlFlow<u8, Pending<T>>> {
+        let (args, client, key) = (self.args, self.client.clone(), self.key.clone());
+        let asking = async move {
+            let intent = client.create_intent(args.title()).active().idempotency_key(key).send().await?;
+            client.ask(intent.id(), question).await
+        };
+        let mut asking = std::pin::pin!(asking);
+        let interrupt = tokio::select! {
+            asked = &mut asking => return asked.map(ControlFlow::Continue).map_err(|error| self.unasked(error)),
+            interrupt = signals.next() => interrupt,
+        };
+        let asked = tokio::select! {
+            asked = timeout(LAST_CALL, asking) => asked.ok(),
+            _ = signals.next() => None,
+        };
+        Ok(ControlFlow::Break(if let Some(Ok(pending)) = asked {
+            self.withdraw(signals, pending, interrupt).await
+        } else {
+            tell(format!("interrupted while asking; if the question was asked, it is still open{}", self.come_back()));
+            interrupt.exit_code()
+        }))
+    }
+
+    fn unasked(&self, error: RequestInputError) -> anyhow::Error {
+        match error {
+            RequestInputError::Refused(problem) if problem.is("idempotency_mismatch") => {
+                anyhow::anyhow!("the idempotency key {:?} names another question; ask this one under another key", self.key)
+            }
+            RequestInputError::Refused(problem) => remote::refused(&problem, ROLE).context("nobody was asked"),
+            RequestInputError::Transport(error) => anyhow::Error::new(error).context("failed to ask"),
+            other @ (RequestInputError::Unsupported
+            | RequestInputError::InputTimeout { .. }
+            | RequestInputError::InputCancelled { .. }
+            | RequestInputError::InvalidAnswer { .. }) => anyhow::Error::new(other),
+        }
+    }
+
+    /// Says on one line who is asked, until when, and what silence means.
+    fn announce(record: &SuspensionRecord) {
+        for warning in &record.warnings {
+            tell(format!("the server warns: {}", inert_line(warning)));
+        }
+        if record.resolution.is_some() {
+            return tell("this question was asked before and has ended; another --idempotency-key asks anew");
+        }
+        let who = if record.notify_to.is_empty() {
+            "nobody by mail, because the server has no operators and no --notify is given; `placet answer` can answer".to_owned()
+        } else {
+            record.notify_to.join(", ")
+        };
+        let now = SystemClock.now();
+        let until = match record.expires_at {
+            // A second that has passed since asking would make "10 min" of ten minutes "9 min".
+            Some(at) => {
+                format!("until {} ({})", text::deadline(at, now), text::time_left(at - now + chrono::TimeDelta::seconds(2)))
+            }
+            None => "for ever (no --timeout)".to_owned(),
+        };
+        let silence = match (record.expires_at, record.fallback_policy, &record.fallback_value) {
+            (None, _, _) => String::new(),
+            (Some(_), FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) => {
+                let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                format!(", on silence {word:?} stands in (exit 2)")
+            }
+            (Some(_), _, _) => ", on silence there is no answer (exit 2)".to_owned(),
+        };
+        let question = text::quoted(&inert_line(&record.question), QUESTION_CHARS_MAX);
+        tell(format!("asking {who}: “{question}”; open {until}{silence}; waiting…"));
+    }
+
+    /// Waits for the end, however often the server goes and comes back.
+    async fn answered<T>(&self, pending: &mut Pending<T>) -> Result<Answer<T>, RequestInputError> {
+        loop {
+            match pending.answer().await {
+                Err(RequestInputError::Transport(error)) if passes(&error) => {
+                    // A proxy that cuts long waits off is no outage, and nothing to report every minute.
+                    if let Ok(Ok(_)) = timeout(BLIP, self.client.suspension(pending.suspension_id())).await {
+                        continue;
+                    }
+                    tell(format!("lost the server ({error}), trying again"));
+                    self.found_again(pending.record(), error).await?;
+                    tell("the server is back, waiting…");
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// Looks for the server until the question's own time is over.
+    async fn found_again(&self, record: &SuspensionRecord, lost: TransportError) -> Result<(), RequestInputError> {
+        let give_up_at = record.expires_at.map(|at| {
+            let left = (at - SystemClock.now()).to_std().unwrap_or_default();
+            Instant::now() + left + Duration::from_secs(u64::from(self.args.grace))
+        });
+        let look = async {
+            loop {
+                match self.client.suspension(record.id).await {
+                    Ok(_) => return Ok(()),
+                    Err(CallError::Transport(error)) if passes(&error) => sleep(LOOK_AGAIN).await,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        };
+        match give_up_at {
+            Some(at) => tokio::time::timeout_at(at, look).await.unwrap_or(Err(RequestInputError::Transport(lost))),
+            None => look.await,
+        }
+    }
+
+    /// Prints how it ended, and closes the intent.
+    async fn conclude<T>(
+        &self,
+        record: &SuspensionRecord,
+        answer: Result<Answer<T>, RequestInputError>,
+        positive: fn(&T) -> bool,
+    ) -> anyhow::Result<u8> {
+        let replayed = answer.as_ref().is_ok_and(|answer| answer.replayed);
+        let ending = match answer {
+            Ok(answer) => Ending::of_answer(&answer, positive),
+            Err(RequestInputError::InputTimeout { reason, .. }) => Ending::from(reason),
+            Err(RequestInputError::InputCancelled { reason, .. }) => Ending::from(reason),
+            Err(RequestInputError::Refused(problem)) if problem.status == 401 => bail!(
+                "the API key stopped counting while waiting: it was revoked. The question stays open: \
+                 make another key of the same name (placet keys create --role agent --name NAME){}",
+                self.come_back()
+            ),
+            Err(RequestInputError::Refused(problem)) => return Err(remote::refused(&problem, ROLE)),
+            Err(RequestInputError::Transport(error)) => {
+                return Err(anyhow::Error::new(error)
+                    .context(format!("no answer: lost the server until after the deadline{}", self.come_back())));
+            }
+            Err(other @ (RequestInputError::InvalidAnswer { .. } | RequestInputError::Unsupported)) => return Err(other.into()),
+        };
+        tell(ending.words(record));
+        if self.args.json {
+            remote::print_json(&ending.json(record, replayed))?;
+        } else if let Some(value) = ending.value(record) {
+            remote::print(&value)?;
+        }
+        self.close(record, ending).await;
+        Ok(ending.exit_code())
+    }
+
+    /// Ends the intent, which was made for this question alone. The answer is out already, so a failure is not worth more than a log line.
+    async fn close(&self, record: &SuspensionRecord, ending: Ending) {
+        let Some(status) = ending.closes_as() else { return };
+        if !matches!(timeout(LAST_CALL, self.client.set_status(record.intent_id, status, None)).await, Ok(Ok(_))) {
+            tracing::debug!(intent.id = %record.intent_id, "failed to close the intent of a question that has ended");
+        }
+    }
+
+    /// Withdraws the question, or leaves it open; a second signal ends that at once.
+    async fn withdraw<T>(&self, signals: &mut Signals, mut pending: Pending<T>, interrupt: Interrupt) -> u8 {
+        let code = interrupt.exit_code();
+        if self.args.keep {
+            tell(format!("interrupted; the question stays open{}", self.come_back()));
+            return code;
+        }
+        let withdrawn = tokio::select! {
+            withdrawn = timeout(LAST_CALL, pending.cancel(Some(interrupt.reason()))) => withdrawn.ok(),
+            _ = signals.next() => None,
+        };
+        match withdrawn {
+            Some(Ok(())) => {
+                tell("interrupted; the question is withdrawn");
+                let closing = self.client.set_status(pending.record().intent_id, Status::Abandoned, Some(interrupt.reason()));
+                if !matches!(timeout(LAST_CALL, closing).await, Ok(Ok(_))) {
+                    tracing::debug!(intent.id = %pending.record().intent_id, "failed to abandon the intent of a withdrawn question");
+                }
+            }
+            Some(Err(CallError::Refused(problem))) => {
+                tell(format!("interrupted; the question could not be withdrawn: {problem}"));
+            }
+            Some(Err(CallError::Transport(_))) | None => tell(format!(
+                "interrupted; the question could not be withdrawn, because the server did not answer: it is still open{}",
+                self.come_back()
+            )),
+        }
+        code
+    }
+
+    /// How to find this question again.
+    fn come_back(&self) -> String {
+        format!("; to come back to it, run the same command with --idempotency-key {}", self.key)
+    }
+}
+
+/// Whether waiting may help.
+fn passes(error: &TransportError) -> bool {
+    matches!(error, TransportError::Network(_) | TransportError::Unavailable(_))
+}

@@ -1,0 +1,473 @@
+//! `placet ask` and `placet answer`, as scripts and CI jobs run them: without a terminal, in pipes, interrupted, cut off.
+
+use std::time::{Duration, Instant};
+
+use harness::api::Api;
+use harness::process::{Finished, PATIENCE, Running, Site, program};
+use serde_json::{Value, json};
+use tokio::process::Command;
+use tokio::time::{sleep, timeout};
+
+/// How often a test looks for what another process does.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A server with an agent that asks and an operator who answers.
+struct Desk {
+    site: Site,
+    server: Running,
+    key: String,
+    key_id: String,
+    operator: Api,
+}
+
+impl Desk {
+    async fn open() -> Self {
+        let site = Site::development();
+        let (key_id, key) = site.key("agent", "ci").await;
+        let operator = site.api("operator", "alice").await;
+        let server = site.serve().await;
+        Self { site, server, key, key_id, operator }
+    }
+
+    /// `placet ask`, with the agent's key.
+    fn ask(&self, arguments: &[&str]) -> Command {
+        self.with_key(&self.key, &[&["ask"], arguments].concat())
+    }
+
+    /// `placet answer`, with the operator's key.
+    fn answer(&self, arguments: &[&str]) -> Command {
+        self.with_key(self.operator.key(), &[&["answer"], arguments].concat())
+    }
+
+    fn with_key(&self, key: &str, arguments: &[&str]) -> Command {
+        let mut command = self.site.command(arguments);
+        command.env("PLACET_URL", self.site.base()).env("PLACET_API_KEY", key);
+        command
+    }
+
+    /// A script for `sh`; `$PLACET` is the program.
+    fn script(&self, text: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", text]).env("PLACET", program()).env("PLACET_URL", self.site.base()).env("PLACET_API_KEY", &self.key);
+        command.current_dir(self.site.folder());
+        command
+    }
+
+    /// The one open question, once there is one.
+    async fn question(&self) -> Value {
+        let look = async {
+            loop {
+                let page = self.operator.get("api/v1/suspensions").await.ok();
+                if let Some(question) = page["suspensions"].get(0) {
+                    return question.clone();
+                }
+                sleep(LOOK).await;
+            }
+        };
+        timeout(PATIENCE, look).await.expect("nobody asks")
+    }
+
+    /// The question `id` as it stands.
+    async fn record(&self, question: &Value) -> Value {
+        self.operator.get(&format!("api/v1/suspensions/{}", text(&question["id"]))).await.ok()
+    }
+
+    /// Answers the one open question.
+    async fn respond(&self, value: &str) -> Value {
+        let question = self.question().await;
+        let intent = text(&question["intent_id"]).parse().unwrap();
+        self.operator.respond(intent, text(&question["id"]), value).await.ok();
+        question
+    }
+
+    /// Runs a command that asks, and answers it.
+    async fn hear(&self, command: Command, value: &str) -> Finished {
+        let mut asking = self.site.start(command);
+        asking.close_input();
+        self.respond(value).await;
+        asking.finish().await
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+fn code(finished: &Finished) -> (Option<i32>, &str) {
+    (finished.status.code(), finished.stdout.as_str())
+}
+
+/// Waits until a process has said something on standard error.
+async fn heard(running: &Running, words: &str) {
+    let look = async {
+        while !running.errors().contains(words) {
+            sleep(LOOK).await;
+        }
+    };
+    timeout(PATIENCE, look).await.unwrap_or_else(|_| panic!("it did not say {words:?}: {}", running.errors()));
+}
+
+/// A script acts on the exit code alone. If one of these is wrong, it deploys on a no, or on silence.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_ending_has_its_exit_code_and_prints_the_answer_alone() {
+    let desk = Desk::open().await;
+    let choices = ["Where to?", "--choice", "eu=Europe", "--choice", "us=America", "--timeout", "5m"];
+    assert_eq!(code(&desk.hear(desk.ask(&["Deploy?", "--confirm", "--timeout", "10m"]), "yes").await), (Some(0), "yes\n"));
+    assert_eq!(code(&desk.hear(desk.ask(&["Deploy?"]), "no").await), (Some(1), "no\n"));
+    assert_eq!(code(&desk.hear(desk.ask(&choices), "us").await), (Some(0), "us\n"));
+    assert_eq!(code(&desk.hear(desk.ask(&["Which tag?", "--text"]), "v1.2 \"final\"").await), (Some(0), "v1.2 \"final\"\n"));
+
+    let fallback = desk.site.run(desk.ask(&["Deploy?", "--timeout", "1s", "--fallback", "yes"])).await;
+    assert_eq!(code(&fallback), (Some(2), "yes\n"), "a fallback is nobody's yes");
+    let fallback = desk.site.run(desk.ask(&[&choices[..5], &["--timeout", "1", "--fallback", "eu"]].concat())).await;
+    assert_eq!(code(&fallback), (Some(2), "eu\n"));
+    let silence = desk.site.run(desk.ask(&["Deploy?", "--timeout", "1s"])).await;
+    assert_eq!(code(&silence), (Some(2), ""));
+    assert!(silence.stderr.contains("nobody answered in time"), "{silence:?}");
+
+    let asking = desk.site.start(desk.ask(&["Deploy?"]));
+    let question = desk.question().await;
+    let admin = desk.site.api("admin", "boss").await;
+    admin.post(&format!("api/v1/suspensions/{}/cancel", text(&question["id"])), json!({})).await.ok();
+    let withdrawn = asking.finish().await;
+    assert_eq!(code(&withdrawn), (Some(2), ""));
+    assert!(withdrawn.stderr.contains("the question was withdrawn"), "{withdrawn:?}");
+}
+
+/// A question nobody received is no question: the script hears that the mail is broken, not that people are slow.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_reaches_nobody_is_undeliverable() {
+    let site = Site::development();
+    let (_, key) = site.key("agent", "ci").await;
+    let mut serve = site.command(["serve"]);
+    serve.env_remove("PLACET_OPERATORS");
+    let mut server = site.start(serve);
+    server.line_with("Placet listens on ").await;
+    let mut ask = site.command(["ask", "Deploy?", "--timeout", "1s", "--fallback", "yes", "--json"]);
+    ask.env("PLACET_URL", site.base()).env("PLACET_API_KEY", key);
+    let ended = site.run(ask).await;
+    assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+    let said: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((&said["outcome"], &said["source"], &said["value"]), (&json!("undeliverable"), &json!("none"), &json!(null)));
+    assert!(ended.stderr.contains("nobody by mail") && ended.stderr.contains("nobody could be reached"), "{ended:?}");
+}
+
+/// The people who read a job's log must learn whom it waits for, and the log must not give away the question's id or the key.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
+    let desk = Desk::open().await;
+    let arguments =
+        ["Deploy?", "--timeout", "10m", "--fallback", "no", "--notify", "bob@example.com", "--json", "--context", "commit=4f2a"];
+    let mut asking = desk.site.start(desk.ask(&arguments));
+    asking.close_input();
+    let question = desk.respond("yes").await;
+    let ended = asking.finish().await;
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for word in ["asking bob@example.com: “Deploy?”", "UTC (10 min)", "on silence \"no\" stands in (exit 2)"] {
+        assert!(lines[0].contains(word), "{word} is missing in {}", lines[0]);
+    }
+    assert!(lines[1].contains("alice answered \"yes\""), "{}", lines[1]);
+    assert_eq!(question["context"], json!({"commit": "4f2a"}));
+
+    let said: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(ended.stdout.lines().count(), 1);
+    let part = |name: &str| said[name].clone();
+    assert_eq!((part("outcome"), part("source"), part("value")), (json!("answered"), json!("human"), json!("yes")));
+    assert_eq!((part("responded_by"), part("exit_code"), part("replayed")), (json!("alice"), json!(0), json!(false)));
+    for secret in [text(&question["id"]), &desk.key] {
+        assert!(!ended.stdout.contains(secret) && !ended.stderr.contains(secret), "a secret is shown");
+    }
+    let intent = desk.operator.intent(text(&question["intent_id"]).parse().unwrap()).await;
+    assert_eq!(intent["status"], json!("completed"), "nothing is left behind");
+}
+
+/// Wrong usage that exits with 2 would look like silence, and with 1 like a no.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wrong_usage_is_told_in_a_line_and_exits_with_three() {
+    let site = Site::development(); // No server: none of these may get that far.
+    let wrong: [(&[&str], &str); 20] = [
+        (&[], "<QUESTION>"),
+        (&["", "--confirm"], "empty"),
+        (&["Go?", "--nonsense"], "--nonsense"),
+        (&["Go?", "--confirm", "--text"], "--text"),
+        (&["Go?", "--confirm", "--choice", "a"], "--choice"),
+        (&["Go?", "--choice", "a=A", "--text"], "--text"),
+        (&["Go?", "--choice", "=A"], "VALUE=LABEL"),
+        (&["Go?", "--choice", "a=A", "--choice", "a=B"], "twice"),
+        (&["Go?", "--choice", "a=A", "--timeout", "1m", "--fallback", "b"], "none of the choices; they are a"),
+        (&["Go?", "--fallback", "no"], "--timeout"),
+        (&["Go?", "--timeout", "1m", "--fallback", "maybe"], "yes or no"),
+        (&["Go?", "--text", "--timeout", "1m", "--fallback", ""], "empty"),
+        (&["Go?", "--timeout", "soon"], "90s, 10m, 2h, 1d"),
+        (&["Go?", "--timeout", "0"], "1 second to 366 days"),
+        (&["Go?", "--timeout", "367d"], "1 second to 366 days"),
+        (&["Go?", "--context", "commit"], "KEY=VALUE"),
+        (&["Go?", "--context", "a=1", "--context", "a=2"], "twice"),
+        (&["Go?", "--key-file", "no-such-file"], "no-such-file"),
+        (&["Go?", "--api-key", "x"], "--api-key"),
+        (&["Go?", "--url", "http://placet.example"], "--allow-insecure"),
+    ];
+    for (arguments, words) in wrong {
+        let mut command = site.command([&["ask"], arguments].concat());
+        command.env("PLACET_URL", site.base()).env("PLACET_API_KEY", "placet_agent_x");
+        let ended = site.run(command).await;
+        assert_eq!(code(&ended), (Some(3), ""), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(words) && ended.stderr.lines().count() <= 2, "{arguments:?}: {}", ended.stderr);
+    }
+    let mut command = site.command(["ask", "Go?"]);
+    command.env("PLACET_URL", site.base());
+    let ended = site.run(command).await;
+    assert!(ended.status.code() == Some(3) && ended.stderr.contains("PLACET_API_KEY"), "{ended:?}");
+    let ended = site.run(site.command(["ask", "Go?"])).await;
+    assert!(ended.status.code() == Some(3) && ended.stderr.contains("--url"), "{ended:?}");
+    let help = site.run(site.command(["ask", "--help"])).await;
+    assert!(help.succeeded().contains("Exit codes:") && help.stdout.contains("130"), "{help:?}");
+    assert_eq!(site.run(site.command(["keys", "nonsense"])).await.status.code(), Some(2), "other commands keep their code");
+}
+
+/// Refusals of the server: nobody was asked, and the line says what to do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_server_refuses_exits_with_three() {
+    let desk = Desk::open().await;
+    let refusals: [(Command, &str); 3] = [
+        (desk.with_key("placet_agent_unknown", &["ask", "Go?"]), "does not accept this API key"),
+        (desk.with_key(desk.operator.key(), &["ask", "Go?"]), "role agent"),
+        (desk.ask(&["Go?", "--notify", "someone@else.example"]), "notify_to"),
+    ];
+    for (command, words) in refusals {
+        let ended = desk.site.run(command).await;
+        assert_eq!(code(&ended), (Some(3), ""), "{}", ended.stderr);
+        assert!(ended.stderr.contains(words) && ended.stderr.lines().count() == 1, "{words}: {}", ended.stderr);
+    }
+    std::fs::write(desk.site.folder().join("key"), format!("{}\n", desk.key)).unwrap();
+    let mut from_file = desk.ask(&["Go?", "--key-file", "key"]);
+    from_file.env_remove("PLACET_API_KEY");
+    assert_eq!(code(&desk.hear(from_file, "yes").await), (Some(0), "yes\n"));
+}
+
+/// The shapes in which scripts use it. None has a terminal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_fits_into_scripts() {
+    let desk = Desk::open().await;
+    let stops = "set -e\n\"$PLACET\" ask 'Deploy?' --confirm </dev/null >answer\necho deployed";
+    assert_eq!(code(&desk.hear(desk.script(stops), "yes").await), (Some(0), "deployed\n"));
+    assert_eq!(code(&desk.hear(desk.script(stops), "no").await), (Some(1), ""), "set -e stops at a no");
+    let branch = "set -eu\nif \"$PLACET\" ask 'Deploy?' >/dev/null; then echo go; else echo \"stay $?\"; fi";
+    assert_eq!(code(&desk.hear(desk.script(branch), "yes").await), (Some(0), "go\n"));
+    assert_eq!(code(&desk.hear(desk.script(branch), "no").await), (Some(0), "stay 1\n"));
+    let captured = "region=$(\"$PLACET\" ask 'Where?' --choice eu --choice us 2>/dev/null | tr a-z A-Z)\necho \"to $region\"";
+    assert_eq!(code(&desk.hear(desk.script(captured), "eu").await), (Some(0), "to EU\n"));
+    let closed = "exec <&- 2>&-\n\"$PLACET\" ask 'Deploy?' >&-";
+    assert_eq!(code(&desk.hear(desk.script(closed), "no").await), (Some(1), ""), "everything is closed");
+}
+
+/// A reader that is gone must end in a sentence, never in a panic, and a text nobody could read is no success.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_cannot_be_written_exits_with_three() {
+    let desk = Desk::open().await;
+    let gone = desk.script("( \"$PLACET\" ask 'Which tag?' --text; echo $? >code ) | true; cat code");
+    let ended = desk.hear(gone, "v1").await;
+    assert_eq!(ended.stdout, "3\n", "{ended:?}");
+    assert!(ended.stderr.contains("could not be written") && !ended.stderr.contains("panicked"), "{ended:?}");
+}
+
+/// A cancelled job must not leave people with a question whose answer nobody hears.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_withdraws_the_question() {
+    let desk = Desk::open().await;
+    for (signal, exit_code) in [("INT", 130), ("TERM", 143)] {
+        let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "10m"]));
+        heard(&asking, "waiting").await;
+        let question = desk.question().await;
+        asking.signal(signal).await;
+        let ended = asking.finish().await;
+        assert_eq!(code(&ended), (Some(exit_code), ""), "{ended:?}");
+        assert!(ended.stderr.contains("the question is withdrawn"), "{ended:?}");
+        let record = desk.record(&question).await;
+        assert_eq!((&record["resolution"], &record["resolution_reason"]), (&json!("cancelled"), &json!("withdrawn")));
+        let intent = text(&question["intent_id"]).parse().unwrap();
+        assert_eq!(desk.operator.status(intent).await, "abandoned");
+        let events = desk.operator.events(intent).await;
+        let why = events.iter().any(|event| event["payload"].to_string().contains(&format!("SIG{signal}")));
+        assert!(why, "the log does not say why: {events:?}");
+    }
+}
+
+/// The server may be gone when Ctrl-C comes. Then the person must know that the question is still open.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_that_cannot_be_withdrawn_is_said_to_be_open() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "10m"]));
+    heard(&asking, "waiting").await;
+    desk.server.kill().await;
+    asking.signal("INT").await;
+    let ended = asking.finish().await;
+    assert_eq!(code(&ended), (Some(130), ""), "{ended:?}");
+    assert!(ended.stderr.contains("could not be withdrawn") && ended.stderr.contains("still open"), "{ended:?}");
+}
+
+/// A server that does not answer must not hold up a person who gives up: the second Ctrl-C ends it at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_signal_ends_at_once() {
+    let site = Site::development(); // No server: the command tries to reach one for a while.
+    let mut ask = site.command(["ask", "Deploy?"]);
+    ask.env("PLACET_URL", site.base()).env("PLACET_API_KEY", "placet_agent_x");
+    let asking = site.start(ask);
+    sleep(Duration::from_secs(1)).await;
+    asking.signal("INT").await;
+    sleep(Duration::from_millis(300)).await;
+    let second = Instant::now();
+    asking.signal("INT").await;
+    let ended = asking.finish().await;
+    assert_eq!(code(&ended), (Some(130), ""), "{ended:?}");
+    assert!(ended.stderr.contains("interrupted while asking"), "{ended:?}");
+    assert!(second.elapsed() < Duration::from_secs(3), "{:?}", second.elapsed());
+}
+
+/// With `--keep`, a job that was cut off is run again and hears the answer to what it asked before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kept_question_is_found_again_open_or_answered() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Deploy?", "--keep"]));
+    heard(&asking, "waiting").await;
+    let question = desk.question().await;
+    asking.signal("INT").await;
+    let ended = asking.finish().await;
+    assert_eq!(ended.status.code(), Some(130), "{ended:?}");
+    assert_eq!(desk.record(&question).await["resolution"], json!(null));
+    let key = ended.stderr.split("--idempotency-key ").nth(1).unwrap().trim();
+
+    let again = desk.site.start(desk.ask(&["Deploy?", "--idempotency-key", key]));
+    heard(&again, "waiting").await;
+    assert_eq!(desk.respond("no").await["id"], question["id"], "it is the same question");
+    assert_eq!(code(&again.finish().await), (Some(1), "no\n"));
+    let after = desk.site.run(desk.ask(&["Deploy?", "--idempotency-key", key, "--json"])).await;
+    assert_eq!(after.status.code(), Some(1), "{after:?}");
+    let said: Value = serde_json::from_str(&after.stdout).unwrap();
+    assert_eq!((&said["value"], &said["replayed"]), (&json!("no"), &json!(true)));
+    let other = desk.site.run(desk.ask(&["Destroy?", "--idempotency-key", key])).await;
+    assert!(other.status.code() == Some(3) && other.stderr.contains("names another question"), "{other:?}");
+}
+
+/// A server is restarted under every long wait sooner or later. The script must not notice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wait_survives_a_server_that_is_killed_and_comes_back() {
+    let mut desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "10m"]));
+    heard(&asking, "waiting").await;
+    desk.question().await;
+    desk.server.kill().await;
+    heard(&asking, "lost the server").await;
+    desk.server = desk.site.serve().await;
+    heard(&asking, "the server is back").await;
+    desk.respond("yes").await;
+    let ended = asking.finish().await;
+    assert_eq!(code(&ended), (Some(0), "yes\n"), "{ended:?}");
+    for words in ["lost the server", "is back"] {
+        assert_eq!(ended.stderr.matches(words).count(), 1, "{words} is said once: {}", ended.stderr);
+    }
+}
+
+/// A server that does not come back must not hold a job for ever, and its silence is no answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stays_away_beyond_the_deadline_is_an_error() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "4s", "--grace", "2s", "--fallback", "yes"]));
+    heard(&asking, "waiting").await;
+    desk.server.kill().await;
+    let ended = asking.finish().await;
+    assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
+    assert!(ended.stderr.contains("lost the server until after the deadline"), "{ended:?}");
+}
+
+/// A revoked key hears nothing any more, least of all the answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_revoked_during_the_wait_is_an_error() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "10m"]));
+    heard(&asking, "waiting").await;
+    desk.question().await;
+    desk.site.run(desk.site.command(["keys", "revoke", &desk.key_id])).await.succeeded();
+    sleep(Duration::from_secs(2)).await; // The server looks at a key anew within a second.
+    desk.respond("yes").await; // Ends the wait that is under way.
+    let ended = asking.finish().await;
+    assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
+    assert!(ended.stderr.contains("revoked") && ended.stderr.contains("make another key"), "{ended:?}");
+}
+
+/// The operator's side: what is open, one question whole, and an answer that lands on the question that was read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_operator_lists_reads_and_answers_from_a_shell() {
+    let desk = Desk::open().await;
+    let empty = desk.site.run(desk.answer(&[])).await;
+    assert!(empty.succeeded().is_empty() && empty.stderr.contains("no question is open"), "{empty:?}");
+
+    // The question tries to clear the screen, to reorder the line, and to be clicked.
+    let hostile = "Deploy?\u{1B}[2J\u{202E} https://evil.example/x";
+    let asking = desk.site.start(desk.ask(&[hostile, "--timeout", "10m", "--context", "commit=4f2a\u{9B}1m\nrisk: none"]));
+    let question = desk.question().await;
+    let list = desk.site.run(desk.answer(&[])).await;
+    let number = list.succeeded().split(' ').next().unwrap();
+    for words in ["Deploy?", "from ci", "yes | no", "9 min left"] {
+        assert!(list.stdout.contains(words), "{words}: {}", list.stdout);
+    }
+    let whole = desk.site.run(desk.answer(&[number])).await;
+    for words in ["commit: 4f2a", "\n        risk: none", "From      ci", "Silence   no answer stands in", "yes  Yes"] {
+        assert!(whole.succeeded().contains(words), "{words}: {}", whole.stdout);
+    }
+    assert!(whole.stderr.contains(&format!("placet answer {number} yes | no")), "{whole:?}");
+    let json = desk.site.run(desk.answer(&["--json"])).await;
+    let listed: Value = serde_json::from_str(json.succeeded()).unwrap();
+    assert_eq!((&listed["number"], &listed["question"]), (&json!(number), &json!(hostile)));
+    for shown in [&list.stdout, &whole.stdout, &json.stdout] {
+        assert!(!shown.contains(['\u{1B}', '\u{202E}', '\u{9B}']), "{shown:?}");
+        assert!(!shown.contains(text(&question["id"])), "the id is a capability");
+    }
+    assert!(!whole.stdout.contains("https://"), "{}", whole.stdout);
+
+    let wrong: [(&[&str], &str); 4] = [
+        (&[number, "maybe"], "yes | no"),
+        (&["00000000", "yes"], "no open question"),
+        (&[number, "--comment", "x"], "<VALUE>"),
+        (&["--nonsense"], "--nonsense"),
+    ];
+    for (arguments, words) in wrong {
+        let ended = desk.site.run(desk.answer(arguments)).await;
+        assert_eq!(code(&ended), (Some(3), ""), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(words) && ended.stderr.lines().count() == 1, "{arguments:?}: {}", ended.stderr);
+    }
+    let own = desk.site.run(desk.with_key(&desk.key, &["answer", number, "yes"])).await;
+    assert!(own.status.code() == Some(3) && own.stderr.contains("self_response"), "{own:?}");
+
+    let answered = desk.site.run(desk.answer(&[number, "yes", "--comment", "go ahead"])).await;
+    assert_eq!(answered.succeeded(), "Recorded yes by alice.\n");
+    let asked = asking.finish().await;
+    assert_eq!(code(&asked), (Some(0), "yes\n"), "{asked:?}");
+    assert!(asked.stderr.contains("alice answered \"yes\", and said: go ahead"), "{asked:?}");
+    let late = desk.site.run(desk.answer(&[number, "no"])).await;
+    assert!(late.status.code() == Some(3) && late.stderr.contains("it may have ended"), "{late:?}");
+}
+
+/// On a terminal the question is shown whole before the answer is asked for, and an empty line decides nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_terminal_is_asked_for_the_answer() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Where to?", "--choice", "eu=Europe", "--choice", "us=America"]));
+    let question = desk.question().await;
+    let list = desk.site.run(desk.answer(&[])).await;
+    let number = list.succeeded().split(' ').next().unwrap();
+    let on_a_terminal = || {
+        let mut command = desk.script(&format!("exec script --quiet --return --command '\"$PLACET\" answer {number}' /dev/null"));
+        command.env("PLACET_API_KEY", desk.operator.key());
+        command
+    };
+    let nothing = desk.site.run_with(on_a_terminal(), "\n").await;
+    assert!(nothing.succeeded().contains("the question stays open"), "{nothing:?}");
+    assert_eq!(desk.record(&question).await["resolution"], json!(null));
+    let answered = desk.site.run_with(on_a_terminal(), "us\n").await;
+    let said = answered.succeeded();
+    let (shown, rest) = said.split_once("Your answer (eu | us; nothing leaves it open): ").expect("it asks");
+    assert!(shown.contains("us  America") && rest.contains("Recorded us by alice."), "{said}");
+    assert_eq!(code(&asking.finish().await), (Some(0), "us\n"));
+}
