@@ -22,4 +22,5 @@ mod sdk;
 mod secrets;
 mod suspend;
 mod tidy;
+mod traces;
 mod waiting;

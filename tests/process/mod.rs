@@ -9,3 +9,4 @@ mod kill;
 mod ledger;
 mod silence;
 mod stop;
+mod traces;

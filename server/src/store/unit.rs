@@ -24,6 +24,7 @@ use super::link::LinkToken;
 use super::rows::{
     IntentRow, NewEvent, OutboxRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
 };
+use super::span::{SpanEnd, SpanRecord, TraceContext};
 use super::{CreateIntent, DeliveryResult, Fired, Leased, LeasedDelivery, NewKey, Outcome, Precondition, Request, Target};
 
 /// Timers dealt with in one transaction.
@@ -45,6 +46,8 @@ pub(super) const DELIVERY_BACKOFF_SECONDS_MAX: i64 = 1_800;
 pub(super) struct Env<'a> {
     pub(super) clock: &'a dyn Clock,
     pub(super) entropy: &'a dyn Entropy,
+    /// Whether spans are exported; if not, none are made or kept.
+    pub(super) traced: bool,
 }
 
 /// A refusal is a result: it may have recorded something that must be committed.
@@ -55,6 +58,8 @@ struct Loaded {
     row: IntentRow,
     intent: Intent,
     suspensions: Vec<SuspensionRow>,
+    /// The caller's span.
+    trace_parent: Option<TraceContext>,
 }
 
 impl Loaded {
@@ -64,6 +69,11 @@ impl Loaded {
             Target::Intent(_) => self.intent.version,
             Target::Suspension(id) => self.intent.suspension(id).map_or(0, |suspension| suspension.version),
         }
+    }
+
+    fn span(&self, env: &Env<'_>, end: SpanEnd, now: DateTime<Utc>) -> SpanRecord {
+        let context = TraceContext::new(self.trace_parent, end, env.entropy);
+        SpanRecord { context, parent: self.trace_parent, intent_id: self.intent.id, began: now, end }
     }
 
     fn suspension_row(&self, id: domain::ids::SuspensionId) -> RowsResult<&SuspensionRow> {
@@ -85,6 +95,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     };
     let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load(rows, row, named)?;
+    loaded.trace_parent = request.trace_parent;
     // `now` is read here, in the transaction, and never runs backwards for one intent.
     let now = env.clock.now().max(loaded.intent.updated_at);
     match admit(rows, &loaded, request, now)? {
@@ -147,7 +158,7 @@ fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::Suspen
     if row.has_leases {
         intent.leases = rows.reads().leases(row.rid)?;
     }
-    Ok(Loaded { row, intent, suspensions })
+    Ok(Loaded { row, intent, suspensions, trace_parent: None })
 }
 
 /// The checks before the decision, in the order every surface promises: 404, 403, missing `If-Match`, replay.
@@ -270,6 +281,11 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             loaded.row.newest_suspension = Some(rid);
             loaded.suspensions.insert(0, row);
             rows.notice(Notice::Fact(Fact::Asked));
+            if env.traced {
+                let span = loaded.span(env, SpanEnd::Suspend, now);
+                rows.insert_trace(rid, span.context)?;
+                rows.notice(Notice::Span(Box::new(span)));
+            }
             if let Some(due_at) = suspension.expires_at {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
                 rows.notice(Notice::Timer);
@@ -279,7 +295,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
-        | Event::SuspensionCancelled { .. } => end(rows, loaded, event, now),
+        | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
         Event::DeliverySent(delivery) => touch(rows, loaded, delivery.suspension_id),
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
@@ -312,7 +328,7 @@ fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: i64, question: &Quest
 }
 
 /// The one place where a suspension's row ends, for every ending and every way to it.
-fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
+fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
     // The second event that tells of one ending finds nothing open.
     let Some(rid) = loaded.row.open_suspension.take() else { return Ok(()) };
     let ended = loaded.intent.ended.last().ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
@@ -321,6 +337,13 @@ fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, event: &Event, now: DateTime<
     }
     rows.notice(Notice::Suspension(ended.id));
     if let Some(fact) = Fact::of_ending(event, ended) {
+        if env.traced
+            && let Fact::Ended { outcome, method, .. } = fact
+        {
+            let asked = rows.take_trace(rid)?;
+            let span = loaded.span(env, SpanEnd::Resume { outcome, method, asked }, now);
+            rows.notice(Notice::Span(Box::new(span)));
+        }
         rows.notice(Notice::Fact(fact));
     }
     for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
@@ -425,7 +448,7 @@ pub(super) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         last_hash: None,
     };
     rows.insert_intent(&row, &new.body)?;
-    let mut loaded = Loaded { row, intent, suspensions: Vec::new() };
+    let mut loaded = Loaded { row, intent, suspensions: Vec::new(), trace_parent: None };
     append(rows, env, &mut loaded, &[Event::IntentCreated(Box::new(new.body.clone()), new.status)], &principal.name, now)?;
     let outcome = Outcome::Intent(Box::new(IntentView::of(&loaded.intent, new.body.clone(), None)));
     if let Some(key) = request.idempotency {
