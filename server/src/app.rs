@@ -21,6 +21,7 @@ use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
 use crate::store::Store;
 use crate::store::sqlite::{Exclusive, SqliteStore};
+use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::Deliveries;
 use crate::worker::{spawn_named, upkeep};
@@ -44,6 +45,7 @@ pub struct App {
     mailbox: Option<(MemoryMailbox, String)>,
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
+    traces: Option<Arc<Traces>>,
 }
 
 impl App {
@@ -70,7 +72,15 @@ impl App {
     ) -> anyhow::Result<Self> {
         let metrics = Arc::new(Metrics::new(clock.now()));
         let (serve_clock, serve_entropy) = (clock.clone(), entropy.clone());
-        let sqlite = SqliteStore::open_measured(&config.database, Exclusive::Serve, serve_clock, serve_entropy, metrics.clone())?;
+        let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
+        let sqlite = SqliteStore::open_observed(
+            &config.database,
+            Exclusive::Serve,
+            serve_clock,
+            serve_entropy,
+            metrics.clone(),
+            traces.clone(),
+        )?;
         let sqlite = Arc::new(sqlite);
         let store: Arc<dyn Store> = sqlite.clone();
         // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
@@ -104,7 +114,7 @@ impl App {
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock.clone(), move || beats.health.deadlines_beat()));
         let deliveries = Arc::new(Deliveries::new(store, clock, channel, public_url.clone(), operators));
         let server = serve(listener, shared.clone(), pages.clone())?;
-        Ok(Self { server, address, public_url, sqlite, shared, pages, mailbox, deadlines, deliveries })
+        Ok(Self { server, address, public_url, sqlite, shared, pages, mailbox, deadlines, deliveries, traces })
     }
 
     /// Where it listens.
@@ -146,7 +156,7 @@ impl App {
                 tracing::error!(error = %error, "the server ended with an error");
             }
         });
-        Serving { handle, shared: self.shared, sqlite: self.sqlite, task }
+        Serving { handle, shared: self.shared, sqlite: self.sqlite, traces: self.traces, task }
     }
 
     /// Serves requests, fires deadlines and delivers messages until `stop` resolves; then drains.
@@ -162,7 +172,7 @@ impl App {
         let (stop_deadlines, stop_deliveries) = (stopping(), stopping());
         let mut deadlines = spawn_named("deadlines", async move { deadlines.run(stop_deadlines).await });
         let mut deliveries = spawn_named("deliveries", async move { deliveries.run(stop_deliveries).await });
-        let sqlite = self.sqlite.clone();
+        let (sqlite, traces) = (self.sqlite.clone(), self.traces.clone());
         let serving = self.serve_only();
         let stopped = tokio::select! {
             () = stop => Ok(()),
@@ -184,6 +194,7 @@ impl App {
         }
         deadlines.abort();
         sqlite.close().await;
+        last_spans(traces).await;
         upkeep.shutdown().await.context("failed to stop the upkeep schedule")?;
         stopped
     }
@@ -194,15 +205,17 @@ pub struct Serving {
     handle: ServerHandle,
     shared: web::Data<Shared>,
     sqlite: Arc<SqliteStore>,
+    traces: Option<Arc<Traces>>,
     task: tokio::task::JoinHandle<()>,
 }
 
 impl Serving {
     /// Serves nothing more, and lets another server have the database.
     pub async fn stop(self) {
-        let sqlite = self.sqlite.clone();
+        let (sqlite, traces) = (self.sqlite.clone(), self.traces.clone());
         self.stop_requests().await;
         sqlite.close().await;
+        last_spans(traces).await;
     }
 
     /// Ends long waits, takes no new requests, and waits for those under way.
@@ -211,6 +224,14 @@ impl Serving {
         self.handle.stop(true).await;
         // A panic in it was logged where it happened.
         drop(self.task.await);
+    }
+}
+
+/// Lets the last spans leave, on a thread that may block: the exporter needs this one.
+async fn last_spans(traces: Option<Arc<Traces>>) {
+    let Some(traces) = traces else { return };
+    if let Err(error) = tokio::task::spawn_blocking(move || traces.stop()).await {
+        tracing::warn!(error = %error, "failed to stop the export of spans");
     }
 }
 

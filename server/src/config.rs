@@ -52,6 +52,9 @@ pub struct ServeArgs {
     /// Allow a mail server without TLS that is not on this machine.
     #[arg(long, env = "PLACET_SMTP_INSECURE", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub smtp_insecure: Option<bool>,
+    /// A collector of OpenTelemetry traces, such as <http://localhost:4318>; none by default.
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", hide_env_values = true)]
+    pub otlp_endpoint: Option<String>,
 }
 
 /// Where the data is, for every command that needs it.
@@ -74,6 +77,7 @@ struct FileConfig {
     mail_from: Option<String>,
     operators: Option<Vec<String>>,
     notify_allow: Option<Vec<String>>,
+    otlp_endpoint: Option<String>,
     suspension: SuspensionSection,
     fallback: FallbackSection,
     channels: ChannelsSection,
@@ -126,6 +130,8 @@ pub struct Config {
     pub development: bool,
     pub mail: Option<MailConfig>,
     pub asking: AskingPolicy,
+    /// Where spans are exported to, if anywhere.
+    pub otlp_endpoint: Option<Url>,
 }
 
 impl Config {
@@ -157,7 +163,9 @@ impl Config {
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
         let asking = asking(&operators, notify_allow, file.suspension, file.fallback, &file.channels)?;
         let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
-        Ok(Self { listen, database, public_url, development, mail, asking })
+        let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
+        let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
+        Ok(Self { listen, database, public_url, development, mail, asking, otlp_endpoint })
     }
 }
 
@@ -192,6 +200,16 @@ fn check_public_url(text: &str) -> anyhow::Result<Url> {
         bail!("the public URL {text:?} would carry answer links unencrypted; use https:// (http:// is for this machine only)");
     }
     Ok(url)
+}
+
+fn check_collector(text: &str) -> anyhow::Result<Url> {
+    // The URL is not repeated: it may hold a password.
+    match Url::parse(text) {
+        Ok(url) if matches!(url.scheme(), "http" | "https") && url.host().is_some() && url.query().is_none() => Ok(url),
+        _ => bail!(
+            "OTEL_EXPORTER_OTLP_ENDPOINT must be the base URL of a collector that speaks OTLP over HTTP: http://localhost:4318"
+        ),
+    }
 }
 
 /// Whether a URL leads to this machine only.
@@ -354,6 +372,7 @@ mod tests {
             .asking
             .default_retry_policy;
         assert_eq!(policy.unwrap().max_attempts, Some(3));
+        assert_eq!(file("otlp_endpoint = 'http://localhost:4318'").unwrap().otlp_endpoint.unwrap().port(), Some(4318));
         assert_eq!(file("[fallback]\nallowed = ['fail']").unwrap().asking.fallback_allowed, [FallbackPolicy::Fail]);
         assert_eq!(file("[fallback]\nmin_window_seconds = 300").unwrap().asking.fallback_min_window_seconds, 300);
         assert!(!file("[fallback]\nrequires_delivery = false").unwrap().asking.fallback_requires_delivery);
@@ -371,6 +390,8 @@ mod tests {
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
             "[fallback]\nallowed = ['maybe']",
             "smtp_url = 'smtps://x.example'",
+            "otlp_endpoint = 'localhost:4318'",
+            "otlp_endpoint = 'grpc://localhost:4317'",
         ] {
             assert!(file(wrong).is_err(), "{wrong}");
         }

@@ -10,4 +10,5 @@ pub mod metrics;
 pub mod pages;
 pub mod store;
 pub mod telemetry;
+pub mod traces;
 pub mod worker;

@@ -80,6 +80,7 @@ impl TestApp {
                 allow_insecure: false,
             }),
             asking: asking_policy(),
+            otlp_endpoint: None,
         };
         change(&mut config);
         let clock = Arc::new(FakeClock::default());

@@ -5,6 +5,7 @@ pub mod api;
 pub mod app;
 pub mod browser;
 pub mod clock;
+pub mod collector;
 pub mod crawler;
 pub mod person;
 pub mod process;

@@ -105,7 +105,9 @@ impl Site {
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(program());
         // What the developer has set for a server of their own is not for these.
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("PLACET_")) {
+        for (name, _) in std::env::vars_os()
+            .filter(|(name, _)| ["PLACET_", "OTEL_"].iter().any(|start| name.to_string_lossy().starts_with(start)))
+        {
             command.env_remove(name);
         }
         command

@@ -28,4 +28,5 @@ mod sdk_waiting;
 mod secrets;
 mod suspend;
 mod tidy;
+mod traces;
 mod waiting;

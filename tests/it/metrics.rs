@@ -43,6 +43,62 @@ impl Scrape {
     }
 }
 
+/// The words of an expression that name series.
+fn series_in(expression: &str) -> Vec<&str> {
+    let words = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.filter(|word| word.starts_with("placet_") || word.starts_with("process_")).collect()
+}
+
+/// The `label="value"` pairs of an expression.
+fn labels_in(expression: &str) -> Vec<String> {
+    let inside = expression.split('{').skip(1).map(|rest| rest.split('}').next().unwrap());
+    inside.flat_map(|inside| inside.split(',').map(str::trim)).filter(|pair| pair.contains("=\"")).map(str::to_owned).collect()
+}
+
+/// What in an expression no scrape answers.
+fn unanswered(expression: &str, scrape: &Scrape) -> Vec<String> {
+    let known = |series: &str| scrape.samples.keys().any(|name| name.split('{').next() == Some(series));
+    let unknown = series_in(expression).into_iter().filter(|series| !known(series)).map(str::to_owned);
+    let foreign = labels_in(expression).into_iter().filter(|pair| !scrape.text.contains(pair.as_str()));
+    unknown.chain(foreign).collect()
+}
+
+/// Every expression of the dashboard.
+fn dashboard() -> Vec<String> {
+    let board: serde_json::Value = serde_json::from_str(include_str!("../../docs/grafana/placet.json")).unwrap();
+    let panels = board["panels"].as_array().unwrap();
+    let targets = panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten();
+    targets.map(|target| target["expr"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Every expression of the alert rules; each rule has one, on one line.
+fn alerts() -> Vec<String> {
+    let rules = include_str!("../../docs/grafana/alerts.yml");
+    let expressions: Vec<String> =
+        rules.lines().filter_map(|line| line.trim().strip_prefix("expr: ")).map(str::to_owned).collect();
+    assert_eq!(expressions.len(), rules.matches("- alert: ").count());
+    expressions
+}
+
+/// A server that has seen one of everything, so that every series shows.
+async fn everything(app: &TestApp) -> Scrape {
+    assert_eq!(app.anonymous().get("readyz").await.status, 503, "no loop has turned yet");
+    every_ending(app).await;
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    app.smtp.script(Fault::Defer);
+    agent.asked(intent).await;
+    app.settle().await;
+    app.advance(5).await;
+    let link = app.smtp.received().last().unwrap().link(&app.base);
+    let mut person = app.person();
+    // The clock of limits is the machine's: a slow machine gets some of the tries back.
+    while person.open(&link).await.status != 429 {}
+    app.anonymous().get("metrics").await;
+    Scrape::of(app).await; // Each scrape shows the ones before it.
+    Scrape::of(app).await
+}
+
 fn decision(outcome: &str, method: &str) -> String {
     format!("placet_decisions_total{{outcome=\"{outcome}\",method=\"{method}\"}}")
 }
@@ -238,5 +294,51 @@ on_each_store! {
         after.has(&[("placet_writer_queue_jobs", 0.0), ("placet_writer_refusals_total", 0.0)]);
         after.has(&[(&format!("placet_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION")), 1.0)]);
         assert_eq!(after.sample("process_start_time_seconds"), 1_795_507_200.0);
+    }
+
+    /// A panel over a series that does not exist shows an empty room and looks like peace.
+    async fn dashboard_and_alerts_speak_of_series_that_exist(app: &mut TestApp) {
+        let scrape = everything(app).await;
+        let (dashboard, alerts) = (dashboard(), alerts());
+        assert!(dashboard.len() > 25 && alerts.len() > 10);
+        for expression in dashboard.iter().chain(&alerts) {
+            assert!(!series_in(expression).is_empty(), "{expression}");
+            assert_eq!(unanswered(expression, &scrape), Vec::<String>::new(), "{expression}");
+        }
+        // A rule that cannot fail protects nothing.
+        assert_eq!(unanswered("rate(placet_decision_total{outcome=\"lost\"}[5m])", &scrape), ["placet_decision_total", "outcome=\"lost\""]);
+    }
+
+    /// A series nobody can look up, or that no panel shows, is noise.
+    async fn every_series_is_described_documented_and_shown(app: &mut TestApp) {
+        let scrape = everything(app).await;
+        let lines = |kind: &str| -> BTreeMap<String, String> {
+            let words = scrape.text.lines().filter_map(|line| line.strip_prefix(kind)?.split_once(' '));
+            words.map(|(name, rest)| (name.to_owned(), rest.to_owned())).collect()
+        };
+        let (types, helps) = (lines("# TYPE "), lines("# HELP "));
+        assert!(types.len() > 20);
+        assert!(types.keys().eq(helps.keys()));
+        let mut sampled: Vec<&str> = scrape.samples.keys().map(|name| name.split('{').next().unwrap()).collect();
+        sampled.dedup();
+        let shown = dashboard().concat();
+        let documented = include_str!("../../docs/operating.md");
+        for (family, kind) in &types {
+            let suffixes: &[&str] = match kind.as_str() {
+                "counter" => &["_total"],
+                "gauge" => &[""],
+                "histogram" => &["_bucket", "_count", "_sum"],
+                other => panic!("{family} is a {other}"),
+            };
+            for suffix in suffixes {
+                let name = format!("{family}{suffix}");
+                assert!(sampled.contains(&name.as_str()), "{name}");
+                sampled.retain(|sample| *sample != name);
+            }
+            let name = if kind == "counter" { format!("{family}_total") } else { family.clone() };
+            assert!(documented.contains(&format!("| `{name}` | {kind} |")), "{name} is not in docs/operating.md");
+            assert!(shown.contains(&name), "{name} is on no panel");
+        }
+        assert_eq!(sampled, Vec::<&str>::new(), "samples of no family");
     }
 }

@@ -10,3 +10,4 @@ mod kill;
 mod ledger;
 mod silence;
 mod stop;
+mod traces;

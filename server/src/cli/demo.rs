@@ -78,6 +78,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             fallback_min_window_seconds: 1,
             fallback_requires_delivery: true,
         },
+        otlp_endpoint: None,
     })
 }
 

@@ -236,7 +236,9 @@ impl Write {
             Err(error) => (None, Err(vec![error])),
         };
         let precondition = if_match(request, self.if_match_required);
-        let write = Request { principal: caller.principal, action: self.action, target, precondition, idempotency, command };
+        let trace_parent = request.headers().get("traceparent").and_then(|value| value.to_str().ok()?.parse().ok());
+        let principal = caller.principal;
+        let write = Request { principal, action: self.action, target, precondition, idempotency, command, trace_parent };
         Ok(shared.store.execute(write).await?)
     }
 }

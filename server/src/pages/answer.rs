@@ -144,6 +144,8 @@ fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
         target: Target::Intent(link.suspension.intent_id),
         precondition: Precondition::None,
         idempotency: None,
+        // Who clicks is in nobody's trace.
+        trace_parent: None,
         command: Ok(Command::Respond(Box::new(Respond {
             suspension_id: link.suspension.id.expose(),
             value: Some(value),

@@ -7,6 +7,7 @@ use domain::ids::SuspensionId;
 use tokio::sync::Notify;
 
 use super::fact::Fact;
+use super::span::SpanRecord;
 use crate::metrics::WaiterMetrics;
 
 /// Something a transaction did that somebody may be waiting for, or that is counted; announced after its commit.
@@ -20,6 +21,8 @@ pub enum Notice {
     Timer,
     /// Something to count.
     Fact(Fact),
+    /// Something to trace.
+    Span(Box<SpanRecord>),
 }
 
 /// Wakes whoever waits for a suspension, a message or a deadline.
@@ -50,8 +53,8 @@ impl Hub {
                 }
                 Notice::Delivery => self.deliveries.notify_one(),
                 Notice::Timer => self.timers.notify_one(),
-                // Counted by the writer; nobody waits for it.
-                Notice::Fact(_) => {}
+                // Counted and traced by the writer; nobody waits for them.
+                Notice::Fact(_) | Notice::Span(_) => {}
             }
         }
     }

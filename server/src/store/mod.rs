@@ -9,6 +9,7 @@ pub mod hub;
 pub mod link;
 mod reads;
 mod rows;
+pub mod span;
 pub mod sqlite;
 mod unit;
 
@@ -28,6 +29,7 @@ use thiserror::Error;
 
 use self::hub::Hub;
 use self::link::LinkToken;
+use self::span::TraceContext;
 
 /// Why a unit of work gave no result.
 #[derive(Debug, Error)]
@@ -77,6 +79,8 @@ pub struct Request {
     pub idempotency: Option<Idempotency>,
     /// The command, or the fields that break rules: those are told only to who may act.
     pub command: Result<Command, Vec<FieldError>>,
+    /// The caller's span, if it named one.
+    pub trace_parent: Option<TraceContext>,
 }
 
 /// What a write is aimed at.

@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use super::codes::{DeliveryState, TimerKind};
 use super::hub::Notice;
+use super::span::TraceContext;
 use super::{Idempotency, NewKey};
 
 /// Why a row could not be read or written. The transaction is over.
@@ -134,6 +135,10 @@ pub(super) trait Rows {
     fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool>;
     /// Writes what may change while it is open, or after: `version`, `attempt`, `reached` and `refusals`.
     fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()>;
+    /// Keeps the span that asked.
+    fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
+    /// Takes the span that asked, if one was kept.
+    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>>;
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;

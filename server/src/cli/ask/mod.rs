@@ -118,6 +118,7 @@ impl Conversation<'_> {
             other @ (RequestInputError::Unsupported
             | RequestInputError::InputTimeout { .. }
             | RequestInputError::InputCancelled { .. }
+            | RequestInputError::AccessLost { .. }
             | RequestInputError::InvalidAnswer { .. }) => anyhow::Error::new(other),
         }
     }
@@ -206,7 +207,7 @@ impl Conversation<'_> {
             Ok(answer) => Ending::of_answer(&answer, positive),
             Err(RequestInputError::InputTimeout { reason, .. }) => Ending::from(reason),
             Err(RequestInputError::InputCancelled { reason, .. }) => Ending::from(reason),
-            Err(RequestInputError::Refused(problem)) if problem.status == 401 => bail!(
+            Err(RequestInputError::AccessLost { .. }) => bail!(
                 "the API key stopped counting while waiting: it was revoked. The question stays open: \
                  make another key of the same name (placet keys create --role agent --name NAME){}",
                 self.come_back()

@@ -37,6 +37,7 @@ use super::{
     SuspensionFilter, Unit, reads as read, unit,
 };
 use crate::metrics::Metrics;
+use crate::traces::Traces;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
 
@@ -88,20 +89,21 @@ impl SqliteStore {
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
         let metrics = Arc::new(Metrics::new(clock.now()));
-        Self::open_measured(path, exclusive, clock, entropy, metrics)
+        Self::open_observed(path, exclusive, clock, entropy, metrics, None)
     }
 
-    /// As [`SqliteStore::open`], counting into `metrics`.
+    /// As [`SqliteStore::open`], counting into `metrics` and tracing to a collector.
     ///
     /// # Errors
     ///
     /// The same.
-    pub fn open_measured(
+    pub fn open_observed(
         path: &Path,
         exclusive: Exclusive,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
         metrics: Arc<Metrics>,
+        traces: Option<Arc<Traces>>,
     ) -> anyhow::Result<Self> {
         create(path)?;
         // One file, one name: a link to it must not be served beside it, and nothing in it is read as SQLite's own syntax.
@@ -117,7 +119,7 @@ impl SqliteStore {
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let hub = Arc::new(Hub::new(metrics.waiters.clone()));
-        let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, hub: hub.clone(), metrics })?;
+        let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, hub: hub.clone(), metrics, traces })?;
         Ok(Self { writer, readers, key_readers, clock, hub, lock: Mutex::new(lock) })
     }
 

@@ -11,11 +11,14 @@ use domain::time::micros;
 use serde_json::{Map, Value};
 
 use super::columns::signed;
-use super::schema::{api_keys, events, intent_bodies, intents, leases, outbox, secrets, suspensions, timers, tokens};
+use super::schema::{
+    api_keys, events, intent_bodies, intents, leases, outbox, secrets, suspension_traces, suspensions, timers, tokens,
+};
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{IntentRow, NewEvent, OutboxRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow};
+use crate::store::span::TraceContext;
 use crate::store::unit::day;
 use crate::store::{Idempotency, NewKey};
 
@@ -199,6 +202,19 @@ impl Rows for Writing<'_> {
         }
         .execute(self.conn)?;
         Ok(())
+    }
+
+    fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
+        let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
+        diesel::insert_into(suspension_traces::table).values(row).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>> {
+        let kept = suspension_traces::table.find(suspension);
+        let context = kept.select(suspension_traces::context).first::<String>(self.conn).optional()?;
+        diesel::delete(kept).execute(self.conn)?;
+        Ok(context.and_then(|context| context.parse().ok()))
     }
 
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()> {

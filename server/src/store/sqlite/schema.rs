@@ -162,3 +162,10 @@ diesel::table! {
         value -> Binary,
     }
 }
+
+diesel::table! {
+    suspension_traces (suspension) {
+        suspension -> BigInt,
+        context -> Text,
+    }
+}

@@ -26,6 +26,7 @@ use crate::store::StoreError;
 use crate::store::hub::{Hub, Notice};
 use crate::store::rows::{RowsError, RowsResult};
 use crate::store::unit::Env;
+use crate::traces::Traces;
 
 /// How many jobs share one commit.
 const BATCH_MAX: usize = 256;
@@ -46,15 +47,22 @@ pub(super) struct Outside {
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) hub: Arc<Hub>,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) traces: Option<Arc<Traces>>,
 }
 
 impl Outside {
-    /// Tells what a commit did: to those who wait, and to the metrics.
+    /// Tells what a commit did: to those who wait, to the metrics, to the collector of spans.
     fn announce(&self, notices: &[Notice]) {
         self.hub.announce(notices);
         for notice in notices {
-            if let Notice::Fact(fact) = notice {
-                self.metrics.count(fact);
+            match notice {
+                Notice::Fact(fact) => self.metrics.count(fact),
+                Notice::Span(span) => {
+                    if let Some(traces) = &self.traces {
+                        traces.record(span, self.clock.now());
+                    }
+                }
+                Notice::Suspension(_) | Notice::Delivery | Notice::Timer => {}
             }
         }
     }
@@ -181,7 +189,7 @@ impl Writer {
 }
 
 fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside) {
-    let env = Env { clock: &*outside.clock, entropy: &*outside.entropy };
+    let env = Env { clock: &*outside.clock, entropy: &*outside.entropy, traced: outside.traces.is_some() };
     while let Ok(first) = queue.recv() {
         let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
         let last = batch.iter().any(|job| job.is_last());
@@ -318,6 +326,7 @@ mod tests {
             entropy: Arc::new(SystemEntropy),
             hub: Arc::default(),
             metrics: metrics.clone(),
+            traces: None,
         };
         (Writer::start(conn, outside).unwrap(), metrics)
     }

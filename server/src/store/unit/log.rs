@@ -12,6 +12,7 @@ use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
 use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
+use crate::store::span::SpanEnd;
 
 /// Appends events to the intent's log and writes every row they imply. Returns the last event as served.
 pub(super) fn append<R: Rows>(
@@ -75,6 +76,11 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             loaded.row.newest_suspension = Some(rid);
             loaded.suspensions.insert(0, row);
             rows.notice(Notice::Fact(Fact::Asked));
+            if env.traced {
+                let span = loaded.span(env, SpanEnd::Suspend, now);
+                rows.insert_trace(rid, span.context)?;
+                rows.notice(Notice::Span(Box::new(span)));
+            }
             if let Some(due_at) = suspension.expires_at {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
                 rows.notice(Notice::Timer);
@@ -89,7 +95,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
-        | Event::SuspensionCancelled { .. } => end(rows, loaded, event, now),
+        | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
         Event::DeliverySent(delivery) => touch(rows, loaded, delivery.suspension_id),
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
@@ -126,7 +132,7 @@ fn ask_again<R: Rows>(
 }
 
 /// The one place where a suspension's row ends, for every ending and every way to it.
-fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
+fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
     // The second event that tells of one ending finds nothing open.
     let Some(rid) = loaded.row.open_suspension.take() else { return Ok(()) };
     let ended = loaded.intent.ended.last().ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
@@ -135,6 +141,13 @@ fn end<R: Rows>(rows: &mut R, loaded: &mut Loaded, event: &Event, now: DateTime<
     }
     rows.notice(Notice::Suspension(ended.id));
     if let Some(fact) = Fact::of_ending(event, ended) {
+        if env.traced
+            && let Fact::Ended { outcome, method, .. } = fact
+        {
+            let asked = rows.take_trace(rid)?;
+            let span = loaded.span(env, SpanEnd::Resume { outcome, method, asked }, now);
+            rows.notice(Notice::Span(Box::new(span)));
+        }
         rows.notice(Notice::Fact(fact));
     }
     for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {

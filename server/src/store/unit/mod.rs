@@ -26,6 +26,7 @@ use domain::wire::{IntentView, SuspensionRecord};
 use self::log::append;
 use self::outcome::outcome;
 use super::rows::{IntentRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table};
+use super::span::{SpanEnd, SpanRecord, TraceContext};
 use super::{CreateIntent, Outcome, Precondition, Request, Target};
 
 /// Idempotency records forgotten in one transaction.
@@ -35,6 +36,8 @@ const FORGOTTEN_PER_UNIT: u32 = 500;
 pub(super) struct Env<'a> {
     pub(super) clock: &'a dyn Clock,
     pub(super) entropy: &'a dyn Entropy,
+    /// Whether spans are exported; if not, none are made or kept.
+    pub(super) traced: bool,
 }
 
 /// A refusal is a result: it may have recorded something that must be committed.
@@ -45,6 +48,8 @@ struct Loaded {
     row: IntentRow,
     intent: Intent,
     suspensions: Vec<SuspensionRow>,
+    /// The caller's span.
+    trace_parent: Option<TraceContext>,
 }
 
 impl Loaded {
@@ -54,6 +59,11 @@ impl Loaded {
             Target::Intent(_) => self.intent.version,
             Target::Suspension(id) => self.intent.suspension(id).map_or(0, |suspension| suspension.version),
         }
+    }
+
+    fn span(&self, env: &Env<'_>, end: SpanEnd, now: DateTime<Utc>) -> SpanRecord {
+        let context = TraceContext::new(self.trace_parent, end, env.entropy);
+        SpanRecord { context, parent: self.trace_parent, intent_id: self.intent.id, began: now, end }
     }
 
     fn suspension_row(&self, id: domain::ids::SuspensionId) -> RowsResult<&SuspensionRow> {
@@ -75,6 +85,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     };
     let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load(rows, row, named)?;
+    loaded.trace_parent = request.trace_parent;
     // `now` is read here, in the transaction, and never runs backwards for one intent.
     let now = env.clock.now().max(loaded.intent.updated_at);
     match admit(rows, &loaded, request, now)? {
@@ -137,7 +148,7 @@ fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::Suspen
     if row.has_leases {
         intent.leases = rows.reads().leases(row.rid)?;
     }
-    Ok(Loaded { row, intent, suspensions })
+    Ok(Loaded { row, intent, suspensions, trace_parent: None })
 }
 
 /// The checks before the decision, in the order every surface promises: 404, 403, missing `If-Match`, replay.
@@ -236,7 +247,7 @@ pub(super) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
         last_hash: None,
     };
     rows.insert_intent(&row, &new.body)?;
-    let mut loaded = Loaded { row, intent, suspensions: Vec::new() };
+    let mut loaded = Loaded { row, intent, suspensions: Vec::new(), trace_parent: None };
     append(rows, env, &mut loaded, &[Event::IntentCreated(Box::new(new.body.clone()), new.status)], &principal.name, now)?;
     let outcome = Outcome::Intent(Box::new(IntentView::of(&loaded.intent, new.body.clone(), None)));
     if let Some(key) = request.idempotency {

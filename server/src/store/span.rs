@@ -1,0 +1,119 @@
+//! The two ends of a question, as spans: made in the transaction, exported after its commit.
+//!
+//! Days may lie between them, so they are no parent and child but two traces, and the second links to the first.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, Utc};
+use domain::ids::{Entropy, IntentId};
+
+use super::fact::{Method, Outcome};
+
+/// Where a span is: what `traceparent` carries (W3C Trace Context).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceContext {
+    pub trace_id: [u8; 16],
+    pub span_id: [u8; 8],
+    pub sampled: bool,
+}
+
+/// One end of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanRecord {
+    pub context: TraceContext,
+    /// The caller's span, if it named one.
+    pub parent: Option<TraceContext>,
+    pub intent_id: IntentId,
+    pub began: DateTime<Utc>,
+    pub end: SpanEnd,
+}
+
+/// Which end of a question a span is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpanEnd {
+    /// It was asked.
+    Suspend,
+    /// It ended; `asked` is the span that asked, unless spans were not exported then.
+    Resume { outcome: Outcome, method: Method, asked: Option<TraceContext> },
+}
+
+impl TraceContext {
+    /// A new span: in its caller's trace, or in one of its own.
+    pub(super) fn new(parent: Option<Self>, end: SpanEnd, entropy: &dyn Entropy) -> Self {
+        let mut span_id = [0; 8];
+        entropy.fill(&mut span_id);
+        let mut trace_id = [0; 16];
+        entropy.fill(&mut trace_id);
+        let asked = match end {
+            SpanEnd::Suspend => None,
+            SpanEnd::Resume { asked, .. } => asked,
+        };
+        Self {
+            span_id,
+            trace_id: parent.map_or(trace_id, |parent| parent.trace_id),
+            // Who chose not to see the question does not want to see its end.
+            sampled: parent.or(asked).is_none_or(|chosen| chosen.sampled),
+        }
+    }
+}
+
+impl fmt::Display for TraceContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (trace, span) = (u128::from_be_bytes(self.trace_id), u64::from_be_bytes(self.span_id));
+        write!(f, "00-{trace:032x}-{span:016x}-{:02x}", u8::from(self.sampled))
+    }
+}
+
+/// The text is no `traceparent` this program understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoTraceContext;
+
+impl FromStr for TraceContext {
+    type Err = NoTraceContext;
+
+    fn from_str(text: &str) -> Result<Self, NoTraceContext> {
+        let mut parts = text.split('-');
+        let mut part = |length: usize| {
+            let part = parts.next().filter(|part| part.len() == length).ok_or(NoTraceContext)?;
+            // No sign, no capitals: what is invalid must be ignored, not repaired.
+            let hex = part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+            if hex { u128::from_str_radix(part, 16).map_err(|_| NoTraceContext) } else { Err(NoTraceContext) }
+        };
+        let (version, trace, span, flags) = (part(2)?, part(32)?, part(16)?, part(2)?);
+        // Later versions may append parts; version 0 has four, and 255 is none.
+        let whole = version != 0 || parts.next().is_none();
+        if !whole || version == 255 || trace == 0 || span == 0 {
+            return Err(NoTraceContext);
+        }
+        let span = u64::try_from(span).map_err(|_| NoTraceContext)?;
+        Ok(Self { trace_id: trace.to_be_bytes(), span_id: span.to_be_bytes(), sampled: flags & 1 == 1 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_traceparent_is_read_strictly_and_written_as_it_was() {
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        assert_eq!(text.parse::<TraceContext>().unwrap().to_string(), text);
+        assert!(
+            "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00-more".parse::<TraceContext>().is_ok_and(|it| !it.sampled)
+        );
+        for wrong in [
+            "",
+            "00",
+            "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
+            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-+bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b7-01",
+        ] {
+            assert_eq!(wrong.parse::<TraceContext>(), Err(NoTraceContext), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a collector of traces is sent.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use harness::app::TestApp;
+use harness::collector::Collector;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use serde_json::json;
+
+const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+const PARENT: &str = "00f067aa0ba902b7";
+
+async fn traced() -> (TestApp, Collector) {
+    let collector = Collector::start().await;
+    let app = TestApp::start_with(|config| config.otlp_endpoint = Some(collector.url())).await;
+    (app, collector)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The text of an attribute; empty if there is none.
+fn attribute(span: &Span, key: &str) -> String {
+    let found = span.attributes.iter().find(|attribute| attribute.key == key);
+    match found.and_then(|attribute| attribute.value.clone()?.value) {
+        Some(Value::StringValue(text)) => text,
+        _ => String::new(),
+    }
+}
+
+/// Days lie between question and answer: two traces, and a link by which one is found from the other, over a restart.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn resume_links_to_suspend_over_a_restart() {
+    let (mut app, collector) = traced().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let intent = agent.active_intent().await;
+    let id = agent.asked(intent).await;
+    app.restart().await;
+    operator.respond(intent, &id, "approve").await.ok();
+    operator.respond(intent, &id, "approve").await; // Refused: no span.
+    app.finish().await;
+
+    let (suspends, resumes) = (collector.spans("suspend"), collector.spans("resume"));
+    let ([suspend], [resume]) = (&suspends[..], &resumes[..]) else { panic!("{}", collector.said()) };
+    assert_ne!(suspend.trace_id, resume.trace_id);
+    assert!(suspend.links.is_empty() && suspend.parent_span_id.is_empty() && resume.parent_span_id.is_empty());
+    let [link] = &resume.links[..] else { panic!("{resume:?}") };
+    assert_eq!((&link.trace_id, &link.span_id), (&suspend.trace_id, &suspend.span_id));
+    assert!(suspend.start_time_unix_nano > 0 && suspend.end_time_unix_nano >= suspend.start_time_unix_nano);
+    for span in [suspend, resume] {
+        assert_eq!(attribute(span, "intent.id"), intent.to_string());
+    }
+    assert_eq!(attribute(resume, "placet.outcome"), "answered");
+    assert_eq!(attribute(resume, "placet.method"), "api_key");
+    assert!(collector.requests().iter().all(|request| request == "POST /v1/traces HTTP/1.1"));
+}
+
+/// An agent that traces itself finds the question in its own trace; one whose trace is not sampled is not exported.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn suspend_joins_the_trace_of_who_asks() {
+    let (app, collector) = traced().await;
+    let agent = app.agent();
+    for flags in ["01", "00"] {
+        let intent = agent.active_intent().await;
+        let request = agent.request("POST", &format!("api/v1/intents/{intent}/suspend"));
+        let question = json!({"question": "Go on?", "response_type": "text", "timeout_seconds": 60});
+        let request = request.header("traceparent", format!("00-{TRACE}-{PARENT}-{flags}")).json(&question);
+        agent.send(request).await.ok();
+    }
+    app.settle().await;
+    app.advance(60).await;
+    app.finish().await;
+    let suspends = collector.spans("suspend");
+    let [suspend] = &suspends[..] else { panic!("{}", collector.said()) };
+    assert_eq!((hex(&suspend.trace_id).as_str(), hex(&suspend.parent_span_id).as_str()), (TRACE, PARENT));
+    let resumes = collector.spans("resume");
+    let [resume] = &resumes[..] else { panic!("{}", collector.said()) };
+    assert_eq!(attribute(resume, "placet.outcome"), "expired_failed");
+    assert_eq!(attribute(resume, "placet.method"), "server");
+    assert_eq!(hex(&resume.links[0].trace_id), TRACE);
+    assert_ne!(hex(&resume.trace_id), TRACE, "what time ended is in a trace of its own");
+}
+
+/// A collector is somebody else's disk: no words of agents or people, no ids that open anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spans_hold_no_secret_and_no_text() {
+    let (app, collector) = traced().await;
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let id = agent.asked(intent).await;
+    app.settle().await;
+    let link = app.next_link().await;
+    app.person().answer(&link, "deny").await;
+    let key = agent.key().to_owned();
+    let token = link.rsplit('/').next().unwrap().to_owned();
+    app.finish().await;
+    assert_eq!(attribute(&collector.spans("resume")[0], "placet.method"), "email_link");
+    let said = collector.said();
+    for word in [id.as_str(), &key, &token, "Refund", "deny", "Deny", "example.com", "test-agent"] {
+        assert!(!said.contains(word), "{word} in {said}");
+    }
+    assert!(said.contains("service.name") && said.contains(&intent.to_string()));
+}
