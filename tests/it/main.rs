@@ -11,6 +11,7 @@ mod intents;
 mod keys;
 mod leases;
 mod mail;
+mod negatives;
 mod openapi;
 mod page_headers;
 #[path = "../process/mod.rs"]
