@@ -17,6 +17,7 @@ mod page_headers;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;
+mod reference;
 mod respond;
 mod sdk;
 mod secrets;

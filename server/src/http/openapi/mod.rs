@@ -3,6 +3,7 @@
 //! Each handler names its own answers; what is true of many is added here, once: bounds of parameters, the two forms of errors, and
 //! what the layers in front of a handler answer.
 
+mod examples;
 mod parameters;
 mod refusals;
 
@@ -92,6 +93,9 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         parameters::complete(parameter);
     }
     let bodied = operation.get("requestBody").is_some();
+    if let Some(example) = examples::body(text(&operation["operationId"])) {
+        operation["requestBody"]["content"]["application/json"]["example"] = example;
+    }
     refusals::complete(path, keyed, bodied, &mut operation["responses"]);
     let served = &mut operation["responses"]["200"];
     if let Some(version) = versioned(path, method) {
