@@ -10,6 +10,7 @@ mod ingress;
 mod intents;
 mod keys;
 mod leases;
+mod limits;
 mod mail;
 mod negatives;
 mod openapi;
