@@ -39,15 +39,19 @@ pub struct Lease {
     pub status: LeaseStatus,
     /// When it was taken.
     #[serde(with = "crate::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub acquired_at: DateTime<Utc>,
     /// The same time, under the name the OpenIntent client reads.
     #[serde(with = "crate::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub created_at: DateTime<Utc>,
     /// When it runs out; while the intent is suspended it does not.
     #[serde(with = "crate::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub expires_at: DateTime<Utc>,
     /// When it was given back.
     #[serde(with = "crate::time::naive_option")]
+    #[schema(value_type = Option<String>, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub released_at: Option<DateTime<Utc>>,
     /// How long it was asked for, in seconds; a suspension's end gives it this long again.
     pub duration_seconds: u32,

@@ -27,9 +27,11 @@ pub enum Strategy {
 #[serde(deny_unknown_fields)]
 pub struct Rung {
     /// The attempt at which it takes effect, from 1.
+    #[schema(minimum = 1, maximum = 20)]
     pub attempt: u32,
     /// The channel from then on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 200)]
     pub channel_hint: Option<String>,
     /// The people from then on; null means the original recipients.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,9 +119,11 @@ impl HumanRetryPolicy {
 pub struct PartialRetryPolicy {
     /// See [`HumanRetryPolicy::max_attempts`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 20)]
     pub max_attempts: Option<u32>,
     /// See [`HumanRetryPolicy::interval_seconds`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 2_592_000)]
     pub interval_seconds: Option<u32>,
     /// See [`HumanRetryPolicy::strategy`].
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,6 +9,7 @@ use crate::authority::Role;
 use crate::body::{IntentBody, Patch};
 use crate::ids::{IntentId, KeyId, SuspensionId};
 use crate::intent::{Intent, Status};
+use crate::lease::Lease;
 use crate::problem::FieldError;
 use crate::retry::{HumanRetryPolicy, PartialRetryPolicy};
 use crate::suspension::{
@@ -20,12 +21,14 @@ use crate::suspension::{
 #[serde(deny_unknown_fields)]
 pub struct SuspendRequest {
     /// The question, at most 4 KiB.
+    #[schema(min_length = 1, max_length = 4096, examples("Refund order 12345?"))]
     pub question: String,
     /// The kind of answer expected; `choice` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_type: Option<ResponseType>,
     /// At most 50 choices; an empty list means none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 50)]
     pub choices: Option<Vec<ChoiceRequest>>,
     /// Structured context, at most 64 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,9 +36,11 @@ pub struct SuspendRequest {
     pub context: Option<Map<String, Value>>,
     /// The preferred channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 200)]
     pub channel_hint: Option<String>,
     /// The window of one attempt, 1 to 31,622,400 seconds; no deadline if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 31_622_400)]
     pub timeout_seconds: Option<u32>,
     /// What happens when nobody answers; `fail` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,6 +54,7 @@ pub struct SuspendRequest {
     pub retry_policy: Option<PartialRetryPolicy>,
     /// The agent's confidence, 0 to 1; kept as `confidence_at_suspension`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 1)]
     pub confidence: Option<f64>,
     /// The engagement decision that led here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,6 +62,7 @@ pub struct SuspendRequest {
     pub decision_record: Option<Map<String, Value>>,
     /// Who is asked, 1 to 20 addresses; replaces the server's default operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, max_items = 20)]
     pub notify_to: Option<Vec<String>>,
     /// The open suspension this question replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,11 +74,14 @@ pub struct SuspendRequest {
 #[serde(deny_unknown_fields)]
 pub struct ChoiceRequest {
     /// What the agent receives, 1 to 200 characters, unique.
+    #[schema(min_length = 1, max_length = 200)]
     pub value: String,
     /// What the operator reads, at most 200 characters.
+    #[schema(min_length = 1, max_length = 200)]
     pub label: String,
     /// A longer explanation, at most 2,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000)]
     pub description: Option<String>,
     /// `primary`, `danger` or `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,6 +242,7 @@ impl SuspensionRecord {
 pub struct RespondRequest {
     /// The suspension answered.
     #[serde(default)]
+    #[schema(min_length = 1)]
     pub suspension_id: String,
     /// The answer.
     #[schema(value_type = Value)]
@@ -239,6 +250,7 @@ pub struct RespondRequest {
     pub value: Option<Value>,
     /// Whom it is from; counts for keys with the role `channel`, is kept as a claim otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
     pub responded_by: Option<String>,
     /// What comes with it, such as a comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,6 +285,7 @@ pub struct RespondResponse {
     pub responded_by: String,
     /// When.
     #[serde(with = "crate::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub responded_at: DateTime<Utc>,
 }
 
@@ -282,6 +295,7 @@ pub struct RespondResponse {
 pub struct CancelRequest {
     /// Why, shown to the people asked; at most 2,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000)]
     pub reason: Option<String>,
 }
 
@@ -298,12 +312,15 @@ pub struct SuspensionPage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CreateIntentRequest {
     /// Its title.
+    #[schema(min_length = 1, max_length = 500, examples("Refund order 12345"))]
     pub title: String,
     /// Its description; null counts as empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 65_536)]
     pub description: Option<String>,
     /// Who created it, as shown; visibility follows the credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 500)]
     pub created_by: Option<String>,
     /// Its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -313,6 +330,7 @@ pub struct CreateIntentRequest {
     pub parent_id: Option<String>,
     /// What it depends on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 100)]
     pub depends_on: Option<Vec<String>>,
     /// Its constraints, an object or a legacy list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -324,9 +342,11 @@ pub struct CreateIntentRequest {
     pub state: Option<Map<String, Value>>,
     /// `draft` (default) or `active`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^(draft|active)$")]
     pub status: Option<String>,
     /// How sure the agent is, 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 100)]
     pub confidence: Option<f64>,
     /// Its governance policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -368,9 +388,11 @@ pub struct IntentView {
     pub governance_policy: Option<Value>,
     /// When it began.
     #[serde(with = "crate::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub created_at: DateTime<Utc>,
     /// When it last changed.
     #[serde(with = "crate::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub updated_at: DateTime<Utc>,
 }
 
@@ -406,6 +428,7 @@ impl IntentView {
 pub struct PatchStateRequest {
     /// Patches, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, max_items = 200)]
     pub patches: Option<Vec<Patch>>,
     /// Top-level keys to set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -417,9 +440,11 @@ pub struct PatchStateRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SetStatusRequest {
     /// One of the six statuses.
+    #[schema(value_type = Status)]
     pub status: String,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000)]
     pub reason: Option<String>,
 }
 
@@ -427,9 +452,11 @@ pub struct SetStatusRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AppendEventRequest {
     /// One of the types clients may write.
+    #[schema(min_length = 1, max_length = 200, examples("comment"))]
     pub event_type: String,
     /// Kept as `claimed_actor`; the actor is the credential's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
     pub actor: Option<String>,
     /// The payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -437,9 +464,11 @@ pub struct AppendEventRequest {
     pub payload: Option<Map<String, Value>>,
     /// For distributed tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
     pub trace_id: Option<String>,
     /// The event that led to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
     pub parent_event_id: Option<String>,
 }
 
@@ -482,9 +511,11 @@ pub struct EventView {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AcquireLeaseRequest {
     /// The part of the state it covers.
+    #[schema(min_length = 1, max_length = 200, examples("refund"))]
     pub scope: String,
     /// For how long, 1 to 86,400; 300 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 86_400)]
     pub duration_seconds: Option<u32>,
 }
 
@@ -493,6 +524,7 @@ pub struct AcquireLeaseRequest {
 pub struct RenewLeaseRequest {
     /// For how long from now, 1 to 86,400; 300 by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 86_400)]
     pub duration_seconds: Option<u32>,
 }
 
@@ -503,13 +535,50 @@ pub struct CreateKeyRequest {
     /// What it is for.
     pub role: Role,
     /// Its name: the actor in the log, and for agents their identity.
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        examples("refund-agent")
+    )]
     pub name: String,
     /// Who answers with it; the name by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
     pub subject: Option<String>,
     /// Groups keys that belong together; the name by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
     pub owner: Option<String>,
+}
+
+/// A page of intents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct IntentPage {
+    /// Newest first.
+    pub intents: Vec<IntentView>,
+}
+
+/// The leases of an intent that were not given back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LeaseList {
+    /// Oldest first.
+    pub leases: Vec<Lease>,
+}
+
+/// The answer to a lease given back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LeaseReleased {
+    /// Says so.
+    pub message: String,
 }
 
 /// A key as listed: everything but the secret.

@@ -11,14 +11,17 @@ mod ingress;
 mod intents;
 mod keys;
 mod leases;
+mod limits;
 mod live_page;
 mod mail;
 mod metrics;
+mod negatives;
 mod openapi;
 mod page_headers;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;
+mod reference;
 mod reminders;
 mod respond;
 mod sdk;

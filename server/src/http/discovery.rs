@@ -11,7 +11,7 @@ use super::Shared;
 const RFCS: [&str; 5] = ["0001", "0003", "0019", "0025", "0026"];
 
 /// Describes the protocol, without a key.
-#[utoipa::path(get, path = "/.well-known/openintent.json", tag = "discovery", responses((status = 200)))]
+#[utoipa::path(get, path = "/.well-known/openintent.json", tag = "discovery", responses((status = 200, body = Object)))]
 pub(super) async fn openintent() -> HttpResponse {
     HttpResponse::Ok().json(json!({
         "protocol": "openintent",
@@ -23,7 +23,7 @@ pub(super) async fn openintent() -> HttpResponse {
 }
 
 /// Describes the implementation, without a key.
-#[utoipa::path(get, path = "/.well-known/openintent-compat.json", tag = "discovery", responses((status = 200)))]
+#[utoipa::path(get, path = "/.well-known/openintent-compat.json", tag = "discovery", responses((status = 200, body = Object)))]
 pub(super) async fn compat() -> HttpResponse {
     let compliance: serde_json::Map<_, _> = RFCS.iter().map(|number| (format!("RFC-{number}"), json!("partial"))).collect();
     HttpResponse::Ok().json(json!({

@@ -1,5 +1,6 @@
 //! The log of one intent (RFC-0019): two views of the same events.
 
+use actix_web::http::Method;
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
@@ -11,27 +12,24 @@ use domain::wire::{AppendEventRequest, EventView};
 
 use super::auth::Caller;
 use super::body::Json;
-use super::intents::{OFFSET_MAX, Write};
+use super::intents::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX, Write};
 use super::problem::Detail;
 use super::query::Query;
 use super::{Shared, intent_id, resource, respond};
 use crate::store::EventFilter;
 
-/// The most events on one page.
-const PAGE_MAX: u32 = 1_000;
-const PAGE_DEFAULT: u32 = 100;
 /// The longest type, actor, trace id and parent id a client may write, in characters.
 const WORD_MAX: usize = 200;
 
 pub(super) fn routes(config: &mut ServiceConfig) {
-    config.service(resource("/{intent_id}/events").route(web::get().to(list)).route(web::post().to(append)));
+    config.service(resource("/{intent_id}/events", [(Method::GET, web::to(list)), (Method::POST, web::to(append))]));
 }
 
 /// Reads the log, newest first: the OpenIntent client's vocabulary, or everything with `include=all`.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/events", tag = "events", params(("intent_id" = String, Path),
     ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query),
     ("event_type" = Option<String>, Query), ("since" = Option<String>, Query), ("include" = Option<String>, Query, description = "all")),
-    responses((status = 200, body = Vec<EventView>), (status = 401), (status = 404), (status = 422)))]
+    responses((status = 200, body = Vec<EventView>), (status = 404), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let id = intent_id(&request)?;
@@ -56,7 +54,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 /// Appends an event of a type clients may write; the actor is the credential's.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/events", tag = "events", request_body = AppendEventRequest,
     params(("intent_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = EventView), (status = 401), (status = 403), (status = 404), (status = 422)))]
+    (status = 200, body = EventView), (status = 403, description = "`reserved_event_type`: only the server writes events of this type; `forbidden`"), (status = 404), (status = 422)))]
 pub(super) async fn append(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;

@@ -33,13 +33,13 @@ impl Health {
 }
 
 /// The event loop turns.
-#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200)))]
+#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = String, content_type = "text/plain")))]
 pub(super) async fn healthz() -> HttpResponse {
     HttpResponse::Ok().content_type("text/plain").body("ok\n")
 }
 
 /// A write can be committed and deadlines are watched; says nothing about mail servers, which are somebody else's.
-#[utoipa::path(get, path = "/readyz", tag = "health", responses((status = 200), (status = 503)))]
+#[utoipa::path(get, path = "/readyz", tag = "health", responses((status = 200, body = String, content_type = "text/plain"), (status = 503, description = "`unavailable`")))]
 pub(super) async fn readyz(shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     shared.store.probe().await?;
     if !shared.health.deadlines_alive() {

@@ -1,5 +1,6 @@
 //! Intents: create, list, read, patch, change status (RFC-0001).
 
+use actix_web::http::Method;
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
@@ -9,7 +10,7 @@ use domain::ids::IntentId;
 use domain::intent::Status;
 use domain::json;
 use domain::problem::FieldError;
-use domain::wire::{CreateIntentRequest, IntentView, PatchStateRequest, SetStatusRequest};
+use domain::wire::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 use serde_json::json;
 
 use super::auth::Caller;
@@ -19,24 +20,24 @@ use super::query::Query;
 use super::{Shared, intent_id, resource, respond};
 use crate::store::{CreateIntent, NewIntent, Request, Target};
 
-/// The most intents on one page.
-const PAGE_MAX: u32 = 1_000;
-const PAGE_DEFAULT: u32 = 100;
+/// The most entries on one page of any list.
+pub(super) const PAGE_MAX: u32 = 1_000;
+pub(super) const PAGE_DEFAULT: u32 = 100;
 /// The furthest a list can be read by offset.
 pub(super) const OFFSET_MAX: u32 = 100_000;
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config
-        .service(resource("").route(web::get().to(list)).route(web::post().to(create)))
-        .service(resource("/{intent_id}").route(web::get().to(get)))
-        .service(resource("/{intent_id}/state").route(web::post().to(patch_state)))
-        .service(resource("/{intent_id}/status").route(web::post().to(set_status)));
+        .service(resource("", [(Method::GET, web::to(list)), (Method::POST, web::to(create))]))
+        .service(resource("/{intent_id}", [(Method::GET, web::to(get))]))
+        .service(resource("/{intent_id}/state", [(Method::POST, web::to(patch_state))]))
+        .service(resource("/{intent_id}/status", [(Method::POST, web::to(set_status))]));
 }
 
 /// Creates an intent, `draft` unless it says `active`.
 #[utoipa::path(post, path = "/api/v1/intents", tag = "intents", request_body = CreateIntentRequest, params(("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = IntentView), (status = 401), (status = 403), (status = 404, description = "A dependency or the parent is unknown"),
-    (status = 409, description = "The state names _suspension"), (status = 422)))]
+    (status = 200, body = IntentView), (status = 403), (status = 404, description = "`not_found`: a dependency or the parent does not exist, or the key may not read it"),
+    (status = 409, description = "`suspension_is_server_owned`: the state names `_suspension`"), (status = 422)))]
 pub(super) async fn create(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;
@@ -109,7 +110,7 @@ fn new_intent(shared: &Shared, caller: &Caller, body: CreateIntentRequest) -> Re
 /// Lists the intents the caller may read, newest first.
 #[utoipa::path(get, path = "/api/v1/intents", tag = "intents", params(
     ("status" = Option<String>, Query), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query)),
-    responses((status = 200), (status = 401), (status = 422)))]
+    responses((status = 200, body = IntentPage), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let mut query = Query::new(request.query_string());
@@ -118,12 +119,12 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     let offset = query.number("offset", 0..=OFFSET_MAX, 0);
     query.finish(false)?;
     let intents = shared.store.intents(caller.principal, status, limit, offset).await?;
-    Ok(HttpResponse::Ok().json(json!({ "intents": intents })))
+    Ok(HttpResponse::Ok().json(IntentPage { intents }))
 }
 
 /// Reads an intent.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}", tag = "intents", params(("intent_id" = String, Path)),
-    responses((status = 200, body = IntentView), (status = 401), (status = 404)))]
+    responses((status = 200, body = IntentView), (status = 404)))]
 pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let intent = shared.store.intent(caller.principal, intent_id(&request)?).await?;
@@ -133,7 +134,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
 /// Patches the state; `_suspension` is the server's.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/state", tag = "intents", request_body = PatchStateRequest,
     params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = IntentView), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+    (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `suspension_is_server_owned`"), (status = 422)))]
 pub(super) async fn patch_state(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;
@@ -177,7 +178,7 @@ fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Vec<FieldError>> {
 /// Changes the status; `suspended_awaiting_input` is reached by asking a question.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/status", tag = "intents", request_body = SetStatusRequest,
     params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = IntentView), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+    (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `invalid_transition`, `use_suspend`"), (status = 422)))]
 pub(super) async fn set_status(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;

@@ -1,5 +1,6 @@
 //! API keys, for admins: create, list, revoke.
 
+use actix_web::http::Method;
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
@@ -16,13 +17,13 @@ use crate::keys::{generate, new_key};
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config
-        .service(resource("").route(web::get().to(list)).route(web::post().to(create)))
-        .service(resource("/{key_id}").route(web::delete().to(revoke)));
+        .service(resource("", [(Method::GET, web::to(list)), (Method::POST, web::to(create))]))
+        .service(resource("/{key_id}", [(Method::DELETE, web::to(revoke))]));
 }
 
 /// Makes a key and shows its secret this once.
 #[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = CreateKeyRequest,
-    responses((status = 200, body = CreatedKey), (status = 401), (status = 403), (status = 422)))]
+    responses((status = 200, body = CreatedKey), (status = 403), (status = 422)))]
 pub(super) async fn create(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;
@@ -37,7 +38,7 @@ pub(super) async fn create(request: HttpRequest, payload: Payload, shared: Data<
 }
 
 /// Lists keys, oldest first, without their secrets.
-#[utoipa::path(get, path = "/api/v1/keys", tag = "keys", responses((status = 200, body = KeyList), (status = 401), (status = 403)))]
+#[utoipa::path(get, path = "/api/v1/keys", tag = "keys", responses((status = 200, body = KeyList), (status = 403)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     Caller::of(&request)?.may(Action::ManageKeys)?;
     Ok(HttpResponse::Ok().json(KeyList { keys: shared.store.keys().await? }))
@@ -45,7 +46,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 
 /// Revokes a key; it stops counting at once on this server, within a second on others.
 #[utoipa::path(delete, path = "/api/v1/keys/{key_id}", tag = "keys", params(("key_id" = String, Path)),
-    responses((status = 200, body = KeyView), (status = 401), (status = 403), (status = 404)))]
+    responses((status = 200, body = KeyView), (status = 403), (status = 404)))]
 pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     Caller::of(&request)?.may(Action::ManageKeys)?;
     let id = request.match_info().get("key_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;

@@ -1,5 +1,6 @@
 //! Leases (RFC-0003), and what a suspension does to them (RFC-0025 §2).
 
+use actix_web::http::Method;
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
@@ -7,7 +8,7 @@ use domain::command::Command;
 use domain::ids::LeaseId;
 use domain::lease::{DURATION_SECONDS_MAX, Lease, SCOPE_MAX};
 use domain::problem::{FieldError, Rejection};
-use domain::wire::{AcquireLeaseRequest, RenewLeaseRequest};
+use domain::wire::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
 use serde_json::json;
 
 use super::auth::Caller;
@@ -19,24 +20,24 @@ use super::{Shared, intent_id, resource, respond};
 const DURATION_SECONDS_DEFAULT: u32 = 300;
 
 pub(super) fn routes(config: &mut ServiceConfig) {
-    config
-        .service(resource("/{intent_id}/leases").route(web::get().to(list)).route(web::post().to(acquire)))
-        .service(resource("/{intent_id}/leases/{lease_id}").route(web::patch().to(renew)).route(web::delete().to(release)));
+    config.service(resource("/{intent_id}/leases", [(Method::GET, web::to(list)), (Method::POST, web::to(acquire))])).service(
+        resource("/{intent_id}/leases/{lease_id}", [(Method::PATCH, web::to(renew)), (Method::DELETE, web::to(release))]),
+    );
 }
 
 /// Lists the leases that were not given back.
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/leases", tag = "leases", params(("intent_id" = String, Path)),
-    responses((status = 200), (status = 401), (status = 404)))]
+    responses((status = 200, body = LeaseList), (status = 404)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let leases = shared.store.leases(caller.principal, intent_id(&request)?).await?;
-    Ok(HttpResponse::Ok().json(json!({ "leases": leases })))
+    Ok(HttpResponse::Ok().json(LeaseList { leases }))
 }
 
 /// Takes a lease; refused while the intent is suspended.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/leases", tag = "leases", request_body = AcquireLeaseRequest,
     params(("intent_id" = String, Path), ("X-Agent-ID" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = Lease), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+    (status = 200, body = Lease), (status = 403), (status = 404), (status = 409, description = "`lease_conflict`, `lease_while_suspended`"), (status = 422)))]
 pub(super) async fn acquire(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;
@@ -59,7 +60,7 @@ pub(super) async fn acquire(request: HttpRequest, payload: Payload, shared: Data
 /// Prolongs a lease; succeeds while the intent is suspended, also when its time ran out meanwhile.
 #[utoipa::path(patch, path = "/api/v1/intents/{intent_id}/leases/{lease_id}", tag = "leases", request_body = RenewLeaseRequest,
     params(("intent_id" = String, Path), ("lease_id" = String, Path), ("X-Agent-ID" = Option<String>, Header)), responses(
-    (status = 200, body = Lease), (status = 401), (status = 403), (status = 404), (status = 422)))]
+    (status = 200, body = Lease), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn renew(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;
@@ -76,14 +77,14 @@ pub(super) async fn renew(request: HttpRequest, payload: Payload, shared: Data<S
 /// Gives a lease back.
 #[utoipa::path(delete, path = "/api/v1/intents/{intent_id}/leases/{lease_id}", tag = "leases",
     params(("intent_id" = String, Path), ("lease_id" = String, Path), ("X-Agent-ID" = Option<String>, Header)), responses(
-    (status = 200), (status = 401), (status = 403), (status = 404)))]
+    (status = 200, body = LeaseReleased), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn release(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let (id, agent_id) = (lease_id(&request)?, caller.agent_id(&request));
     let write = Write { action: Action::Lease, scope: "DELETE /intents/{id}/leases/{id}", if_match_required: false };
     let nothing = Json(json!({}));
     write.send(&request, caller, &shared, nothing, |_: RenewLeaseRequest| Ok(Command::ReleaseLease { id, agent_id })).await?;
-    Ok(HttpResponse::Ok().json(json!({ "message": "Lease released" })))
+    Ok(HttpResponse::Ok().json(LeaseReleased { message: "Lease released".to_owned() }))
 }
 
 fn lease_id(request: &HttpRequest) -> Result<LeaseId, Rejection> {

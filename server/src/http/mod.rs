@@ -19,9 +19,11 @@ pub(crate) mod trace;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use actix_web::http::Method;
+use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse, Resource};
+use actix_web::{HttpRequest, HttpResponse, Resource, Route};
 use domain::asking::AskingPolicy;
 use domain::clock::Clock;
 use domain::ids::{Entropy, IntentId, KeyId};
@@ -125,14 +127,14 @@ impl Drop for Waiting<'_> {
 /// All routes that are not pages.
 pub(crate) fn routes(config: &mut ServiceConfig) {
     config
-        .service(resource("/healthz").route(web::get().to(health::healthz)).route(web::head().to(health::healthz)))
-        .service(resource("/readyz").route(web::get().to(health::readyz)).route(web::head().to(health::readyz)))
-        .service(resource("/metrics").route(web::get().to(metrics::metrics)))
-        .service(resource("/openapi.json").route(web::get().to(openapi::openapi)))
-        .service(resource("/.well-known/openintent.json").route(web::get().to(discovery::openintent)))
-        .service(resource("/.well-known/openintent-compat.json").route(web::get().to(discovery::compat)))
-        .service(resource("/v1/server/config").route(web::get().to(discovery::server_config)))
-        .service(resource("/api/v1/server/config").route(web::get().to(discovery::server_config)))
+        .service(resource("/healthz", [(Method::GET, web::to(health::healthz)), (Method::HEAD, web::to(health::healthz))]))
+        .service(resource("/readyz", [(Method::GET, web::to(health::readyz)), (Method::HEAD, web::to(health::readyz))]))
+        .service(resource("/metrics", [(Method::GET, web::to(metrics::metrics))]))
+        .service(resource("/openapi.json", [(Method::GET, web::to(openapi::openapi))]))
+        .service(resource("/.well-known/openintent.json", [(Method::GET, web::to(discovery::openintent))]))
+        .service(resource("/.well-known/openintent-compat.json", [(Method::GET, web::to(discovery::compat))]))
+        .service(resource("/v1/server/config", [(Method::GET, web::to(discovery::server_config))]))
+        .service(resource("/api/v1/server/config", [(Method::GET, web::to(discovery::server_config))]))
         .service(
             web::scope("/api/v1")
                 .wrap(from_fn(auth::authenticate))
@@ -154,14 +156,24 @@ fn intent_routes(config: &mut ServiceConfig) {
     suspensions::intent_routes(config);
 }
 
-/// A resource that answers methods it does not know in its surface's form.
-fn resource(path: &str) -> Resource {
-    web::resource(path).default_service(web::to(no_method))
+/// The methods of a resource, as its 405 names them.
+struct Allow(String);
+
+/// A resource that answers methods it does not know in its surface's form, and names those it knows (RFC 9110 §15.5.6).
+fn resource<const N: usize>(path: &str, routes: [(Method, Route); N]) -> Resource {
+    let methods: Vec<&str> = routes.iter().map(|(method, _)| method.as_str()).collect();
+    let resource = web::resource(path).app_data(Allow(methods.join(", "))).default_service(web::to(no_method));
+    routes.into_iter().fold(resource, |resource, (method, route)| resource.route(route.method(method)))
 }
 
-async fn no_method(request: HttpRequest) -> Result<HttpResponse, actix_web::Error> {
-    let failure = Failure::edge(edge::NO_METHOD, "this route knows other methods");
-    Err(Surface::of(request.path()).error(failure))
+async fn no_method(request: HttpRequest) -> HttpResponse {
+    let methods = request.app_data::<Allow>().map_or("", |allow| &allow.0);
+    let failure = Failure::edge(edge::NO_METHOD, format!("this route knows these methods: {methods}"));
+    let mut response = Surface::of(request.path()).error(failure).error_response();
+    if let Ok(methods) = HeaderValue::from_str(methods) {
+        response.headers_mut().insert(ALLOW, methods);
+    }
+    response
 }
 
 /// What no route matches.

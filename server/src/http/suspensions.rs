@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::{self, Data, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
@@ -17,31 +18,28 @@ use tokio::time::{Instant, timeout_at};
 
 use super::auth::Caller;
 use super::body::Json;
-use super::intents::{REASON_MAX, Write};
+use super::intents::{PAGE_DEFAULT, PAGE_MAX, REASON_MAX, Write};
 use super::problem::{Detail, Failure, Problem};
 use super::query::Query;
 use super::{Shared, resource, respond};
 use crate::store::{Outcome, SuspensionFilter, Target};
 
 /// The longest wait, in seconds.
-const WAIT_SECONDS_MAX: u32 = 50;
-/// The most suspensions on one page.
-const PAGE_MAX: u32 = 1_000;
-const PAGE_DEFAULT: u32 = 100;
+pub(super) const WAIT_SECONDS_MAX: u32 = 50;
 /// Says that the question was asked before, under the same key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config
-        .service(resource("").route(web::get().to(list)))
-        .service(resource("/{suspension_id}").route(web::get().to(get)))
-        .service(resource("/{suspension_id}/cancel").route(web::post().to(cancel)));
+        .service(resource("", [(Method::GET, web::to(list))]))
+        .service(resource("/{suspension_id}", [(Method::GET, web::to(get))]))
+        .service(resource("/{suspension_id}/cancel", [(Method::POST, web::to(cancel))]));
 }
 
 pub(super) fn intent_routes(config: &mut ServiceConfig) {
     config
-        .service(resource("/{intent_id}/suspend").route(web::post().to(suspend)))
-        .service(resource("/{intent_id}/suspend/respond").route(web::post().to(self::respond_to)));
+        .service(resource("/{intent_id}/suspend", [(Method::POST, web::to(suspend))]))
+        .service(resource("/{intent_id}/suspend/respond", [(Method::POST, web::to(self::respond_to))]));
 }
 
 /// Asks a question: suspends an active intent, or replaces the open question with `supersedes`.
@@ -49,7 +47,7 @@ pub(super) fn intent_routes(config: &mut ServiceConfig) {
 /// A repeat with the same `Idempotency-Key` shows the suspension as it is by then, with `Idempotency-Replayed: true`.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend", tag = "suspensions", request_body = SuspendRequest,
     params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = SuspensionRecord), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+    (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `not_active`; with `supersedes` also `suspension_mismatch`, `already_resolved`, `expired`"), (status = 422)))]
 pub(super) async fn suspend(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;
@@ -86,7 +84,7 @@ pub(super) async fn suspend(request: HttpRequest, payload: Payload, shared: Data
 /// spans, logs and error bodies.
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend/respond", tag = "suspensions", request_body = RespondRequest,
     params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = RespondResponse), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+    (status = 200, body = RespondResponse), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`self_response`: the asker or a key of its owner answers; `forbidden`: this role does not answer"), (status = 404), (status = 409, description = "`expired`, `already_resolved`, `suspension_mismatch`, `not_suspended`, `version_conflict`"), (status = 422, description = "`invalid_choice` with `valid_choices`; `invalid`, `malformed_json`, `idempotency_mismatch`")))]
 pub(super) async fn respond_to(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;
@@ -118,7 +116,7 @@ fn answer(body: RespondRequest) -> Result<Command, Vec<FieldError>> {
 /// Reads a suspension; with `wait`, when it has ended or the wait is over, with `after_version` also when it changed.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}", tag = "suspensions", params(("suspension_id" = String, Path),
     ("wait" = Option<u32>, Query, description = "Seconds, 0 to 50"), ("after_version" = Option<u32>, Query)),
-    responses((status = 200, body = SuspensionRecord), (status = 401), (status = 404), (status = 422), (status = 429)))]
+    responses((status = 200, body = SuspensionRecord), (status = 404), (status = 422), (status = 429, description = "`rate_limited`: the key holds too many waits")))]
 pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let id = suspension_id(&request)?;
@@ -163,7 +161,7 @@ async fn look(shared: &Shared, caller: &Caller, id: SuspensionId) -> Result<Susp
 #[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
     ("state" = Option<String>, Query, description = "open or all; open by default"),
     ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
-    responses((status = 200, body = SuspensionPage), (status = 401), (status = 422)))]
+    responses((status = 200, body = SuspensionPage), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let mut query = Query::new(request.query_string());
@@ -185,7 +183,7 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 /// Withdraws an open question; for its asker and for admins.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/cancel", tag = "suspensions", request_body = CancelRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
-    (status = 200, body = SuspensionRecord), (status = 400), (status = 401), (status = 403), (status = 404), (status = 409), (status = 422)))]
+    (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `already_resolved`, `expired`"), (status = 422)))]
 pub(super) async fn cancel(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::read(&request, payload).await?;

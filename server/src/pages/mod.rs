@@ -5,6 +5,7 @@ mod context;
 mod guard;
 mod live;
 mod mailbox;
+mod reference;
 mod view;
 
 use std::num::NonZeroU32;
@@ -42,6 +43,8 @@ pub(crate) struct Pages {
     policy: String,
     /// The policy of a page that may keep itself up to date: it may also run and ask for what is ours.
     live_policy: String,
+    /// The reference has a style of its own.
+    reference_policy: String,
     mailbox: Option<DevelopmentMailbox>,
 }
 
@@ -54,18 +57,15 @@ pub(crate) struct DevelopmentMailbox {
 impl Pages {
     pub(crate) fn new(public_url: Url, nonce_secret: [u8; 32], mailbox: Option<DevelopmentMailbox>) -> Self {
         let quota = |times| Quota::per_minute(NonZeroU32::new(times).unwrap_or(NonZeroU32::MIN));
-        let style = STANDARD.encode(Sha256::digest(STYLESHEET));
-        let policy = format!(
-            "default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-        );
         Self {
             public_url,
             nonce_secret,
             gets: RateLimiter::keyed(quota(GETS_PER_MINUTE)),
             posts: RateLimiter::keyed(quota(POSTS_PER_MINUTE)),
             misses: RateLimiter::direct(quota(MISSES_PER_MINUTE)),
-            live_policy: format!("{policy}; script-src 'self'; connect-src 'self'"),
-            policy,
+            live_policy: format!("{}; script-src 'self'; connect-src 'self'", policy(STYLESHEET)),
+            policy: policy(STYLESHEET),
+            reference_policy: policy(reference::STYLESHEET),
             mailbox,
         }
     }
@@ -128,6 +128,12 @@ impl Pages {
     }
 }
 
+/// Allows a page this style, its own forms, and nothing else.
+fn policy(stylesheet: &str) -> String {
+    let style = STANDARD.encode(Sha256::digest(stylesheet));
+    format!("default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+}
+
 /// `placet.example.com`, or `127.0.0.1:7420`.
 pub(crate) fn host_with_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
@@ -146,6 +152,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         )
         .service(web::resource("/a/{token}/state").route(web::get().to(live::state)))
         .service(web::resource("/assets/{name}").route(web::get().to(live::script)))
+        .service(web::resource("/docs").route(web::get().to(reference::show)).route(web::head().to(reference::show)))
         .service(web::resource("/dev/{secret}/mailbox").route(web::get().to(mailbox::list)))
         .service(web::resource("/dev/{secret}/mailbox/{message_id}").route(web::get().to(mailbox::text)))
         .service(web::resource("/dev/{secret}/mailbox/{message_id}/html").route(web::get().to(mailbox::html)));

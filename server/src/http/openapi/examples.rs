@@ -1,0 +1,29 @@
+//! A body for each operation that takes one: what the reference shows and what a reader sends first.
+
+use serde_json::{Value, json};
+
+/// The example of an operation's body.
+pub(super) fn body(operation_id: &str) -> Option<Value> {
+    let body = match operation_id {
+        "suspensions_suspend" => json!({
+            "question": "Refund order 12345?",
+            "choices": [
+                { "value": "approve", "label": "Approve refund", "style": "primary" },
+                { "value": "deny", "label": "Deny refund", "style": "danger" },
+            ],
+            "context": { "order": "12345", "amount": "412.00 EUR" },
+            "timeout_seconds": 3_600,
+        }),
+        "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
+        "suspensions_cancel" => json!({ "reason": "The customer withdrew the order." }),
+        "intents_create" => json!({ "title": "Refund order 12345", "status": "active" }),
+        "intents_patch_state" => json!({ "patches": [{ "op": "set", "path": "/refund/amount", "value": 412 }] }),
+        "intents_set_status" => json!({ "status": "completed", "reason": "The refund was sent." }),
+        "events_append" => json!({ "event_type": "comment", "payload": { "text": "The card was charged twice." } }),
+        "leases_acquire" => json!({ "scope": "refund", "duration_seconds": 300 }),
+        "leases_renew" => json!({ "duration_seconds": 300 }),
+        "keys_create" => json!({ "role": "agent", "name": "refund-agent" }),
+        _ => return None,
+    };
+    Some(body)
+}

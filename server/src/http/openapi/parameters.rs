@@ -1,0 +1,60 @@
+//! What a parameter may be, by its name: the same name means the same everywhere.
+
+use serde_json::{Value, json};
+
+use super::text;
+use crate::http::body::IDEMPOTENCY_KEY_MAX;
+use crate::http::intents::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX};
+use crate::http::suspensions::WAIT_SECONDS_MAX;
+
+/// Gives a parameter its bounds and its meaning.
+pub(super) fn complete(parameter: &mut Value) {
+    let Some((schema, description)) = meaning(text(&parameter["name"])) else { return };
+    parameter["schema"] = schema;
+    parameter["description"] = json!(description);
+}
+
+fn meaning(name: &str) -> Option<(Value, &'static str)> {
+    let id = json!({ "type": "string", "format": "uuid" });
+    let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
+    let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
+    let meaning = match name {
+        "intent_id" => (id, "The intent. What is no id of an intent does not exist."),
+        "suspension_id" => (id, "The suspension. What is no id of a suspension does not exist."),
+        "lease_id" => (id, "The lease."),
+        "key_id" => (id, "The key's id, which is not its secret."),
+        "If-Match" => (
+            json!({ "type": "string", "pattern": "^(W/)?(\"[0-9]{1,9}\"|[0-9]{1,9})$", "examples": ["\"3\""] }),
+            "The version the change is meant for: `3`, `\"3\"` or `W/\"3\"`. A stale one is 409 `version_conflict`.",
+        ),
+        "Idempotency-Key" => (
+            json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]([ -~]*[!-~])?$" }),
+            "Makes a repeat safe: the same key with the same request is not done twice, with another request it is 422.",
+        ),
+        "X-Agent-ID" => (
+            json!({ "type": "string" }),
+            "The agent it is for; counts if the key may act for it and it has at most 200 bytes, is ignored otherwise.",
+        ),
+        "limit" => (number(1, PAGE_MAX, PAGE_DEFAULT), "The most entries on the page."),
+        "offset" => (number(0, OFFSET_MAX, 0), "How many entries to leave out."),
+        "wait" => (number(0, WAIT_SECONDS_MAX, 0), "How many seconds to wait for the end."),
+        "after_version" => (
+            json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX }),
+            "With `wait`: answer on any version after this one, too.",
+        ),
+        "status" => (
+            one_of(&["draft", "active", "suspended_awaiting_input", "blocked", "completed", "abandoned", ""]),
+            "Only intents with this status; empty means any.",
+        ),
+        "state" => (one_of(&["open", "all", ""]), "Open ones, which is the default, or all."),
+        "include" => (one_of(&["all", ""]), "`all` shows what the OpenIntent client does not know, too."),
+        "event_type" => (json!({ "type": "string" }), "Only events of this type."),
+        "since" => (
+            json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "maxLength": 0 }], "examples": ["2026-11-24T08:00:00Z"] }),
+            "Only events from this time on; without an offset it is UTC.",
+        ),
+        "cursor" => (json!({ "type": "string", "pattern": "^(-?[0-9]{1,18})?$" }), "The page before gave it as `next_cursor`."),
+        _ => return None,
+    };
+    Some(meaning)
+}

@@ -1,0 +1,151 @@
+//! Every limit of the interface at its bound, where it holds, and one beyond, where the field is named.
+//!
+//! The limits of a question's own text, of a body and of a patch are in `ingress` and `intents`, and in the domain's tests.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use domain::authority::Role;
+use harness::api::Reply;
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+/// A text of so many characters, each of two bytes.
+fn characters(count: usize) -> String {
+    "ä".repeat(count)
+}
+
+/// An object that is so many bytes of JSON.
+fn object(bytes: usize) -> Value {
+    json!({ "k": "x".repeat(bytes - r#"{"k":""}"#.len()) })
+}
+
+fn assert_named(reply: &Reply, field: &str, rule: &str) {
+    assert_eq!(reply.field_problem(), (422, "invalid", field, rule), "{}", reply.text);
+}
+
+on_each_store! {
+    /// A limit that is off by one is a limit nobody can document.
+    async fn a_new_intent_keeps_its_limits(app: &mut TestApp) {
+        let agent = app.agent();
+        let other = agent.active_intent().await;
+        let with = |field: &str, value: Value| json!({"title": "t", field: value});
+        for (field, bound, beyond, rule) in [
+            ("title", json!(characters(500)), json!(characters(501)), "length"),
+            ("created_by", json!(characters(500)), json!(characters(501)), "length"),
+            ("description", json!("x".repeat(65_536)), json!("x".repeat(65_537)), "length"),
+            ("depends_on", json!(vec![other; 100]), json!(vec![other; 101]), "length"),
+            ("confidence", json!(100), json!(100.001), "range"),
+            ("confidence", json!(0), json!(-0.001), "range"),
+        ] {
+            agent.post("api/v1/intents", with(field, bound)).await.ok();
+            assert_named(&agent.post("api/v1/intents", with(field, beyond)).await, field, rule);
+        }
+    }
+
+    /// Each limit of asking that is not about the question's text.
+    async fn a_question_keeps_its_limits(app: &mut TestApp) {
+        let agent = app.agent();
+        let choice = |bytes: usize| json!([{"value": "a", "label": "A", "metadata": object(bytes)}]);
+        let form = |value: Value| json!({"response_type": "form", "choices": [], "fallback_policy": "complete_with_fallback", "fallback_value": value});
+        let rungs = |count: usize| json!({"retry_policy": {
+            "max_attempts": 20, "interval_seconds": 60,
+            "escalation_ladder": (1..=count).map(|attempt| json!({"attempt": attempt, "notify_to": "a@example.com"})).collect::<Vec<_>>(),
+        }});
+        for (bound, beyond, field, rule) in [
+            (json!({"channel_hint": characters(200)}), json!({"channel_hint": characters(201)}), "channel_hint", "length"),
+            (json!({"decision_record": object(65_536)}), json!({"decision_record": object(65_537)}), "decision_record", "length"),
+            (json!({"context": object(65_536)}), json!({"context": object(65_537)}), "context", "length"),
+            (json!({"choices": choice(16_384)}), json!({"choices": choice(16_385)}), "choices[0].metadata", "length"),
+            (form(object(16_384)), form(object(16_385)), "fallback_value", "length"),
+            (json!({"confidence": 1}), json!({"confidence": 1.001}), "confidence", "range"),
+            (json!({"confidence": 0}), json!({"confidence": -0.001}), "confidence", "range"),
+            (json!({"timeout_seconds": 31_622_400}), json!({"timeout_seconds": 31_622_401}), "timeout_seconds", "range"),
+            (json!({"timeout_seconds": 1}), json!({"timeout_seconds": 0}), "timeout_seconds", "range"),
+            (rungs(20), rungs(21), "retry_policy.escalation_ladder", "length"),
+        ] {
+            let intent = agent.active_intent().await;
+            assert_named(&agent.suspend(intent, beyond).await, field, rule);
+            agent.suspend(intent, bound).await.ok();
+        }
+    }
+
+    /// What comes with an answer, a withdrawal and a change of status.
+    async fn words_that_come_with_a_decision_keep_their_limits(app: &mut TestApp) {
+        let (agent, channel) = (app.agent(), app.api(Role::Channel));
+        for (field, bound, beyond) in [
+            ("responded_by", json!(characters(200)), json!(characters(201))),
+            ("metadata", object(16_384), object(16_385)),
+        ] {
+            let intent = agent.active_intent().await;
+            let id = agent.asked(intent).await;
+            let mut body = json!({"suspension_id": id, "value": "approve", "responded_by": "alice@example.com"});
+            let path = format!("api/v1/intents/{intent}/suspend/respond");
+            body[field] = beyond;
+            assert_named(&channel.post(&path, body.clone()).await, field, "length");
+            body[field] = bound;
+            channel.post(&path, body).await.ok();
+        }
+        let intent = agent.active_intent().await;
+        let cancel = format!("api/v1/suspensions/{}/cancel", agent.asked(intent).await);
+        assert_named(&agent.post(&cancel, json!({"reason": characters(2_001)})).await, "reason", "length");
+        agent.post(&cancel, json!({"reason": characters(2_000)})).await.ok();
+        let intent = agent.active_intent().await;
+        let status = format!("api/v1/intents/{intent}/status");
+        let with = |count| json!({"status": "blocked", "reason": characters(count)});
+        assert_named(&agent.post_at(&status, "1", with(2_001)).await, "reason", "length");
+        agent.post_at(&status, "1", with(2_000)).await.ok();
+    }
+
+    /// The words of an event and the names of a key are shown in lists: they have an end.
+    async fn words_of_events_and_names_of_keys_keep_their_limits(app: &mut TestApp) {
+        let (agent, admin) = (app.agent(), app.api(Role::Admin));
+        let events = format!("api/v1/intents/{}/events", agent.active_intent().await);
+        for field in ["event_type", "actor", "trace_id", "parent_event_id"] {
+            let event = |count: usize| {
+                let mut event = json!({"event_type": "comment"});
+                event[field] = json!(format!("x.{}", characters(count - 2)));
+                event
+            };
+            assert_named(&agent.post(&events, event(201)).await, field, "length");
+            agent.post(&events, event(200)).await.ok();
+        }
+        for (number, field) in ["name", "subject", "owner"].into_iter().enumerate() {
+            let key = |count: usize| {
+                let mut key = json!({"role": "auditor", "name": format!("auditor-{number}")});
+                key[field] = json!(characters(count));
+                key
+            };
+            assert_named(&admin.post("api/v1/keys", key(201)).await, field, "length");
+            assert_named(&admin.post("api/v1/keys", key(0)).await, field, "length");
+            admin.post("api/v1/keys", key(200)).await.ok();
+        }
+    }
+
+    /// A page, an offset, a wait and an idempotency key.
+    async fn parameters_keep_their_limits(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let id = agent.asked(intent).await;
+        operator.respond(intent, &id, "approve").await.ok(); // A wait for what has ended is over at once.
+        for (path, name, bound, beyond) in [
+            ("api/v1/intents".to_owned(), "limit", 1_000, 1_001),
+            ("api/v1/intents".to_owned(), "limit", 1, 0),
+            ("api/v1/intents".to_owned(), "offset", 100_000, 100_001),
+            (format!("api/v1/intents/{intent}/events"), "limit", 1_000, 1_001),
+            (format!("api/v1/intents/{intent}/events"), "limit", 1, 0),
+            (format!("api/v1/intents/{intent}/events"), "offset", 100_000, 100_001),
+            ("api/v1/suspensions".to_owned(), "limit", 1_000, 1_001),
+            ("api/v1/suspensions".to_owned(), "limit", 1, 0),
+            (format!("api/v1/suspensions/{id}"), "wait", 50, 51),
+        ] {
+            agent.get(&format!("{path}?{name}={bound}")).await.ok();
+            assert_named(&agent.get(&format!("{path}?{name}={beyond}")).await, name, "range");
+        }
+        let version = |version: u64| format!("api/v1/suspensions/{id}?after_version={version}");
+        agent.get(&version(u32::MAX.into())).await.ok();
+        assert_named(&agent.get(&version(u64::from(u32::MAX) + 1)).await, "after_version", "type");
+        agent.post_once("api/v1/intents", &"k".repeat(255), json!({"title": "t"})).await.ok();
+        let beyond = agent.post_once("api/v1/intents", &"k".repeat(256), json!({"title": "t"})).await;
+        assert_named(&beyond, "Idempotency-Key", "length");
+    }
+}

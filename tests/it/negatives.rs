@@ -1,0 +1,363 @@
+//! Every described operation against everything it must refuse. A new operation without a row here fails the first test.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use std::collections::BTreeMap;
+
+use domain::authority::Role;
+use domain::ids::IntentId;
+use harness::api::{Api, Reply};
+use harness::app::TestApp;
+use harness::on_each_store;
+use placet_server::http::BODY_BYTES_MAX;
+use serde_json::{Value, json};
+
+const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";
+
+/// What is refused of one operation.
+struct Row {
+    operation: String,
+    /// Who may do it.
+    role: Role,
+    /// Who may read what it works on, but not do this.
+    forbidden: &'static [Role],
+    /// A body that breaks a rule, and the field that is named for it.
+    invalid: Option<(Value, &'static str)>,
+    /// A query that breaks a rule, and the field that is named for it.
+    query: Option<(&'static str, &'static str)>,
+    if_match_required: bool,
+    /// Whether `If-Match` is looked at.
+    versioned: bool,
+}
+
+impl Row {
+    fn new(operation: impl Into<String>, role: Role) -> Self {
+        Self {
+            operation: operation.into(),
+            role,
+            forbidden: &[],
+            invalid: None,
+            query: None,
+            if_match_required: false,
+            versioned: false,
+        }
+    }
+
+    fn forbidden(self, forbidden: &'static [Role]) -> Self {
+        Self { forbidden, ..self }
+    }
+
+    fn invalid(self, body: Value, field: &'static str) -> Self {
+        Self { invalid: Some((body, field)), ..self }
+    }
+
+    fn query(self, query: &'static str, field: &'static str) -> Self {
+        Self { query: Some((query, field)), ..self }
+    }
+
+    fn versioned(self, if_match_required: bool) -> Self {
+        Self { versioned: true, if_match_required, ..self }
+    }
+
+    fn method(&self) -> &str {
+        self.operation.split_once(' ').unwrap().0
+    }
+
+    /// Its path on these things, with no slash at its beginning.
+    fn path(&self, things: &Things) -> String {
+        let (_, path) = self.operation.split_once(' ').unwrap();
+        path[1..]
+            .replace("{intent_id}", &things.intent)
+            .replace("{suspension_id}", &things.suspension)
+            .replace("{lease_id}", &things.lease)
+            .replace("{key_id}", NOBODYS)
+    }
+
+    /// Whether it works on something of an agent, which others may not even know of.
+    fn on_an_intent(&self) -> bool {
+        self.operation.contains("{intent_id}") || self.operation.contains("{suspension_id}")
+    }
+
+    fn form(&self) -> &'static str {
+        let openintents = self.operation.contains("/server/") || self.operation.contains("/intents");
+        if !openintents || self.operation.ends_with("/suspend") { "application/problem+json" } else { "application/json" }
+    }
+}
+
+/// What the operations work on.
+struct Things {
+    intent: String,
+    suspension: String,
+    lease: String,
+}
+
+impl Things {
+    fn nobodys() -> Self {
+        Self { intent: NOBODYS.into(), suspension: NOBODYS.into(), lease: NOBODYS.into() }
+    }
+
+    /// An intent of the usual agent with a lease and an open question.
+    async fn of(agent: &Api) -> Self {
+        let intent = agent.active_intent().await;
+        let lease = agent.post(&format!("api/v1/intents/{intent}/leases"), json!({"scope": "refund"})).await.ok();
+        let suspension = agent.asked(intent).await;
+        Self { intent: intent.to_string(), suspension, lease: lease["id"].as_str().unwrap().to_owned() }
+    }
+
+    fn id(&self) -> IntentId {
+        self.intent.parse().unwrap()
+    }
+}
+
+/// The operations that need a key.
+fn rows() -> Vec<Row> {
+    use Role::{Admin, Agent, Auditor, Channel, Operator};
+    const NOT_AGENTS: &[Role] = &[Operator, Admin, Auditor, Channel];
+    const NOT_ADMINS: &[Role] = &[Agent, Operator, Auditor, Channel];
+    vec![
+        Row::new("POST /api/v1/intents", Agent).forbidden(NOT_AGENTS).invalid(json!({"title": ""}), "title"),
+        Row::new("GET /api/v1/intents", Agent).query("limit=1001", "limit"),
+        Row::new("GET /api/v1/intents/{intent_id}", Agent),
+        Row::new("POST /api/v1/intents/{intent_id}/state", Agent)
+            .forbidden(NOT_AGENTS)
+            .invalid(json!({"patches": []}), "patches")
+            .versioned(true),
+        Row::new("POST /api/v1/intents/{intent_id}/status", Agent)
+            .forbidden(&[Operator, Auditor, Channel])
+            .invalid(json!({"status": "x"}), "status")
+            .versioned(true),
+        Row::new("GET /api/v1/intents/{intent_id}/events", Agent).query("offset=100001", "offset"),
+        Row::new("POST /api/v1/intents/{intent_id}/events", Agent)
+            .forbidden(&[Admin, Auditor, Channel])
+            .invalid(json!({"event_type": ""}), "event_type"),
+        Row::new("GET /api/v1/intents/{intent_id}/leases", Agent),
+        Row::new("POST /api/v1/intents/{intent_id}/leases", Agent).forbidden(NOT_AGENTS).invalid(json!({"scope": ""}), "scope"),
+        Row::new("PATCH /api/v1/intents/{intent_id}/leases/{lease_id}", Agent)
+            .forbidden(NOT_AGENTS)
+            .invalid(json!({"duration_seconds": 86_401}), "duration_seconds"),
+        Row::new("DELETE /api/v1/intents/{intent_id}/leases/{lease_id}", Agent).forbidden(NOT_AGENTS),
+        Row::new("POST /api/v1/intents/{intent_id}/suspend", Agent)
+            .forbidden(NOT_AGENTS)
+            .invalid(json!({"question": ""}), "question")
+            .versioned(false),
+        Row::new("POST /api/v1/intents/{intent_id}/suspend/respond", Operator)
+            .forbidden(&[Admin, Auditor])
+            .invalid(json!({"value": "approve"}), "suspension_id")
+            .versioned(false),
+        Row::new("GET /api/v1/suspensions/{suspension_id}", Agent).query("wait=51", "wait"),
+        Row::new("GET /api/v1/suspensions", Agent).query("state=closed", "state"),
+        Row::new("POST /api/v1/suspensions/{suspension_id}/cancel", Agent)
+            .forbidden(&[Operator, Auditor, Channel])
+            .invalid(json!({"because": "x"}), "because")
+            .versioned(false),
+        Row::new("POST /api/v1/keys", Admin).forbidden(NOT_ADMINS).invalid(json!({"role": "agent", "name": ""}), "name"),
+        Row::new("GET /api/v1/keys", Admin).forbidden(NOT_ADMINS),
+        Row::new("DELETE /api/v1/keys/{key_id}", Admin).forbidden(NOT_ADMINS),
+    ]
+}
+
+/// Sends bytes as JSON.
+async fn send(api: &Api, method: &str, path: &str, body: impl Into<Vec<u8>>) -> Reply {
+    api.send(api.request(method, path).header("content-type", "application/json").body(body.into())).await
+}
+
+/// An answer of the operation's surface, under this status and code.
+fn assert_refused(reply: &Reply, row: &Row, status: u16, code: &str) {
+    assert_eq!(reply.problem(), (status, code), "{}: {}", row.operation, reply.text);
+    assert_eq!(reply.headers["content-type"], row.form(), "{}", row.operation);
+    let ours = row.form() == "application/problem+json";
+    assert_eq!(reply.body["status"].as_u64(), ours.then_some(status.into()), "{}", row.operation);
+    assert_eq!(reply.body["title"].is_string(), ours, "{}", row.operation);
+    assert_eq!(reply.body["message"].is_string(), !ours, "{}", row.operation);
+    assert!(!reply.body["detail"].is_null() && reply.headers.contains_key("x-request-id"), "{}", row.operation);
+}
+
+/// The operations of the description, with whether they need a key and a body.
+async fn described(app: &TestApp) -> BTreeMap<String, (bool, bool)> {
+    let description = app.anonymous().get("openapi.json").await.ok();
+    let mut operations = BTreeMap::new();
+    for (path, item) in description["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let keyed = operation.get("security").is_none_or(|security| *security != json!([]));
+            operations.insert(format!("{} {path}", method.to_uppercase()), (keyed, operation.get("requestBody").is_some()));
+        }
+    }
+    operations
+}
+
+on_each_store! {
+    /// A route nobody wrote refusals for is a route nobody has tried to break.
+    async fn every_described_operation_that_needs_a_key_has_a_row(app: &mut TestApp) {
+        let described = described(app).await;
+        let rows = rows();
+        let mut rows: Vec<(&str, bool)> = rows.iter().map(|row| (row.operation.as_str(), row.invalid.is_some())).collect();
+        rows.sort_unstable();
+        let keyed: Vec<(&str, bool)> =
+            described.iter().filter(|(_, (keyed, _))| *keyed).map(|(operation, (_, bodied))| (operation.as_str(), *bodied)).collect();
+        assert_eq!(rows, keyed);
+        let open: Vec<&str> = described.iter().filter(|(_, (keyed, _))| !keyed).map(|(operation, _)| operation.as_str()).collect();
+        for operation in &open {
+            let path = operation.strip_prefix("GET /").unwrap();
+            let reply = app.anonymous().get(path).await;
+            assert!([200, 503].contains(&reply.status), "{operation}: no key is asked for");
+        }
+        assert_eq!(open.len(), 6);
+    }
+
+    /// 401 is decided before anything of the request is read: not its body, not its ids, not its headers.
+    async fn without_a_key_that_counts_everything_is_401(app: &mut TestApp) {
+        let things = Things::of(&app.agent()).await;
+        let before = app.agent().everything(things.id()).await;
+        let keys = [None, Some(""), Some("placet_agent_000000000000000000000000000000000"), Some("no key"), Some("\u{e9}")];
+        let huge = vec![b'['; BODY_BYTES_MAX + 1];
+        for row in rows() {
+            for key in keys {
+                let api = Api::new(&app.base, key);
+                for things in [&things, &Things::nobodys()] {
+                    let path = row.path(things);
+                    for body in [&b"{"[..], b"", &huge] {
+                        let reply = send(&api, row.method(), &path, body).await;
+                        assert_refused(&reply, &row, 401, "unauthorized");
+                        assert_eq!(reply.headers["www-authenticate"], "ApiKey");
+                    }
+                    let text = api.request(row.method(), &path).header("content-type", "text/plain").header("if-match", "x");
+                    assert_refused(&api.send(text.body("x")).await, &row, 401, "unauthorized");
+                }
+            }
+        }
+        assert_eq!(app.agent().everything(things.id()).await, before);
+    }
+
+    /// 413, 415 and 422 for what is no JSON come before who may do what to which intent.
+    async fn a_body_is_read_before_anything_is_looked_up(app: &mut TestApp) {
+        let things = Things::of(&app.agent()).await;
+        let before = app.agent().everything(things.id()).await;
+        for row in rows().into_iter().filter(|row| row.invalid.is_some()) {
+            for role in row.forbidden.iter().chain([&row.role]) {
+                let api = app.api(*role);
+                for things in [&things, &Things::nobodys()] {
+                    let path = row.path(things);
+                    let at_bound = send(&api, row.method(), &path, vec![b'['; BODY_BYTES_MAX]).await;
+                    assert_refused(&at_bound, &row, 422, "malformed_json");
+                    let beyond = send(&api, row.method(), &path, vec![b'['; BODY_BYTES_MAX + 1]).await;
+                    assert_refused(&beyond, &row, 413, "body_too_large");
+                    for content_type in ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonp"] {
+                        let request = api.request(row.method(), &path).header("content-type", content_type).body("{");
+                        assert_refused(&api.send(request).await, &row, 415, "unsupported_media_type");
+                    }
+                }
+            }
+        }
+        assert_eq!(app.agent().everything(things.id()).await, before);
+    }
+
+    /// What one may not read looks exactly like what does not exist, whatever else is wrong with the request.
+    async fn what_may_not_be_read_does_not_exist(app: &mut TestApp) {
+        let things = Things::of(&app.agent()).await;
+        let before = app.agent().everything(things.id()).await;
+        let stranger = Api::new(&app.base, Some(&app.new_key(Role::Agent, "stranger").await));
+        for row in rows().into_iter().filter(Row::on_an_intent) {
+            let query = row.query.map(|(query, _)| format!("?{query}")).unwrap_or_default();
+            let body = row.invalid.as_ref().map(|(body, _)| body.to_string()).unwrap_or_default();
+            let foreign = send(&stranger, row.method(), &(row.path(&things) + &query), body.clone()).await;
+            assert_refused(&foreign, &row, 404, "not_found");
+            let unknown = send(&stranger, row.method(), &(row.path(&Things::nobodys()) + &query), body.clone()).await;
+            let odd = Things { intent: "x".into(), suspension: "x".into(), lease: "x".into() };
+            let odd = send(&stranger, row.method(), &(row.path(&odd) + &query), body).await;
+            for same in [unknown, odd] {
+                assert_eq!((same.status, same.text), (404, foreign.text.clone()), "{}", row.operation);
+            }
+        }
+        assert_eq!(app.agent().everything(things.id()).await, before);
+    }
+
+    /// Who may read but not act is told so before what is wrong with the request, and changes nothing.
+    async fn who_may_read_but_not_act_is_403(app: &mut TestApp) {
+        let things = Things::of(&app.agent()).await;
+        let before = app.agent().everything(things.id()).await;
+        for row in rows() {
+            for role in row.forbidden {
+                let body = row.invalid.as_ref().map(|(body, _)| body.to_string()).unwrap_or_default();
+                let reply = send(&app.api(*role), row.method(), &row.path(&things), body).await;
+                assert_refused(&reply, &row, 403, "forbidden");
+            }
+        }
+        let everybody = [Role::Operator, Role::Admin, Role::Auditor, Role::Channel];
+        for row in rows().into_iter().filter(|row| row.forbidden.is_empty()) {
+            for role in everybody {
+                assert_eq!(app.api(role).get(&row.path(&things)).await.status, 200, "{} {role}", row.operation);
+            }
+        }
+        assert_eq!(app.agent().everything(things.id()).await, before);
+    }
+
+    /// 400 for the version, 422 for the fields, 409 for the version once the fields are right: in this order.
+    async fn if_match_comes_before_the_fields_and_a_stale_one_after(app: &mut TestApp) {
+        let things = Things::of(&app.agent()).await;
+        let before = app.agent().everything(things.id()).await;
+        for row in rows() {
+            let Some((invalid, field)) = &row.invalid else { continue };
+            let (api, path) = (app.api(row.role), row.path(&things));
+            if row.if_match_required {
+                assert_refused(&send(&api, row.method(), &path, invalid.to_string()).await, &row, 400, "if_match_required");
+            }
+            if row.versioned {
+                for odd in ["", "x", "\"3", "-1", "4294967296", "*", "3, 4"] {
+                    let request = api.request(row.method(), &path).header("if-match", odd).json(invalid);
+                    assert_refused(&api.send(request).await, &row, 400, "if_match_required");
+                }
+            }
+            let request = api.request(row.method(), &path).header("if-match", "99").json(invalid);
+            let named = api.send(request).await;
+            assert_refused(&named, &row, 422, "invalid");
+            assert_eq!(named.body["errors"][0]["field"], json!(field), "{}", row.operation);
+            if row.versioned {
+                let valid = match row.operation.rsplit('/').next().unwrap() {
+                    "state" => json!({"state": {"a": 1}}),
+                    "status" => json!({"status": "abandoned"}),
+                    "suspend" => json!({"question": "Go?", "response_type": "text", "supersedes": things.suspension}),
+                    "respond" => json!({"suspension_id": things.suspension, "value": "approve"}),
+                    _ => json!({}),
+                };
+                let stale = api.send(api.request(row.method(), &path).header("if-match", "99").json(&valid)).await;
+                assert_refused(&stale, &row, 409, "version_conflict");
+                assert!(stale.body["current_version"].is_u64(), "{}", row.operation);
+            }
+        }
+        assert_eq!(app.agent().everything(things.id()).await, before);
+    }
+
+    /// A query that breaks a rule is told by field; a silently ignored limit would be a page that lies.
+    async fn a_query_that_breaks_a_rule_is_named(app: &mut TestApp) {
+        let things = Things::of(&app.agent()).await;
+        for row in rows() {
+            let Some((query, field)) = row.query else { continue };
+            let reply = app.api(row.role).get(&format!("{}?{query}", row.path(&things))).await;
+            assert_refused(&reply, &row, 422, "invalid");
+            assert_eq!(reply.body["errors"][0]["field"], json!(field), "{}", row.operation);
+        }
+    }
+
+    /// A path's 405 names the methods the description names, so that a client can mend its call.
+    async fn a_method_a_path_does_not_know_is_405_and_names_those_it_knows(app: &mut TestApp) {
+        let things = Things::of(&app.agent()).await;
+        let before = app.agent().everything(things.id()).await;
+        let mut paths: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for operation in described(app).await.into_keys() {
+            let (method, path) = operation.split_once(' ').unwrap();
+            paths.entry(path.to_owned()).or_default().push(method.to_owned());
+        }
+        for (path, mut known) in paths {
+            let row = Row::new(format!("PUT {path}"), Role::Admin);
+            let api = app.api(Role::Admin);
+            let reply = send(&api, "PUT", &row.path(&things), "{").await;
+            assert_refused(&reply, &row, 405, "method_not_allowed");
+            let allow = reply.headers["allow"].to_str().unwrap();
+            let mut allowed: Vec<String> = allow.split(", ").filter(|method| *method != "HEAD").map(str::to_owned).collect();
+            allowed.sort_unstable();
+            known.sort_unstable();
+            assert_eq!(allowed, known, "{path}");
+        }
+        assert_eq!(app.agent().everything(things.id()).await, before);
+    }
+}
