@@ -9,12 +9,13 @@ use serde_json::Value;
 pub struct Choice(pub(crate) ChoiceRequest);
 
 impl Choice {
-    /// Offers `label` to the person; the program receives `value`.
+    /// Offers `label` to the person; the program receives `value`. Both are 1 to 200 characters, and no two choices of a question
+    /// have one value.
     pub fn new(value: impl Into<String>, label: impl Into<String>) -> Self {
         Self(ChoiceRequest { value: value.into(), label: label.into(), ..ChoiceRequest::default() })
     }
 
-    /// Explains what choosing it does.
+    /// Explains what choosing it does, in at most 2,000 characters.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.0.description = Some(description.into());

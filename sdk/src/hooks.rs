@@ -29,7 +29,7 @@ use crate::error::{CancelReason, RequestInputError, TimeoutReason, TransportErro
 /// `on_input_requested` once, and each one that was waited for to its end tells exactly one of `on_input_received`,
 /// `on_suspension_expired` and `on_suspension_cancelled`, right before the answer is returned. A program that crashes in between,
 /// or drops its future, is told again when it asks again; so over crashes it is *at least once*. Who counts, counts by
-/// `record.id`.
+/// `record.id`. A wait taken up by [`pending`](crate::Client::pending) asks nobody, so it tells its end only.
 ///
 /// The record holds the context and the answer, and its id is a capability: none of them is for logs.
 ///

@@ -21,6 +21,9 @@ use crate::problem::Problem;
 /// Made by [`Question::choice`], [`Question::choices`], [`Question::confirm`], [`Question::text`] or [`Question::form`], then
 /// asked with [`Client::request_input`](crate::Client::request_input).
 ///
+/// What breaks a limit named below is refused by the server (`Refused` with `invalid`, and the fields in
+/// [`Problem::errors`](crate::Problem::errors)). The question itself is 1 byte to 4 KiB, everything together at most 256 KiB.
+///
 /// Neither the question nor its context may hold secrets or personal data, unless the channel is encrypted end to end
 /// (RFC-0025 §11).
 ///
@@ -53,14 +56,14 @@ struct Codec<T> {
 // The constructors sit on `Question<()>` so that `Question::confirm("…")` needs no annotation and
 // `Question::choice::<Decision>("…")` takes exactly one.
 impl Question<()> {
-    /// Asks to select one value of `C`.
+    /// Asks to select one value of `C` (RFC-0025 §4.1), at most 50 of them.
     pub fn choice<C: Choices>(question: impl Into<String>) -> Question<C> {
         let offered = C::choices().into_iter().map(|(_, choice)| choice);
         let codec = Codec { read: read_choice, write: write_choice };
         Question::new(question, ResponseType::Choice, codec).offering(offered)
     }
 
-    /// Asks to select one of `choices`, which are known at run time only; the answer is its value.
+    /// Asks to select one of `choices`, at most 50, which are known at run time only; the answer is its value.
     pub fn choices(question: impl Into<String>, choices: impl IntoIterator<Item = Choice>) -> Question<String> {
         let codec = Codec { read: read_text, write: write_text };
         Question::new(question, ResponseType::Choice, codec).offering(choices)
@@ -72,7 +75,7 @@ impl Question<()> {
         Question::new(question, ResponseType::Confirm, codec)
     }
 
-    /// Asks for free text, never empty.
+    /// Asks for free text; the answer is never empty and at most 16 KiB.
     pub fn text(question: impl Into<String>) -> Question<String> {
         Question::new(question, ResponseType::Text, Codec { read: read_text, write: write_text })
     }
@@ -109,32 +112,36 @@ impl<T> Question<T> {
         self
     }
 
-    /// Shows the person one more thing to decide by.
+    /// Shows the person one more thing to decide by; all of them together are at most 64 KiB of JSON.
     pub fn context(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.request.context.get_or_insert_default().insert(key.into(), value.into());
         self
     }
 
-    /// Prefers a channel, such as `email`.
+    /// Prefers a channel, such as `email`; at most 200 characters. One the server does not have is a warning or a refusal there.
     pub fn channel_hint(mut self, channel: impl Into<String>) -> Self {
         self.request.channel_hint = Some(channel.into());
         self
     }
 
-    /// Asks these people instead of the server's default operators; the server must allow their addresses.
+    /// Asks these 1 to 20 people instead of the server's default operators; the server must allow their addresses.
     pub fn notify_to(mut self, addresses: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.request.notify_to = Some(addresses.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Sets the window of one attempt; without it, and without a retry policy on any level, the question waits for ever.
+    /// Sets the window of one attempt in seconds, 1 to 31,622,400 (366 days); without it, and without a retry policy on any level,
+    /// the question waits for ever.
     pub fn timeout_seconds(mut self, seconds: u32) -> Self {
         self.request.timeout_seconds = Some(seconds);
         self
     }
 
-    /// Lets `value` stand in when nobody answers (`complete_with_fallback`). It arrives as [`Source::Fallback`], never as a
-    /// person's answer.
+    /// Lets `value` stand in when nobody answers (`complete_with_fallback`, RFC-0025 §6). It arrives as [`Source::Fallback`], never
+    /// as a person's answer.
+    ///
+    /// It must be a valid answer, at most 16 KiB of JSON, and the question needs a deadline. The operator of the server may forbid
+    /// fallbacks or ask for a longer window; and by default a fallback counts only if somebody was reached.
     ///
     /// [`Source::Fallback`]: crate::Source::Fallback
     pub fn fallback(mut self, value: impl Into<T>) -> Self {
@@ -161,7 +168,8 @@ impl<T> Question<T> {
         self
     }
 
-    /// Reminds and escalates (RFC-0026); what it leaves open comes from the agent's default, then from the server's.
+    /// Reminds and escalates (RFC-0026): 1 to 20 attempts, an interval of 1 to 2,592,000 seconds (30 days), all of them within 366
+    /// days. What it leaves open comes from the agent's default, then from the server's.
     pub fn retry_policy(mut self, policy: PartialRetryPolicy) -> Self {
         self.request.retry_policy = Some(policy);
         self
@@ -193,7 +201,8 @@ impl<T> Question<T> {
         self
     }
 
-    /// Names this question, so that it is found again however it is worded. One key is one question of one agent on one intent.
+    /// Names this question, in 1 to 255 printable ASCII characters without spaces, so that it is found again however it is worded.
+    /// One key is one question of one agent on one intent.
     ///
     /// Replaces [`again`](Question::again).
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {

@@ -1,5 +1,7 @@
 //! The SDK's blocking client against the real server: from plain threads, several at a time, and where it does not belong.
 
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use placet::{
     TimeoutReason,
 };
 use serde_json::Value;
+use tokio::sync::oneshot::{self, Receiver, error::TryRecvError};
 
 fn go() -> Question<bool> {
     Question::confirm("Go?").timeout_seconds(600)
@@ -20,13 +23,11 @@ fn client(app: &TestApp) -> Client {
     Client::new(app.base.clone(), app.agent().key()).unwrap()
 }
 
-/// Runs a program as one without a runtime does: on a thread that knows of none.
-async fn on_a_thread<T: Send + 'static>(program: impl FnOnce() -> T + Send + 'static) -> T {
-    let (done, ended) = tokio::sync::oneshot::channel();
-    let thread = std::thread::spawn(move || assert!(done.send(program()).is_ok()));
-    let ended = ended.await;
-    thread.join().unwrap();
-    ended.unwrap()
+/// Runs a program as one without a runtime does: on a thread that knows of none, from now on.
+fn on_a_thread<T: Send + 'static>(program: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
+    let (done, ended) = oneshot::channel();
+    std::thread::spawn(move || assert!(done.send(program()).is_ok()));
+    ended
 }
 
 /// Counts what it is told.
@@ -48,12 +49,12 @@ on_each_store! {
     async fn a_program_without_a_runtime_asks_and_gets_its_answer(app: &mut TestApp) {
         let told = Told::default();
         let client = Client::builder(app.base.clone(), app.agent().key()).hooks(told.clone()).build_blocking().unwrap();
-        let waiting = tokio::spawn(on_a_thread(move || {
+        let waiting = on_a_thread(move || {
             let mut intent = client.create_intent("Deploy").description("now").state("commit", "4f2a91c").active().send().unwrap();
             let answer = intent.request_input(go()).unwrap();
             intent.set_status(Status::Completed, Some("done")).unwrap();
             (answer, intent.refresh().unwrap().status, intent.events().unwrap().len(), client)
-        }));
+        });
         app.person().answer(&app.carried().await.link(&app.base), "yes").await;
         let (answer, status, events, client) = waiting.await.unwrap();
         assert!(answer.value && matches!(answer.source, Source::Human { .. }));
@@ -69,12 +70,12 @@ on_each_store! {
         let (slow, quick) = (app.agent().active_intent().await, app.agent().active_intent().await);
         let (of_slow, of_quick) = (client.clone(), client.clone());
         let slow_id = app.client().ask(slow, go()).await.unwrap().suspension_id();
-        let slow_waiting = tokio::spawn(on_a_thread(move || of_slow.request_input(slow, go())));
+        let mut slow_waiting = on_a_thread(move || of_slow.request_input(slow, go()));
         let quick_id = app.client().ask(quick, go()).await.unwrap().suspension_id();
-        let quick_waiting = tokio::spawn(on_a_thread(move || of_quick.request_input(quick, go())));
+        let quick_waiting = on_a_thread(move || of_quick.request_input(quick, go()));
         app.operator().respond(quick, &quick_id.expose(), "no").await.ok();
         assert!(!quick_waiting.await.unwrap().unwrap().value);
-        assert!(!slow_waiting.is_finished());
+        assert_eq!(slow_waiting.try_recv().unwrap_err(), TryRecvError::Empty);
         app.operator().respond(slow, &slow_id.expose(), "yes").await.ok();
         assert!(slow_waiting.await.unwrap().unwrap().value);
     }
@@ -87,10 +88,10 @@ on_each_store! {
             let mut asked = client.ask(intent, go()).unwrap();
             let waited = asked.answer_within(Duration::from_millis(1));
             (asked, waited.is_none())
-        }).await;
+        }).await.unwrap();
         assert!(waited && asked.record().resolution.is_none());
         app.operator().respond(intent, &asked.suspension_id().expose(), "yes").await.ok();
-        let answer = on_a_thread(move || asked.answer_within(Duration::from_secs(60))).await.unwrap().unwrap();
+        let answer = on_a_thread(move || asked.answer_within(Duration::from_mins(1))).await.unwrap().unwrap().unwrap();
         assert!(answer.value && !answer.replayed);
     }
 
@@ -110,10 +111,10 @@ on_each_store! {
             let unknown = client.intent(domain::ids::IntentId(uuid::Uuid::nil())).unwrap_err();
             assert!(matches!(unknown, CallError::Refused(problem) if problem.is("not_found")));
             (client, asked)
-        }).await;
+        }).await.unwrap();
         app.settle().await;
         app.advance(600).await;
-        let error = on_a_thread(move || asked.answer()).await.unwrap_err();
+        let error = on_a_thread(move || asked.answer()).await.unwrap().unwrap_err();
         assert!(matches!(error, RequestInputError::InputTimeout { reason: TimeoutReason::Unanswered, .. }), "{error:?}");
         drop(client);
     }

@@ -1,5 +1,7 @@
 //! The SDK's hooks against the real server: what a program is told of its questions, and how often (RFC-0025 §9.3).
 
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
 use std::sync::{Arc, Mutex};
 
 use domain::authority::Role;
