@@ -11,6 +11,7 @@
 
 use std::iter;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 use diesel::connection::SimpleConnection;
@@ -35,6 +36,8 @@ const QUEUE_MAX: usize = 4_096;
 pub(super) struct Writer {
     jobs: SyncSender<Box<dyn Job>>,
     closed: watch::Receiver<bool>,
+    /// A write has failed, and none has been proved to reach the disk since.
+    doubtful: Arc<AtomicBool>,
 }
 
 /// What the writer thread owns besides its connection.
@@ -117,7 +120,7 @@ impl Writer {
             }
             open.send_replace(true);
         })?;
-        Ok(Self { jobs, closed })
+        Ok(Self { jobs, closed, doubtful: Arc::default() })
     }
 
     /// Queues one unit of work and waits until it is durable.
@@ -131,7 +134,32 @@ impl Writer {
             TrySendError::Full(_) => StoreError::Unavailable("too many writes are waiting".into()),
             TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
         })?;
-        answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the writer stopped before it answered".into())))
+        let answer =
+            answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the writer stopped before it answered".into())));
+        if matches!(answer, Err(StoreError::Unavailable(_))) {
+            self.doubtful.store(true, Ordering::Relaxed);
+        }
+        answer
+    }
+
+    /// Proves that a write can be committed.
+    ///
+    /// BEGIN IMMEDIATE and COMMIT prove that the lock can be had and the writer lives, and cost nothing. They write nothing either, so
+    /// they succeed on a full disk: after a failure a page is written, until that works.
+    pub(super) async fn probe(&self) -> Result<(), StoreError> {
+        let doubtful = self.doubtful.load(Ordering::Relaxed);
+        let page = move |rows: &mut Writing<'_>, _: &Env<'_>| {
+            if doubtful {
+                // A number in the file's header that nothing reads; setting it writes the first page, whatever it was before.
+                rows.conn.batch_execute("PRAGMA user_version = 0")?;
+            }
+            Ok(())
+        };
+        self.submit(page).await?;
+        if doubtful {
+            self.doubtful.store(false, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// Ends the writer after what has queued; later jobs are refused.
@@ -238,7 +266,19 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
         )
         | RowsError::Inconsistent(_)
         | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}: {}", cause(error))),
-        RowsError::Database(error) => StoreError::Unavailable(error.to_string()),
+        RowsError::Database(error) => StoreError::Unavailable(in_words(&error.to_string())),
+    }
+}
+
+/// What SQLite says of a disk that takes nothing, with what to do; diesel passes on its words alone.
+fn in_words(said: &str) -> String {
+    match said {
+        "database or disk is full" => format!("{said}: make room; nothing written is lost, and writing goes on by itself"),
+        "disk I/O error" => {
+            format!("{said}: check the disk and its limits; nothing written is lost, and writing goes on once it can")
+        }
+        "attempt to write a readonly database" => format!("{said}: let the database belong to the user the server runs as"),
+        other => other.to_owned(),
     }
 }
 
