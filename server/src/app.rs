@@ -17,6 +17,7 @@ use url::Url;
 
 use crate::config::Config;
 use crate::http::{self, Shared};
+use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::pages::{self, DevelopmentMailbox, Pages};
 use crate::store::Store;
 use crate::store::sqlite::{Exclusive, SqliteStore};
@@ -37,6 +38,7 @@ pub struct App {
     server: Server,
     address: SocketAddr,
     public_url: Url,
+    instance: Instance,
     sqlite: Arc<SqliteStore>,
     shared: web::Data<Shared>,
     pages: web::Data<Pages>,
@@ -67,18 +69,7 @@ impl App {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
-        let sqlite = Arc::new(SqliteStore::open(&config.database, Exclusive::Serve, clock.clone(), entropy.clone())?);
-        let store: Arc<dyn Store> = sqlite.clone();
-        // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
-        let released = store.release_deliveries().await?;
-        if released > 0 {
-            tracing::info!(messages = released, "messages a server before this one had under way are due again");
-        }
-        let address = listener.local_addr()?;
-        let public_url = match config.public_url {
-            Some(url) => url,
-            None => Url::parse(&format!("http://{address}"))?,
-        };
+        // Before the database: a server that cannot start leaves no file behind.
         let mailbox = config.development.then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
         let channel: Arc<dyn Channel> = match (&config.mail, &mailbox) {
             (Some(mail), None) => Arc::new(EmailChannel::new(&EmailSettings {
@@ -91,16 +82,29 @@ impl App {
             (_, Some((mailbox, _))) => Arc::new(mailbox.clone()),
             (None, None) => anyhow::bail!("there is no channel to reach people by"),
         };
+        let sqlite = Arc::new(SqliteStore::open(&config.database, Exclusive::Serve, clock.clone(), entropy.clone())?);
+        let store: Arc<dyn Store> = sqlite.clone();
+        // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
+        let released = store.release_deliveries().await?;
+        if released > 0 {
+            tracing::info!(messages = released, "messages a server before this one had under way are due again");
+        }
+        let address = listener.local_addr()?;
+        let public_url = match config.public_url {
+            Some(url) => url,
+            None => Url::parse(&format!("http://{address}"))?,
+        };
         let nonce_secret = store.secret("answer-page-nonce").await?;
+        let instance = Instance::new(store.secret(INSTANCE_SECRET).await?);
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
         let operators = config.asking.operators.clone();
-        let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy));
+        let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, instance.clone()));
         let beats = shared.clone();
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock.clone(), move || beats.health.deadlines_beat()));
         let deliveries = Arc::new(Deliveries::new(store, clock, channel, public_url.clone(), operators));
         let server = serve(listener, shared.clone(), pages.clone())?;
-        Ok(Self { server, address, public_url, sqlite, shared, pages, mailbox, deadlines, deliveries })
+        Ok(Self { server, address, public_url, instance, sqlite, shared, pages, mailbox, deadlines, deliveries })
     }
 
     /// Where it listens.
@@ -111,6 +115,11 @@ impl App {
     /// The address people reach it under.
     pub fn public_url(&self) -> &Url {
         &self.public_url
+    }
+
+    /// What it proves itself by.
+    pub(crate) fn instance(&self) -> Instance {
+        self.instance.clone()
     }
 
     /// Its store.

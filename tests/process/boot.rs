@@ -134,7 +134,7 @@ async fn help_lists_every_setting() {
         assert!(!help.stdout.contains("hunter2"), "help shows a password:\n{}", help.stdout);
     }
     let help = site.run(site.command(["--help"])).await;
-    for command in ["serve", "keys", "demo"] {
+    for command in ["serve", "keys", "doctor", "demo"] {
         assert!(help.succeeded().lines().any(|line| line.trim_start().starts_with(command)), "{command}");
     }
 }

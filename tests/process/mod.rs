@@ -4,8 +4,10 @@
 
 mod boot;
 mod demo;
+mod doctor;
 mod keys;
 mod kill;
 mod ledger;
 mod silence;
+mod startup;
 mod stop;

@@ -1,6 +1,7 @@
-//! The command line: `placet serve | keys | demo`.
+//! The command line: `placet serve | keys | doctor | demo`.
 
 mod demo;
+mod doctor;
 mod keys;
 mod serve;
 
@@ -41,6 +42,9 @@ enum Command {
     /// Create, list, revoke and import API keys; works beside a running server.
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    /// Check settings, database, clock, mail server, public URL and file permissions; changes nothing.
+    #[command(after_help = ENVIRONMENT_ONLY)]
+    Doctor(Box<doctor::DoctorArgs>),
     /// Run a server and an agent that asks one question, and wait for your answer.
     Demo(demo::DemoArgs),
 }
@@ -50,7 +54,7 @@ impl Cli {
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             None | Some(Command::Serve(_)) => SERVER_FILTER,
-            Some(Command::Keys(_) | Command::Demo(_)) => COMMAND_FILTER,
+            Some(Command::Keys(_) | Command::Doctor(_) | Command::Demo(_)) => COMMAND_FILTER,
         }
     }
 
@@ -64,6 +68,7 @@ impl Cli {
             None => serve::run(self.serve).await,
             Some(Command::Serve(args)) => serve::run(*args).await,
             Some(Command::Keys(command)) => keys::run(command).await,
+            Some(Command::Doctor(args)) => doctor::run(*args).await,
             Some(Command::Demo(args)) => demo::run(args).await,
         }
     }

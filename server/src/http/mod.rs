@@ -28,6 +28,7 @@ use domain::problem::{Rejection, edge};
 use tokio::sync::watch;
 
 use self::problem::{Failure, Surface};
+use crate::instance::Instance;
 use crate::keys::Authenticator;
 use crate::store::{Outcome, Store};
 
@@ -47,6 +48,7 @@ pub(crate) struct Shared {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) waiters: Waiters,
     pub(crate) health: health::Health,
+    pub(crate) instance: Instance,
     /// Becomes true when the server stops: long waits end then.
     pub(crate) stopping: watch::Sender<bool>,
 }
@@ -59,7 +61,13 @@ impl Shared {
         drop(stopping.wait_for(|stopping| *stopping).await);
     }
 
-    pub(crate) fn new(store: Arc<dyn Store>, asking: AskingPolicy, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        asking: AskingPolicy,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        instance: Instance,
+    ) -> Self {
         let authenticator = Authenticator::new(store.clone(), clock.clone());
         Self {
             store,
@@ -69,6 +77,7 @@ impl Shared {
             entropy,
             waiters: Waiters::default(),
             health: health::Health::default(),
+            instance,
             stopping: watch::Sender::new(false),
         }
     }
@@ -120,6 +129,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource("/openapi.json").route(web::get().to(openapi::openapi)))
         .service(resource("/.well-known/openintent.json").route(web::get().to(discovery::openintent)))
         .service(resource("/.well-known/openintent-compat.json").route(web::get().to(discovery::compat)))
+        .service(resource("/.well-known/placet.json").route(web::get().to(discovery::placet)))
         .service(resource("/v1/server/config").route(web::get().to(discovery::server_config)))
         .service(resource("/api/v1/server/config").route(web::get().to(discovery::server_config)))
         .service(

@@ -10,7 +10,7 @@ use super::{discovery, events, health, intents, keys, leases, suspensions};
 #[openapi(
     info(title = "Placet", description = "A human-in-the-loop approval server: OpenIntent RFC-0025 and RFC-0026."),
     paths(
-        discovery::openintent, discovery::compat, discovery::server_config, health::healthz, health::readyz, openapi,
+        discovery::openintent, discovery::compat, discovery::placet, discovery::server_config, health::healthz, health::readyz, openapi,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
