@@ -88,8 +88,12 @@ impl SqliteStore {
     ///
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
-        let unusable =
-            || format!("failed to use the database {}; is PLACET_DATABASE_URL right, and does it belong to you?", path.display());
+        let unusable = || {
+            format!(
+                "failed to use the database {}; is PLACET_DATABASE_URL right, may you write there, and is there room?",
+                path.display()
+            )
+        };
         create(path).with_context(unusable)?;
         // One file, one name: a link to it must not be served beside it, and nothing in it is read as SQLite's own syntax.
         let path = &path.canonicalize().with_context(unusable)?;
@@ -100,7 +104,8 @@ impl SqliteStore {
         let url = &url_of(path)?;
         let mut conn = SqliteConnection::establish(url).with_context(unusable)?;
         conn.batch_execute(PRAGMAS).with_context(unusable)?;
-        migrate(&mut conn).with_context(|| format!("failed to migrate {}", path.display()))?;
+        migrate(&mut conn)
+            .with_context(|| format!("failed to make the tables of {}; is there room on the disk?", path.display()))?;
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let hub = Arc::new(Hub::default());

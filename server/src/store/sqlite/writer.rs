@@ -114,7 +114,13 @@ impl Writer {
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let (open, closed) = watch::channel(false);
         std::thread::Builder::new().name("store-writer".into()).spawn(move || {
-            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut conn, ids, &queue, &outside)));
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                run(&mut conn, ids, &queue, &outside);
+                // Who copies the file of a stopped server gets all of it: no commit is left in the log alone.
+                if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
+                    tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
+                }
+            }));
             if ended.is_err() {
                 tracing::error!("the store's writer panicked; the server cannot write any more and stops");
             }
@@ -162,7 +168,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the writer after what has queued; later jobs are refused.
+    /// Ends the writer after what has queued, with an empty write-ahead log; later jobs are refused.
     pub(super) async fn stop(&self) {
         let (reply, ended) = oneshot::channel();
         let last: Box<dyn Job> = Box::new(Last(reply));
@@ -172,6 +178,7 @@ impl Writer {
         if matches!(sent, Ok(Ok(()))) {
             drop(ended.await);
         }
+        self.closed().await;
     }
 
     /// Resolves when the writer thread has ended: by panic, by `stop`, or because the store was dropped.
