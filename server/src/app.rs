@@ -54,7 +54,9 @@ impl App {
     ///
     /// What is wrong with the configuration, the database or the port.
     pub async fn build(config: Config, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(config.listen).with_context(|| format!("failed to listen on {}", config.listen))?;
+        let listener = TcpListener::bind(config.listen).with_context(|| {
+            format!("failed to listen on {}; stop what uses it, or choose another address with PLACET_LISTEN", config.listen)
+        })?;
         Self::build_on(listener, config, clock, entropy).await
     }
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use harness::process::{Finished, Site};
+use harness::process::{Finished, MIGRATION, Site};
 use harness::smtp::SmtpSink;
 use serde_json::Value;
 use tokio::process::Command;
@@ -115,6 +115,7 @@ async fn a_healthy_server_has_nothing_to_mend() {
     assert!(smtp.received().is_empty(), "the doctor sends no mail");
     let text = site.run(site.command(["doctor"])).await;
     assert!(text.succeeded().lines().any(|line| line.starts_with("warn  configuration")), "{text:?}");
+    assert!(text.stdout.contains("Nothing must be mended"), "{text:?}");
     assert!(text.stdout.contains("→ Set min_window_seconds = 300"), "{text:?}");
     server.signal("TERM").await;
     assert!(server.finish().await.status.success(), "the server beside it was not disturbed");
@@ -147,14 +148,9 @@ async fn a_stopped_server_is_no_trouble_and_a_foreign_or_newer_database_is() {
     said.has("public URL", "warn", &["does not run"]);
     assert_eq!(files(site.folder()), before);
 
-    let sql = |statement: &str| {
-        use diesel::connection::{Connection, SimpleConnection};
-        let mut conn = diesel::SqliteConnection::establish(site.database().to_str().unwrap()).unwrap();
-        conn.batch_execute(statement).unwrap();
-    };
-    sql("INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000000')");
+    site.rewrite_database(MIGRATION, "99991231000000");
     examine(&site, &[]).await.has("database", "fail", &["newer placet", "99991231000000", "backup"]);
-    sql("DROP TABLE __diesel_schema_migrations");
+    site.rewrite_database("__diesel_schema_migrations", "__others_schema_migrations");
     examine(&site, &[]).await.has("database", "fail", &["another program", "PLACET_DATABASE_URL"]);
     let mut bytes = std::fs::read(site.database()).unwrap();
     bytes[..6].copy_from_slice(b"broken");

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use harness::process::{Finished, Running, Site};
+use harness::process::{Finished, MIGRATION, Running, Site};
 use harness::smtp::SmtpSink;
 use serde_json::json;
 use tokio::process::Command;
@@ -41,6 +41,37 @@ async fn a_folder_that_cannot_be_written_is_named() {
     }
 }
 
+/// The demo keeps its data in a folder of its own, which may be as impossible to make.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_demo_without_room_for_scratch_data_says_so() {
+    let site = Site::development();
+    let mut demo = site.command(["demo", "--answer", "approve"]);
+    demo.env("TMPDIR", "/proc");
+    refused_in_words(&site.run(demo).await, &["scratch database", "TMPDIR", "/proc"]);
+}
+
+/// Whoever starts on a full disk must learn that it is the disk.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_on_a_full_disk_is_refused_in_words() {
+    let site = Site::development();
+    let mut command = through_a_shell(&site, "trap '' XFSZ; ulimit -f 8; exec \"$0\" serve"); // 8 blocks: a few words, no database.
+    command.env("RUST_LOG", "error");
+    refused_in_words(&site.run(command).await, &["placet.db", "is there room", "disk I/O error"]);
+}
+
+/// The program of a site, started by a shell that first sets the limits a full disk would.
+fn through_a_shell(site: &Site, script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(harness::process::program()).current_dir(site.folder());
+    for (name, value) in site.command(["serve"]).as_std().get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
 /// A file that is no database must not be written over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_is_no_database_is_refused_and_left_alone() {
@@ -56,11 +87,12 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
 /// An older program does not know what a newer one promised.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_a_newer_version_is_refused() {
-    use diesel::connection::{Connection, SimpleConnection};
     let site = Site::development();
+    let server = site.serve().await;
     site.key("admin", "admin").await;
-    let mut conn = diesel::SqliteConnection::establish(site.database().to_str().unwrap()).unwrap();
-    conn.batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000000')").unwrap();
+    server.signal("TERM").await;
+    server.finish().await.succeeded();
+    site.rewrite_database(MIGRATION, "99991231000000");
     for arguments in [vec!["serve"], vec!["keys", "list"]] {
         refused_in_words(&site.run(site.command(&arguments)).await, &["newer placet", "use that version or restore a backup"]);
     }
@@ -137,16 +169,7 @@ async fn a_server_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is
     let site = Site::production(smtp.url());
     site.key("admin", "admin").await;
     // Without this the kernel kills who writes too much, where a full disk only says no.
-    let mut command = Command::new("sh");
-    command.args(["-c", "trap '' XFSZ; exec \"$0\" serve"]).arg(harness::process::program());
-    let plain = site.command(["serve"]);
-    for (name, value) in plain.as_std().get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
-    command.current_dir(site.folder());
+    let command = through_a_shell(&site, "trap '' XFSZ; exec \"$0\" serve");
     let mut server = site.start(command);
     server.line_with("Placet listens on ").await;
     let agent = site.api("agent", "asker").await;

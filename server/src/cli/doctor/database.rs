@@ -131,7 +131,7 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
             format!("{path} was written by a newer placet (migration {migration})."),
             "Use that version, or restore a backup from before it.",
         ),
-        Schema::Current => Finding::ok(CHECK, format!("{path} is whole, of this version, and can be written.")),
+        Schema::Current => Finding::ok(CHECK, format!("{path} is whole and of this version.")),
     });
     let ours = matches!(seen.schema, Schema::Older(_) | Schema::Current);
     if ours && !seen.write_ahead {

@@ -79,9 +79,9 @@ fn report(findings: &[Finding], as_json: bool) -> anyhow::Result<()> {
         }
     }
     match (failures, count(Level::Warn)) {
-        (0, 0) => Ok(()),
-        (0, warnings) if !as_json => Ok(say(format!("Nothing is broken; {warnings} to look at."))?),
-        (0, _) => Ok(()),
+        (0, _) if as_json => Ok(()),
+        (0, 0) => Ok(say("All is well.")?),
+        (0, warnings) => Ok(say(format!("Nothing must be mended; warnings: {warnings}."))?),
         (1, _) => bail!("the doctor found one thing that must be mended"),
         (failures, _) => bail!("the doctor found {failures} things that must be mended"),
     }
