@@ -43,7 +43,7 @@ pub struct EmailSettings {
 /// for the reply to another mail.
 #[derive(Debug)]
 pub struct EmailChannel {
-    server: SmtpServer,
+    pub(crate) server: SmtpServer,
     from: Mailbox,
     timeout: Duration,
 }
@@ -59,7 +59,7 @@ impl EmailChannel {
     }
 
     async fn hand_over(&self, mail: &Mail) -> Result<Offered, DeliveryError> {
-        let mut connection = self.server.connect(self.timeout).await.map_err(|error| session_failed(&error))?;
+        let mut connection = self.server.connect(self.timeout).await.map_err(|failed| session_failed(&failed.error))?;
         let reply = offer(&mut connection, mail).await;
         Ok(Offered { connection, reply })
     }
@@ -166,7 +166,7 @@ fn refused(error: &SmtpError) -> DeliveryError {
     }
 }
 
-async fn say_goodbye(mut connection: AsyncSmtpConnection) {
+pub(crate) async fn say_goodbye(mut connection: AsyncSmtpConnection) {
     match tokio::time::timeout(QUIT_TIMEOUT, connection.quit()).await {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => {

@@ -10,6 +10,7 @@ mod email;
 mod memory;
 mod message;
 mod rendered;
+mod session;
 mod smtp_server;
 
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub use self::{
     memory::{MAILS_KEPT_MAX, MemoryMailbox, StoredMail},
     message::{Answers, Message, Occasion},
     rendered::{RenderError, Rendered, render},
+    session::SessionError,
     smtp_server::SettingsError,
 };
 

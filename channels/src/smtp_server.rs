@@ -12,7 +12,7 @@ use url::{Host, Url};
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The address of the mail server cannot be read.
-    #[error("the mail server's address is not usable: {0}")]
+    #[error("the mail server's address, PLACET_SMTP_URL, is not usable: {0}")]
     Url(&'static str),
     /// The mails, with their answer links, would cross a network unprotected.
     #[error(
@@ -23,7 +23,7 @@ pub enum SettingsError {
         host: String,
     },
     /// The sender is not one address.
-    #[error("the sender is not usable: {0}")]
+    #[error("the sender, PLACET_MAIL_FROM, is not usable: {0}")]
     From(&'static str),
     /// The certificates to verify the mail server with cannot be loaded.
     #[error("encryption to the mail server cannot be set up")]
@@ -65,7 +65,8 @@ impl fmt::Debug for Security {
 
 impl SmtpServer {
     pub(crate) fn parse(address: &str, allow_insecure: bool) -> Result<Self, SettingsError> {
-        let url = Url::parse(address).map_err(|_| SettingsError::Url("it is no URL"))?;
+        let url =
+            Url::parse(address).map_err(|_| SettingsError::Url("it is no URL like smtps://user:password@mail.example.com"))?;
         let host = host(&url)?;
         let security = security(&url, &host, allow_insecure)?;
         let port = url.port().unwrap_or(match security {
@@ -77,25 +78,56 @@ impl SmtpServer {
     }
 
     /// Opens a session that is ready to take a mail: connected, encrypted as configured, authenticated.
-    pub(crate) async fn connect(&self, timeout: Duration) -> Result<AsyncSmtpConnection, SmtpError> {
+    pub(crate) async fn connect(&self, timeout: Duration) -> Result<AsyncSmtpConnection, ConnectError> {
         let wrapper = match &self.security {
             Security::Tls(tls) => Some(tls.clone()),
             Security::Plain | Security::Opportunistic(_) | Security::StartTls(_) => None,
         };
         let server = (self.host.as_str(), self.port);
-        let mut connection = AsyncSmtpConnection::connect_tokio1(server, Some(timeout), &self.hello_name, wrapper, None).await?;
+        let connected = AsyncSmtpConnection::connect_tokio1(server, Some(timeout), &self.hello_name, wrapper, None).await;
+        let mut connection = connected.map_err(ConnectError::at(Step::Greeting))?;
         match &self.security {
-            Security::StartTls(tls) => connection.starttls(tls.clone(), &self.hello_name).await?,
-            Security::Opportunistic(tls) if connection.can_starttls() => {
-                connection.starttls(tls.clone(), &self.hello_name).await?;
+            Security::Opportunistic(_) if !connection.can_starttls() => {}
+            Security::StartTls(tls) | Security::Opportunistic(tls) => {
+                let encrypted = connection.starttls(tls.clone(), &self.hello_name).await;
+                encrypted.map_err(ConnectError::at(Step::Encryption))?;
             }
-            Security::Opportunistic(_) | Security::Plain | Security::Tls(_) => {}
+            Security::Plain | Security::Tls(_) => {}
         }
         if let Some(credentials) = &self.credentials {
-            connection.auth(DEFAULT_MECHANISMS, credentials).await?;
+            connection.auth(DEFAULT_MECHANISMS, credentials).await.map_err(ConnectError::at(Step::Login))?;
         }
         Ok(connection)
     }
+
+    /// The host and the port, for people.
+    pub(crate) fn address(&self) -> (&str, u16) {
+        (&self.host, self.port)
+    }
+}
+
+/// Why there is no session, and how far it came.
+#[derive(Debug)]
+pub(crate) struct ConnectError {
+    pub(crate) step: Step,
+    pub(crate) error: SmtpError,
+}
+
+impl ConnectError {
+    fn at(step: Step) -> impl FnOnce(SmtpError) -> Self {
+        move |error| Self { step, error }
+    }
+}
+
+/// The steps to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The connection, with `smtps://` its encryption, the greeting and EHLO.
+    Greeting,
+    /// STARTTLS.
+    Encryption,
+    /// AUTH.
+    Login,
 }
 
 fn host(url: &Url) -> Result<String, SettingsError> {

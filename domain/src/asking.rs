@@ -53,6 +53,11 @@ impl AllowList {
         Ok(list)
     }
 
+    /// Whether nobody is on the list.
+    pub fn is_empty(&self) -> bool {
+        self.addresses.is_empty() && self.domains.is_empty()
+    }
+
     /// Whether `address` is on the list. Domains match whole: `*@example.com` does not allow `sub.example.com`.
     pub fn allows(&self, address: &str) -> bool {
         let address = address.to_lowercase();

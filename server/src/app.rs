@@ -17,6 +17,7 @@ use url::Url;
 
 use crate::config::Config;
 use crate::http::{self, Shared};
+use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
 use crate::store::Store;
@@ -39,6 +40,7 @@ pub struct App {
     server: Server,
     address: SocketAddr,
     public_url: Url,
+    instance: Instance,
     sqlite: Arc<SqliteStore>,
     shared: web::Data<Shared>,
     pages: web::Data<Pages>,
@@ -55,7 +57,9 @@ impl App {
     ///
     /// What is wrong with the configuration, the database or the port.
     pub async fn build(config: Config, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(config.listen).with_context(|| format!("failed to listen on {}", config.listen))?;
+        let listener = TcpListener::bind(config.listen).with_context(|| {
+            format!("failed to listen on {}; stop what uses it, or choose another address with PLACET_LISTEN", config.listen)
+        })?;
         Self::build_on(listener, config, clock, entropy).await
     }
 
@@ -70,29 +74,7 @@ impl App {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
-        let metrics = Arc::new(Metrics::new(clock.now()));
-        let (serve_clock, serve_entropy) = (clock.clone(), entropy.clone());
-        let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
-        let sqlite = SqliteStore::open_observed(
-            &config.database,
-            Exclusive::Serve,
-            serve_clock,
-            serve_entropy,
-            metrics.clone(),
-            traces.clone(),
-        )?;
-        let sqlite = Arc::new(sqlite);
-        let store: Arc<dyn Store> = sqlite.clone();
-        // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
-        let released = store.release_deliveries().await?;
-        if released > 0 {
-            tracing::info!(messages = released, "messages a server before this one had under way are due again");
-        }
-        let address = listener.local_addr()?;
-        let public_url = match config.public_url {
-            Some(url) => url,
-            None => Url::parse(&format!("http://{address}"))?,
-        };
+        // Before the database: a server that cannot start leaves no file behind.
         let mailbox = config.development.then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
         let channel: Arc<dyn Channel> = match (&config.mail, &mailbox) {
             (Some(mail), None) => Arc::new(EmailChannel::new(&EmailSettings {
@@ -105,16 +87,38 @@ impl App {
             (_, Some((mailbox, _))) => Arc::new(mailbox.clone()),
             (None, None) => anyhow::bail!("there is no channel to reach people by"),
         };
+        let metrics = Arc::new(Metrics::new(clock.now()));
+        let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
+        let sqlite = Arc::new(SqliteStore::open_observed(
+            &config.database,
+            Exclusive::Serve,
+            clock.clone(),
+            entropy.clone(),
+            metrics.clone(),
+            traces.clone(),
+        )?);
+        let store: Arc<dyn Store> = sqlite.clone();
+        // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
+        let released = store.release_deliveries().await?;
+        if released > 0 {
+            tracing::info!(messages = released, "messages a server before this one had under way are due again");
+        }
+        let address = listener.local_addr()?;
+        let public_url = match config.public_url {
+            Some(url) => url,
+            None => Url::parse(&format!("http://{address}"))?,
+        };
         let nonce_secret = store.secret("answer-page-nonce").await?;
+        let instance = Instance::new(store.secret(INSTANCE_SECRET).await?);
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
         let operators = config.asking.operators.clone();
-        let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, metrics));
+        let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, metrics, instance.clone()));
         let beats = shared.clone();
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock.clone(), move || beats.health.deadlines_beat()));
         let deliveries = Arc::new(Deliveries::new(store, clock, channel, public_url.clone(), operators));
         let server = serve(listener, shared.clone(), pages.clone())?;
-        Ok(Self { server, address, public_url, sqlite, shared, pages, mailbox, deadlines, deliveries, traces })
+        Ok(Self { server, address, public_url, instance, sqlite, shared, pages, mailbox, deadlines, deliveries, traces })
     }
 
     /// Where it listens.
@@ -125,6 +129,11 @@ impl App {
     /// The address people reach it under.
     pub fn public_url(&self) -> &Url {
         &self.public_url
+    }
+
+    /// What it proves itself by.
+    pub(crate) fn instance(&self) -> Instance {
+        self.instance.clone()
     }
 
     /// Its store.

@@ -167,6 +167,16 @@ impl Config {
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
         Ok(Self { listen, database, public_url, development, mail, asking, otlp_endpoint })
     }
+
+    /// Where the database is, also when other settings are wrong.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be understood, or a URL that names no file.
+    pub fn database(args: &ServeArgs) -> anyhow::Result<PathBuf> {
+        let file = args.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))
+    }
 }
 
 /// The path in a database URL; the default when none is given.
@@ -176,7 +186,8 @@ impl Config {
 /// A URL of another database, or one without a path.
 pub fn database_path(url: Option<&str>) -> anyhow::Result<PathBuf> {
     let url = url.unwrap_or(DATABASE_URL_DEFAULT);
-    let path = url.strip_prefix("sqlite://").with_context(|| format!("the database URL {url:?} must begin with sqlite://"))?;
+    let path =
+        url.strip_prefix("sqlite://").with_context(|| format!("the database URL {} must begin with sqlite://", shown(url)))?;
     if path.is_empty() {
         bail!("the database URL names no file; write sqlite://placet-data/placet.db, or sqlite:///absolute/path.db");
     }
@@ -185,19 +196,43 @@ pub fn database_path(url: Option<&str>) -> anyhow::Result<PathBuf> {
 
 fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
-    toml::from_str(&text).with_context(|| format!("failed to understand {}", path.display()))
+    // Not with the parser's own picture of the line: it may hold a password.
+    toml::from_str(&text).map_err(|error| {
+        let why = error.message().trim().replace('\n', "; ");
+        let file = path.display();
+        match error.span().map(|span| place(&text, span.start)) {
+            Some((line, Some(key))) => anyhow::anyhow!("failed to understand {file}: line {line}, {key}: {why}"),
+            Some((line, None)) => anyhow::anyhow!("failed to understand {file}: line {line}: {why}"),
+            None => anyhow::anyhow!("failed to understand {file}: {why}"),
+        }
+    })
+}
+
+/// Whether a file holds the mail server's address; also one that cannot be understood may.
+pub fn holds_secret(path: &Path) -> bool {
+    read_file(path).map_or(true, |file| file.smtp_url.is_some())
+}
+
+/// The line a byte is in, and the key that line sets.
+fn place(text: &str, byte: usize) -> (usize, Option<&str>) {
+    let before = text.get(..byte).unwrap_or(text);
+    let line = before.matches('\n').count();
+    let key = text.lines().nth(line).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
+    (line + 1, key.filter(|key| key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))))
 }
 
 fn check_public_url(text: &str) -> anyhow::Result<Url> {
-    let url = Url::parse(text).with_context(|| format!("the public URL {text:?} is no URL"))?;
+    let url = Url::parse(text).with_context(|| format!("the public URL {} is no URL", shown(text)))?;
+    // Whoever puts a password into it must not find it in the log.
+    let text = shown(text);
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        bail!("the public URL {text:?} must begin with https:// and name a host");
+        bail!("the public URL {text} must begin with https:// and name a host");
     }
     if url.query().is_some() || url.fragment().is_some() || !matches!(url.path(), "" | "/") || !url.username().is_empty() {
-        bail!("the public URL {text:?} must be a scheme, a host and perhaps a port, nothing else");
+        bail!("the public URL {text} must be a scheme, a host and perhaps a port, nothing else");
     }
     if url.scheme() == "http" && !is_loopback(&url) {
-        bail!("the public URL {text:?} would carry answer links unencrypted; use https:// (http:// is for this machine only)");
+        bail!("the public URL {text} would carry answer links unencrypted; use https:// (http:// is for this machine only)");
     }
     Ok(url)
 }
@@ -210,6 +245,11 @@ fn check_collector(text: &str) -> anyhow::Result<Url> {
             "OTEL_EXPORTER_OTLP_ENDPOINT must be the base URL of a collector that speaks OTLP over HTTP: http://localhost:4318"
         ),
     }
+}
+
+/// A setting in quotes, unless it may hold a password.
+fn shown(text: &str) -> String {
+    if text.contains('@') { "(not shown: it holds an @, so perhaps a password)".to_owned() } else { format!("{text:?}") }
 }
 
 /// Whether a URL leads to this machine only.
@@ -275,16 +315,26 @@ fn asking(
 ///
 /// # Errors
 ///
-/// A `…_FILE` that cannot be read.
+/// A `…_FILE` that cannot be read, or one beside the secret itself.
 pub fn secret_from_environment(name: &str) -> anyhow::Result<Option<SecretString>> {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
-    let read = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    if let Some(value) = read(name) {
-        return Ok(Some(value.into()));
+    let value = environment(name);
+    let Some(file) = secret_file(name) else { return Ok(value.map(SecretString::from)) };
+    if value.is_some() {
+        bail!("{name} and {name}_FILE are both set; keep one of them");
     }
-    let Some(file) = read(&format!("{name}_FILE")) else { return Ok(None) };
-    let text = std::fs::read_to_string(&file).with_context(|| format!("failed to read {name}_FILE ({file})"))?;
+    let text = std::fs::read_to_string(&file).with_context(|| format!("failed to read {name}_FILE ({})", file.display()))?;
     Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned().into()))
+}
+
+/// The file a secret is read from, if the environment names one.
+pub fn secret_file(name: &str) -> Option<PathBuf> {
+    environment(&format!("{name}_FILE")).map(PathBuf::from)
+}
+
+fn environment(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    let value = std::env::var(name);
+    value.ok().filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
@@ -394,6 +444,27 @@ mod tests {
             "otlp_endpoint = 'grpc://localhost:4317'",
         ] {
             assert!(file(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// Refusals end up in logs and tickets.
+    #[test]
+    fn a_refusal_names_the_line_and_the_key_but_no_password() {
+        for (text, words) in [
+            ("operators = ['a@b.example']\n\nlistem = '127.0.0.1:1'", vec!["line 3, listem", "unknown field"]),
+            ("[fallback]\nmin_window_seconds = 'soon'", vec!["line 2, min_window_seconds", "expected u32"]),
+            ("smtp_url = 'smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
+            ("smtp_url = smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
+            ("smtps://user:hunter2@mail.example", vec!["line 1:"]),
+            ("database_url = 'postgres://user:hunter2@db.example/placet'", vec!["sqlite://"]),
+            ("public_url = 'https://user:hunter2@placet.example'", vec!["the public URL"]),
+            ("public_url = 'ftp://user:hunter2@placet.example'", vec!["the public URL"]),
+        ] {
+            let refused = format!("{:#}", file(text).unwrap_err());
+            for word in words {
+                assert!(refused.contains(word), "{word} is missing: {refused}");
+            }
+            assert!(!refused.contains("hunter2") && !refused.contains('\n'), "{refused}");
         }
     }
 

@@ -21,6 +21,8 @@ use crate::api::Api;
 pub const PATIENCE: Duration = Duration::from_secs(40);
 /// What the server says when it can be reached.
 const LISTENS: &str = "Placet listens on ";
+/// The newest migration, as it stands in a database.
+pub const MIGRATION: &str = "20261121000000";
 /// Ports no system hands out by itself: a server that was killed finds its own still free.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
@@ -94,6 +96,20 @@ impl Site {
     /// The database file.
     pub fn database(&self) -> PathBuf {
         self.folder().join("data/placet.db")
+    }
+
+    /// Writes what only another version or program would: `to` for `from`, of the same length, wherever it stands in the database.
+    pub fn rewrite_database(&self, from: &str, to: &str) {
+        assert_eq!(from.len(), to.len());
+        let log = std::fs::metadata(self.database().with_extension("db-wal"));
+        assert!(log.map_or(true, |log| log.len() == 0), "a server that was stopped leaves all of the database in one file");
+        let mut bytes = std::fs::read(self.database()).unwrap();
+        let places: Vec<usize> = (0..=bytes.len() - from.len()).filter(|at| bytes[*at..].starts_with(from.as_bytes())).collect();
+        assert!(!places.is_empty(), "{from} is not in the database");
+        for at in places {
+            bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+        }
+        std::fs::write(self.database(), bytes).unwrap();
     }
 
     /// `http://127.0.0.1:PORT/`; the same for every server of this site.

@@ -152,6 +152,7 @@ fn rows() -> Vec<Row> {
             .versioned(false),
         Row::new("POST /api/v1/keys", Admin).forbidden(NOT_ADMINS).invalid(json!({"role": "agent", "name": ""}), "name"),
         Row::new("GET /api/v1/keys", Admin).forbidden(NOT_ADMINS),
+        Row::new("GET /metrics", Auditor).forbidden(&[Agent, Operator, Channel]),
         Row::new("DELETE /api/v1/keys/{key_id}", Admin).forbidden(NOT_ADMINS),
     ]
 }

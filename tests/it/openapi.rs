@@ -7,9 +7,10 @@ use harness::on_each_store;
 use serde_json::Value;
 
 /// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
-const ROUTES: [&str; 26] = [
+const ROUTES: [&str; 27] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
+    "get /.well-known/placet.json",
     "get /api/v1/intents",
     "post /api/v1/intents",
     "get /api/v1/intents/{intent_id}",
@@ -131,5 +132,23 @@ on_each_store! {
         let config = anonymous.get("api/v1/server/config").await.ok();
         assert_eq!(config["suspension"]["default_retry_policy"], Value::Null);
         assert_eq!(anonymous.get("healthz").await.status, 200);
+    }
+
+    /// The doctor asks whether the public URL leads to this very server: an answer to one challenge must be no answer to another.
+    async fn a_challenge_is_answered_without_a_key_and_only_a_whole_one(app: &mut TestApp) {
+        let anonymous = app.anonymous();
+        let ask = async |challenge: &str| anonymous.get(&format!(".well-known/placet.json?challenge={challenge}")).await;
+        let (first, second) = ("a".repeat(43), "b".repeat(43));
+        let proof = ask(&first).await.ok();
+        assert_eq!(proof["implementation"], "placet");
+        assert_eq!(ask(&first).await.ok()["proof"], proof["proof"]);
+        assert_ne!(ask(&second).await.ok()["proof"], proof["proof"]);
+        for wrong in ["", &first[1..], &format!("{first}a"), &format!("{}%3D", &first[1..]), &format!("{first}&more=1")] {
+            assert_eq!(ask(wrong).await.status, 422, "{wrong}");
+        }
+        assert_eq!(anonymous.get(".well-known/placet.json").await.status, 422);
+        app.restart().await;
+        let again = app.anonymous().get(&format!(".well-known/placet.json?challenge={first}")).await.ok();
+        assert_eq!(again["proof"], proof["proof"], "it belongs to the database, not to the process");
     }
 }

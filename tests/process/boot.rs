@@ -90,7 +90,7 @@ async fn a_port_that_is_taken_is_named() {
     let site = Site::development();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    site.run(bare(&site, &["--listen", &address])).await.refused(&["failed to listen on", &address]);
+    site.run(bare(&site, &["--listen", &address])).await.refused(&["failed to listen on", &address, "PLACET_LISTEN", "in use"]);
 }
 
 /// A setting nobody can find is no setting.
@@ -134,7 +134,7 @@ async fn help_lists_every_setting() {
         assert!(!help.stdout.contains("hunter2"), "help shows a password:\n{}", help.stdout);
     }
     let help = site.run(site.command(["--help"])).await;
-    for command in ["serve", "keys", "demo"] {
+    for command in ["serve", "keys", "doctor", "demo"] {
         assert!(help.succeeded().lines().any(|line| line.trim_start().starts_with(command)), "{command}");
     }
 }

@@ -5,9 +5,11 @@
 mod ask;
 mod boot;
 mod demo;
+mod doctor;
 mod keys;
 mod kill;
 mod ledger;
 mod silence;
+mod startup;
 mod stop;
 mod traces;

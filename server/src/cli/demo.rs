@@ -38,7 +38,8 @@ pub(super) struct DemoArgs {
 
 pub(super) async fn run(args: DemoArgs) -> anyhow::Result<()> {
     let interrupted = serve::stop_signal()?;
-    let folder = tempfile::tempdir().context("failed to make a folder for the scratch database")?;
+    let folder = tempfile::tempdir()
+        .context("failed to make a folder for the scratch database; set TMPDIR to a folder that can be written")?;
     let app = App::build(config(&folder)?, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     let base = app.public_url().to_string();
     let (mailbox, _) = app.mailbox().context("the demo has no mailbox")?;

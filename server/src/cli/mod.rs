@@ -1,8 +1,9 @@
-//! The command line: `placet serve | keys | ask | answer | demo`.
+//! The command line: `placet serve | keys | ask | answer | doctor | demo`.
 
 mod answer;
 mod ask;
 mod demo;
+mod doctor;
 mod keys;
 mod remote;
 mod serve;
@@ -53,6 +54,9 @@ enum Command {
     Ask(Box<ask::AskArgs>),
     /// List the questions that are open, show one, or answer it, with an operator's key.
     Answer(answer::AnswerArgs),
+    /// Check settings, database, clock, mail server, public URL and file permissions; changes nothing.
+    #[command(after_help = ENVIRONMENT_ONLY)]
+    Doctor(Box<doctor::DoctorArgs>),
     /// Run a server and an agent that asks one question, and wait for your answer.
     Demo(demo::DemoArgs),
 }
@@ -87,7 +91,7 @@ impl Cli {
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             None | Some(Command::Serve(_)) => SERVER_FILTER,
-            Some(Command::Keys(_) | Command::Demo(_)) => COMMAND_FILTER,
+            Some(Command::Keys(_) | Command::Doctor(_) | Command::Demo(_)) => COMMAND_FILTER,
             Some(Command::Ask(_) | Command::Answer(_)) => SPEAKING_FILTER,
         }
     }
@@ -104,6 +108,7 @@ impl Cli {
             Some(Command::Keys(command)) => keys::run(command).await?,
             Some(Command::Ask(args)) => return Ok(ask::run(*args).await),
             Some(Command::Answer(args)) => return Ok(answer::run(args).await),
+            Some(Command::Doctor(args)) => doctor::run(*args).await?,
             Some(Command::Demo(args)) => demo::run(args).await?,
         }
         Ok(ExitCode::SUCCESS)

@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use domain::authority::Role;
@@ -9,24 +10,55 @@ use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
+use url::Url;
 
 use super::say;
 use crate::app::App;
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{Config, ServeArgs, secret_from_environment};
+use crate::instance::Instance;
 use crate::keys::{generate, new_key};
+use crate::reach::{Reached, ask};
 use crate::store::Store;
+use crate::worker::spawn_named;
+
+/// When the server looks for itself: what stands before it may need to see it first.
+const LOOK_AFTER: Duration = Duration::from_secs(3);
 
 pub(super) async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     let stop = stop_signal()?;
     args.smtp_url = secret_from_environment("PLACET_SMTP_URL")?;
     let config = Config::load(&args)?;
     let development = config.development;
+    let told_public_url = config.public_url.is_some();
     let app = App::build(config, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     first_key(&*app.store(), development).await?;
     announce(&app)?;
     tracing::info!(address = %app.address(), development, "listening");
+    if told_public_url {
+        let (public_url, instance) = (app.public_url().clone(), app.instance());
+        // Ends with the process, and needs nothing put away.
+        drop(spawn_named("public-url", async move { look_for_itself(public_url, instance).await }));
+    }
     app.run_until(stop).await
+}
+
+/// Says so in the log when the links in mails lead to somebody else.
+///
+/// Only a word, once: what stands before the server may need it to run first, or not let it out to its own address.
+async fn look_for_itself(public_url: Url, instance: Instance) {
+    tokio::time::sleep(LOOK_AFTER).await;
+    match ask(&public_url, &instance, &SystemEntropy).await {
+        Ok(Reached::This) => tracing::info!(%public_url, "the public URL leads to this server"),
+        Ok(found @ (Reached::OtherPlacet | Reached::Other(_) | Reached::Redirected(..))) => tracing::warn!(
+            %public_url,
+            "the public URL leads elsewhere: {found}; people cannot open the links in mails until PLACET_PUBLIC_URL or the proxy is corrected"
+        ),
+        Ok(found @ (Reached::Gateway(_) | Reached::Nothing(_))) => {
+            tracing::warn!(%public_url, "the public URL cannot be reached from here: {found}; `placet doctor` tells more");
+        }
+        Err(error) => tracing::warn!(error = format!("{error:#}"), "failed to look for the public URL"),
+    }
 }
 
 /// A server nobody has a key for is of no use: development makes one, anything else says how.

@@ -1,11 +1,15 @@
 //! What this server is, for clients that ask before they call (RFC-0025 §12).
 
-use actix_web::HttpResponse;
 use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use domain::problem::{FieldError, Rejection};
 use domain::wire::{ServerConfigView, SuspensionConfigView};
 use serde_json::json;
 
 use super::Shared;
+use super::problem::Problem;
+use super::query::Query;
+use crate::instance::{CHALLENGE_CHARS, is_challenge};
 
 /// The OpenIntent RFCs whose routes this server has.
 const RFCS: [&str; 5] = ["0001", "0003", "0019", "0025", "0026"];
@@ -32,6 +36,22 @@ pub(super) async fn compat() -> HttpResponse {
         "rfcCompliance": compliance,
         "features": { "suspension": true, "server_owned_timers": true, "long_poll": true, "hash_chain": true },
     }))
+}
+
+/// Proves, without a key, that this is the server on its database: whoever can read the database can check the proof.
+///
+/// No limit on how often: it costs one hash of a few bytes, less than reading the request.
+#[utoipa::path(get, path = "/.well-known/placet.json", tag = "discovery",
+    params(("challenge" = String, Query, description = "43 characters of base64url, fresh for each question")),
+    responses((status = 200), (status = 422)))]
+pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let mut query = Query::new(request.query_string());
+    let expected = format!("{CHALLENGE_CHARS} characters of base64url");
+    let challenge = query.parsed("challenge", &expected, |text| is_challenge(text).then(|| text.to_owned()));
+    query.finish(true)?;
+    let missing = || Rejection::Invalid { errors: vec![FieldError::new("challenge", "required", "must be given")] };
+    let challenge = challenge.ok_or_else(missing)?;
+    Ok(HttpResponse::Ok().json(json!({ "implementation": "placet", "proof": shared.instance.prove(&challenge) })))
 }
 
 /// Shows the server's level of the retry cascade, read-only (RFC-0026).

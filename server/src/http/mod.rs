@@ -31,6 +31,7 @@ use domain::problem::{Rejection, edge};
 use tokio::sync::watch;
 
 use self::problem::{Failure, Surface};
+use crate::instance::Instance;
 use crate::keys::Authenticator;
 use crate::metrics::Metrics;
 use crate::store::{Outcome, Store};
@@ -52,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) waiters: Waiters,
     pub(crate) health: health::Health,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) instance: Instance,
     /// Becomes true when the server stops: long waits end then.
     pub(crate) stopping: watch::Sender<bool>,
 }
@@ -70,6 +72,7 @@ impl Shared {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
         metrics: Arc<Metrics>,
+        instance: Instance,
     ) -> Self {
         let authenticator = Authenticator::new(store.clone(), clock.clone());
         Self {
@@ -81,6 +84,7 @@ impl Shared {
             waiters: Waiters::default(),
             health: health::Health::default(),
             metrics,
+            instance,
             stopping: watch::Sender::new(false),
         }
     }
@@ -133,6 +137,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource("/openapi.json", [(Method::GET, web::to(openapi::openapi))]))
         .service(resource("/.well-known/openintent.json", [(Method::GET, web::to(discovery::openintent))]))
         .service(resource("/.well-known/openintent-compat.json", [(Method::GET, web::to(discovery::compat))]))
+        .service(resource("/.well-known/placet.json", [(Method::GET, web::to(discovery::placet))]))
         .service(resource("/v1/server/config", [(Method::GET, web::to(discovery::server_config))]))
         .service(resource("/api/v1/server/config", [(Method::GET, web::to(discovery::server_config))]))
         .service(

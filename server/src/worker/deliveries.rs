@@ -111,6 +111,9 @@ impl Deliveries {
             Err(_) => DeliveryResult::Failed("the channel panicked over this message".to_owned()),
         };
         tracing::info!(delivery.channel = self.channel.name(), delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
+        if let DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) = &result {
+            tracing::warn!(delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the mail server");
+        }
         if !self.store.complete_delivery(delivery.rid, delivery.lease, result).await? {
             tracing::warn!(delivery.id = %delivery.id, "the lease on this message was lost; another worker has it");
         }

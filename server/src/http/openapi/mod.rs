@@ -24,7 +24,7 @@ use super::{discovery, events, health, intents, keys, leases, metrics, suspensio
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
         keys::create, keys::list, keys::revoke,
-        discovery::openintent, discovery::compat, discovery::server_config, openapi, health::healthz, health::readyz,
+        discovery::openintent, discovery::compat, discovery::placet, discovery::server_config, openapi, health::healthz, health::readyz,
         metrics::metrics,
     ),
     tags(

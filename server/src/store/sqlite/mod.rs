@@ -1,6 +1,7 @@
 //! SQLite, the embedded default: one thread writes, a pool of read-only connections reads.
 
 mod columns;
+mod inspect;
 mod reads;
 mod rows;
 mod schema;
@@ -8,7 +9,7 @@ mod statements;
 mod writer;
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use domain::wire::{IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 
+pub use self::inspect::{Inspection, Schema, beside, inspect};
 use self::writer::{Outside, Writer, classify};
 use super::hub::Hub;
 use super::link::LinkToken;
@@ -105,17 +107,24 @@ impl SqliteStore {
         metrics: Arc<Metrics>,
         traces: Option<Arc<Traces>>,
     ) -> anyhow::Result<Self> {
-        create(path)?;
+        let unusable = || {
+            format!(
+                "failed to use the database {}; is PLACET_DATABASE_URL right, may you write there, and is there room?",
+                path.display()
+            )
+        };
+        create(path).with_context(unusable)?;
         // One file, one name: a link to it must not be served beside it, and nothing in it is read as SQLite's own syntax.
-        let path = &path.canonicalize().with_context(|| format!("failed to find {}", path.display()))?;
+        let path = &path.canonicalize().with_context(unusable)?;
         let lock = match exclusive {
             Exclusive::Serve => Some(lock(path)?),
             Exclusive::Beside => None,
         };
-        let url = path.to_str().context("the database path is not valid UTF-8")?;
-        let mut conn = SqliteConnection::establish(url).with_context(|| format!("failed to open {}", path.display()))?;
-        conn.batch_execute(PRAGMAS).with_context(|| format!("failed to set up {}", path.display()))?;
-        migrate(&mut conn).with_context(|| format!("failed to migrate {}", path.display()))?;
+        let url = &url_of(path)?;
+        let mut conn = SqliteConnection::establish(url).with_context(unusable)?;
+        conn.batch_execute(PRAGMAS).with_context(unusable)?;
+        migrate(&mut conn)
+            .with_context(|| format!("failed to make the tables of {}; is there room on the disk?", path.display()))?;
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let hub = Arc::new(Hub::new(metrics.waiters.clone()));
@@ -287,8 +296,7 @@ impl Store for SqliteStore {
     }
 
     fn probe(&self) -> Unit<'_, ()> {
-        // BEGIN IMMEDIATE and COMMIT prove that the lock can be had and the writer lives.
-        self.write(|_, _| Ok(()))
+        async move { self.writer.probe().await }.boxed()
     }
 
     fn hub(&self) -> &Hub {
@@ -305,10 +313,22 @@ impl CustomizeConnection<SqliteConnection, diesel::r2d2::Error> for ReadOnly {
     }
 }
 
-/// Makes the folder and the file, readable by their owner alone: tokens and keys are hashed in it, questions are not.
+/// A path as SQLite takes it.
+fn url_of(path: &Path) -> anyhow::Result<String> {
+    Ok(path.to_str().context("the database path is not valid UTF-8")?.to_owned())
+}
+
+/// Makes the folder and the file, for their owner alone: tokens and keys are hashed in it, questions are not.
 fn create(path: &Path) -> anyhow::Result<()> {
+    if path.is_dir() {
+        anyhow::bail!("it is a folder");
+    }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).with_context(|| format!("failed to create the folder {}", folder.display()))?;
+        let mut options = std::fs::DirBuilder::new();
+        options.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut options, 0o700);
+        options.create(folder).with_context(|| format!("failed to create the folder {}", folder.display()))?;
     }
     if !path.exists() {
         let mut options = OpenOptions::new();
@@ -322,9 +342,7 @@ fn create(path: &Path) -> anyhow::Result<()> {
 
 /// Locks a file beside the database; SQLite's own locks come and go with each transaction.
 fn lock(path: &Path) -> anyhow::Result<File> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".serve-lock");
-    let name = PathBuf::from(name);
+    let name = beside(path, ".serve-lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&name);
     let file = file.with_context(|| format!("failed to open {}", name.display()))?;
     match file.try_lock() {
@@ -334,12 +352,17 @@ fn lock(path: &Path) -> anyhow::Result<File> {
     }
 }
 
+/// The versions of the migrations this program has, oldest first. They begin with the time they were made at.
+pub fn known_migrations() -> anyhow::Result<Vec<String>> {
+    let migrations = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&MIGRATIONS);
+    let migrations = migrations.map_err(|error| anyhow::anyhow!(error))?;
+    let mut versions: Vec<String> = migrations.iter().map(|migration| migration.name().version().to_string()).collect();
+    versions.sort_unstable();
+    Ok(versions)
+}
+
 fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
-    let known: Vec<String> = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&MIGRATIONS)
-        .map_err(|error| anyhow::anyhow!(error))?
-        .iter()
-        .map(|migration| migration.name().version().to_string())
-        .collect();
+    let known = known_migrations()?;
     let applied = conn.applied_migrations().map_err(|error| anyhow::anyhow!(error))?;
     if let Some(newer) = applied.iter().map(ToString::to_string).find(|version| !known.contains(version)) {
         anyhow::bail!("the database was written by a newer placet (migration {newer}); use that version or restore a backup");

@@ -11,6 +11,7 @@
 
 use std::iter;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Instant;
 
@@ -39,6 +40,8 @@ pub(super) struct Writer {
     jobs: SyncSender<Box<dyn Job>>,
     closed: watch::Receiver<bool>,
     metrics: WriterMetrics,
+    /// A write has failed, and none has been proved to reach the disk since.
+    doubtful: Arc<AtomicBool>,
 }
 
 /// What the writer thread owns besides its connection.
@@ -136,13 +139,19 @@ impl Writer {
         let (open, closed) = watch::channel(false);
         let metrics = outside.metrics.writer.clone();
         std::thread::Builder::new().name("store-writer".into()).spawn(move || {
-            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut conn, ids, &queue, &outside)));
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                run(&mut conn, ids, &queue, &outside);
+                // Who copies the file of a stopped server gets all of it: no commit is left in the log alone.
+                if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
+                    tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
+                }
+            }));
             if ended.is_err() {
                 tracing::error!("the store's writer panicked; the server cannot write any more and stops");
             }
             open.send_replace(true);
         })?;
-        Ok(Self { jobs, closed, metrics })
+        Ok(Self { jobs, closed, metrics, doubtful: Arc::default() })
     }
 
     /// Queues one unit of work and waits until it is durable.
@@ -164,10 +173,35 @@ impl Writer {
                 TrySendError::Disconnected(_) => StoreError::Unavailable("the writer has stopped".into()),
             }
         })?;
-        answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the writer stopped before it answered".into())))
+        let answer =
+            answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the writer stopped before it answered".into())));
+        if matches!(answer, Err(StoreError::Unavailable(_))) {
+            self.doubtful.store(true, Ordering::Relaxed);
+        }
+        answer
     }
 
-    /// Ends the writer after what has queued; later jobs are refused.
+    /// Proves that a write can be committed.
+    ///
+    /// BEGIN IMMEDIATE and COMMIT prove that the lock can be had and the writer lives, and cost nothing. They write nothing either, so
+    /// they succeed on a full disk: after a failure a page is written, until that works.
+    pub(super) async fn probe(&self) -> Result<(), StoreError> {
+        let doubtful = self.doubtful.load(Ordering::Relaxed);
+        let page = move |rows: &mut Writing<'_>, _: &Env<'_>| {
+            if doubtful {
+                // A number in the file's header that nothing reads; setting it writes the first page, whatever it was before.
+                rows.conn.batch_execute("PRAGMA user_version = 0")?;
+            }
+            Ok(())
+        };
+        self.submit(page).await?;
+        if doubtful {
+            self.doubtful.store(false, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Ends the writer after what has queued, with an empty write-ahead log; later jobs are refused.
     pub(super) async fn stop(&self) {
         let (reply, ended) = oneshot::channel();
         let last: Box<dyn Job> = Box::new(Last(reply));
@@ -178,6 +212,7 @@ impl Writer {
         if matches!(sent, Ok(Ok(()))) {
             drop(ended.await);
         }
+        self.closed().await;
     }
 
     /// Resolves when the writer thread has ended: by panic, by `stop`, or because the store was dropped.
@@ -287,7 +322,19 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
         )
         | RowsError::Inconsistent(_)
         | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}: {}", cause(error))),
-        RowsError::Database(error) => StoreError::Unavailable(error.to_string()),
+        RowsError::Database(error) => StoreError::Unavailable(in_words(&error.to_string())),
+    }
+}
+
+/// What SQLite says of a disk that takes nothing, with what to do; diesel passes on its words alone.
+fn in_words(said: &str) -> String {
+    match said {
+        "database or disk is full" => format!("{said}: make room; nothing written is lost, and writing goes on by itself"),
+        "disk I/O error" => {
+            format!("{said}: check the disk and its limits; nothing written is lost, and writing goes on once it can")
+        }
+        "attempt to write a readonly database" => format!("{said}: let the database belong to the user the server runs as"),
+        other => other.to_owned(),
     }
 }
 

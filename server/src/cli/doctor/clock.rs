@@ -1,0 +1,91 @@
+//! The clock: deadlines bind when it says so.
+
+use std::time::Instant;
+
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use domain::clock::Clock;
+use domain::time::rfc3339;
+
+use super::finding::Finding;
+use crate::clock::SystemClock;
+use crate::store::sqlite::known_migrations;
+
+const CHECK: &str = "clock";
+/// How far an event may lie ahead: a server beside us goes on writing, and time services take small steps.
+const AHEAD_MAX: TimeDelta = TimeDelta::seconds(5);
+/// How far the two clocks may part while we look.
+const DRIFT_MAX: TimeDelta = TimeDelta::milliseconds(500);
+
+/// Both clocks at the beginning of the examination.
+pub(super) struct Watch {
+    wall: DateTime<Utc>,
+    steady: Instant,
+}
+
+impl Watch {
+    pub(super) fn start() -> Self {
+        Self { wall: SystemClock.now(), steady: Instant::now() }
+    }
+
+    /// Reads both clocks again.
+    pub(super) fn check(&self, last_event: Option<DateTime<Utc>>) -> anyhow::Result<Vec<Finding>> {
+        let now = SystemClock.now();
+        let steady = TimeDelta::from_std(self.steady.elapsed()).unwrap_or(TimeDelta::MAX);
+        // The program was written after this: a migration carries the date it was made on.
+        let newest = known_migrations()?.last().cloned().unwrap_or_default();
+        let made = NaiveDateTime::parse_from_str(&newest, "%Y%m%d%H%M%S").map(|made| made.and_utc()).unwrap_or_default();
+        Ok(judge(now, now - self.wall - steady, made, last_event))
+    }
+}
+
+fn judge(now: DateTime<Utc>, drift: TimeDelta, made: DateTime<Utc>, last_event: Option<DateTime<Utc>>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if now < made {
+        findings.push(Finding::fail(
+            CHECK,
+            format!("The clock says {}, which is before this program was written.", rfc3339(now)),
+            "Set the clock and keep it right with a time service (chrony, systemd-timesyncd): deadlines depend on it.",
+        ));
+    }
+    if let Some(last) = last_event.filter(|last| *last - now > AHEAD_MAX) {
+        findings.push(Finding::fail(
+            CHECK,
+            format!("The newest event in the database is of {}, which is {} s in the future.", rfc3339(last), (last - now).num_seconds()),
+            "The clock was set back, or this database comes from a machine whose clock is ahead: correct the clock before you start the server.",
+        ));
+    }
+    if drift.abs() > DRIFT_MAX {
+        findings.push(Finding::warn(
+            CHECK,
+            format!("The clock moved by {} ms while the doctor looked.", drift.num_milliseconds()),
+            "Let one time service correct it slowly; a jump makes deadlines come early or late.",
+        ));
+    }
+    if findings.is_empty() {
+        findings.push(Finding::ok(CHECK, format!("The clock says {}.", rfc3339(now))));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Level;
+    use super::*;
+
+    fn levels(now: i64, drift: i64, last_event: Option<i64>) -> Vec<Level> {
+        let at = |seconds| DateTime::UNIX_EPOCH + TimeDelta::milliseconds(seconds);
+        let findings = judge(at(now), TimeDelta::milliseconds(drift), at(100_000), last_event.map(at));
+        findings.iter().map(|finding| finding.level).collect()
+    }
+
+    #[test]
+    fn a_clock_that_cannot_be_right_is_found() {
+        assert_eq!(levels(100_000, 0, None), [Level::Ok]);
+        assert_eq!(levels(99_999, 0, None), [Level::Fail]);
+        assert_eq!(levels(200_000, 0, Some(205_000)), [Level::Ok]);
+        assert_eq!(levels(200_000, 0, Some(205_001)), [Level::Fail]);
+        assert_eq!(levels(200_000, 500, None), [Level::Ok]);
+        assert_eq!(levels(200_000, 501, None), [Level::Warn]);
+        assert_eq!(levels(200_000, -501, None), [Level::Warn]);
+    }
+}

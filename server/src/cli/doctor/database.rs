@@ -1,0 +1,151 @@
+//! The database: whether it is there, whole, ours, and can take what comes.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use super::finding::Finding;
+use crate::instance::INSTANCE_SECRET;
+use crate::store::sqlite::{Inspection, Schema, inspect};
+
+const CHECK: &str = "database";
+/// Below this the next busy day fills the disk, in bytes.
+#[cfg(unix)]
+const FREE_BYTES_WISE: u64 = 1024 * 1024 * 1024;
+/// Below this the write-ahead log alone fills it, in bytes: it may grow to 64 MiB.
+#[cfg(unix)]
+const FREE_BYTES_MIN: u64 = 64 * 1024 * 1024;
+/// What is written to see whether the disk takes it: a page of the database.
+const PAGE: [u8; 4096] = [0; 4096];
+
+/// Looks at the file without making or changing any; returns what is in it, if it can be read.
+pub(super) fn check(path: &Path, needs_key: bool, findings: &mut Vec<Finding>) -> Option<Inspection> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !path.exists() {
+        missing(path, folder, needs_key, findings);
+        return None;
+    }
+    writable(path, folder, findings);
+    match inspect(path, INSTANCE_SECRET) {
+        Ok(inspection) => {
+            contents(path, &inspection, needs_key, findings);
+            Some(inspection)
+        }
+        Err(error) => {
+            findings.push(Finding::fail(
+                CHECK,
+                format!("The database cannot be read: {error:#}."),
+                "If it is another file, correct PLACET_DATABASE_URL; if it is not readable, run as the user the server runs as; else restore a backup.",
+            ));
+            None
+        }
+    }
+}
+
+fn missing(path: &Path, folder: &Path, needs_key: bool, findings: &mut Vec<Finding>) {
+    let first = if needs_key { "placet keys create --role admin --name admin" } else { "placet serve" };
+    findings.push(Finding::warn(
+        CHECK,
+        format!("There is no database at {} yet.", path.display()),
+        format!("`{first}` makes it, with its folder and its tables. If there should be one, correct PLACET_DATABASE_URL."),
+    ));
+    // The folder may be missing too; then the nearest one above must take it.
+    let Some(nearest) = folder.ancestors().map(or_here).find(|folder| folder.exists()) else { return };
+    takes_files(nearest, findings);
+}
+
+/// `a/b` has the ancestor "", which is where we are.
+fn or_here(folder: &Path) -> &Path {
+    if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+}
+
+fn writable(path: &Path, folder: &Path, findings: &mut Vec<Finding>) {
+    // Opened for writing, and nothing written: a server beside us must not notice.
+    match OpenOptions::new().write(true).open(path) {
+        Ok(_) => {}
+        Err(error) => findings.push(Finding::fail(
+            CHECK,
+            format!("{} cannot be written: {error}.", path.display()),
+            "Let it belong to the user the server runs as, on a disk that is not read-only.",
+        )),
+    }
+    takes_files(folder, findings);
+}
+
+/// Whether the folder takes new files, and the disk what is written: with a file that has no name and goes by itself.
+fn takes_files(folder: &Path, findings: &mut Vec<Finding>) {
+    let written = tempfile::tempfile_in(folder).and_then(|mut file| {
+        file.write_all(&PAGE)?;
+        file.sync_all()
+    });
+    if let Err(error) = written {
+        findings.push(Finding::fail(
+            CHECK,
+            format!("The folder {} takes no files: {error}.", folder.display()),
+            "Make room, or choose a folder of the server's own user on a disk that is not read-only; SQLite keeps files beside the database.",
+        ));
+        return;
+    }
+    #[cfg(unix)]
+    findings.extend(free_space(folder));
+}
+
+#[cfg(unix)]
+fn free_space(folder: &Path) -> Option<Finding> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let what = format!("{} MiB are free on the disk of {}.", free / (1024 * 1024), folder.display());
+    let what_to_do = "Make room: on a full disk nothing can be asked or answered until there is some.";
+    Some(if free < FREE_BYTES_MIN {
+        Finding::fail("disk", what, what_to_do)
+    } else if free < FREE_BYTES_WISE {
+        Finding::warn("disk", what, what_to_do)
+    } else {
+        Finding::ok("disk", what)
+    })
+}
+
+fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<Finding>) {
+    let path = path.display();
+    if let Some(damage) = &seen.damage {
+        findings.push(Finding::fail(
+            CHECK,
+            format!("The database is damaged: {}.", domain::text::visible_line(damage)),
+            "Stop the server, keep a copy of the file, and restore a backup; `sqlite3 placet.db .recover` saves what can be read.",
+        ));
+    }
+    findings.push(match &seen.schema {
+        Schema::Empty => Finding::ok(CHECK, format!("{path} is empty; the first start makes its tables.")),
+        Schema::Foreign => Finding::fail(
+            CHECK,
+            format!("{path} is the database of another program."),
+            "Correct PLACET_DATABASE_URL; a server would add its tables to that program's.",
+        ),
+        Schema::Older(missing) => Finding::warn(
+            CHECK,
+            format!("{path} was written by an older placet; the next start changes its tables ({missing} migrations)."),
+            "Make a backup first: an older placet cannot open it afterwards.",
+        ),
+        Schema::Newer(migration) => Finding::fail(
+            CHECK,
+            format!("{path} was written by a newer placet (migration {migration})."),
+            "Use that version, or restore a backup from before it.",
+        ),
+        Schema::Current => Finding::ok(CHECK, format!("{path} is whole and of this version.")),
+    });
+    let ours = matches!(seen.schema, Schema::Older(_) | Schema::Current);
+    if ours && !seen.write_ahead {
+        findings.push(Finding::warn(
+            CHECK,
+            "The database is not in write-ahead mode, perhaps after a restore.",
+            "Nothing: the next start of the server sets it.",
+        ));
+    }
+    if ours && needs_key && seen.keys == 0 {
+        findings.push(Finding::fail(
+            "keys",
+            "No key counts, so nobody can ask or answer.",
+            "Make one: placet keys create --role admin --name admin",
+        ));
+    }
+}

@@ -1,0 +1,59 @@
+//! The mail server: a session as for a mail, without the mail.
+
+use std::time::Duration;
+
+use channels::{EmailChannel, EmailSettings, SessionError};
+
+use super::finding::Finding;
+use crate::config::Config;
+
+const CHECK: &str = "mail";
+/// How long the whole session may take.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+pub(super) async fn check(config: &Config) -> Option<Finding> {
+    let mail = config.mail.as_ref()?;
+    let settings = EmailSettings {
+        smtp_url: mail.smtp_url.clone(),
+        from: mail.from.clone(),
+        allow_insecure: mail.allow_insecure,
+        timeout: TIMEOUT,
+    };
+    let channel = match EmailChannel::new(&settings) {
+        Ok(channel) => channel,
+        Err(error) => {
+            let what_to_do = "Correct PLACET_SMTP_URL or PLACET_MAIL_FROM; a server does not start like this.";
+            return Some(Finding::fail(CHECK, format!("The mail settings cannot be used: {error}."), what_to_do));
+        }
+    };
+    let (host, port) = channel.server_address();
+    Some(match channel.check(TIMEOUT).await {
+        Ok(()) => Finding::ok(CHECK, format!("The mail server {host}, port {port}, would take mails.")),
+        Err(error) => Finding::fail(CHECK, sentence(&error.to_string()), what_to_do(&error)),
+    })
+}
+
+fn what_to_do(error: &SessionError) -> &'static str {
+    match error {
+        SessionError::Name { .. } => "Correct the host in PLACET_SMTP_URL, or this machine's name resolution.",
+        SessionError::Refused { .. } => {
+            "Start the mail server, or correct host and port in PLACET_SMTP_URL (465 for smtps://, 587 for ?tls=required)."
+        }
+        SessionError::Timeout(_) => "Let this machine through the firewall to that port; many providers block port 25.",
+        SessionError::Encryption(_) => {
+            "Use smtps:// for port 465 and smtp://…?tls=required for port 587, with the name that stands in the server's certificate."
+        }
+        SessionError::Login(_) => "Correct user and password in PLACET_SMTP_URL; special characters are written as %40.",
+        SessionError::Unfit(_) => "Look up what it says at the mail server: it may not relay for this machine.",
+        SessionError::Broken(_) => {
+            "Check that host and port are a mail server's, and its kind of encryption (smtps:// for 465, ?tls=required for 587)."
+        }
+    }
+}
+
+/// A fragment as a sentence.
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", chars.as_str().trim_end_matches('.'))
+}

@@ -1,0 +1,88 @@
+//! `placet doctor`: looks at everything a server needs, beside a running one, and changes nothing.
+
+mod clock;
+mod configuration;
+mod database;
+mod finding;
+mod mail;
+mod permissions;
+mod public_url;
+
+use anyhow::bail;
+use clap::Args;
+use serde_json::json;
+
+use self::finding::{Finding, Level};
+use super::say;
+use crate::config::{Config, ServeArgs, secret_from_environment};
+use crate::store::sqlite::Inspection;
+
+/// The name the mail server's address has in the environment.
+const SMTP_URL: &str = "PLACET_SMTP_URL";
+
+#[derive(Args)]
+pub(super) struct DoctorArgs {
+    /// What the server is started with.
+    #[command(flatten)]
+    serve: ServeArgs,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
+    let watch = clock::Watch::start();
+    let mut findings = Vec::new();
+    let config = match secret_from_environment(SMTP_URL) {
+        Ok(smtp_url) => {
+            args.serve.smtp_url = smtp_url;
+            Config::load(&args.serve)
+        }
+        Err(error) => Err(error),
+    };
+    let inspection = look(&args.serve, &config, &mut findings);
+    if let Ok(config) = &config {
+        findings.extend(mail::check(config).await);
+        findings.push(public_url::check(config, inspection.as_ref()).await?);
+    }
+    findings.extend(watch.check(inspection.as_ref().and_then(|seen| seen.last_event))?);
+    report(&findings, args.json)
+}
+
+/// The checks that need no network.
+fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut Vec<Finding>) -> Option<Inspection> {
+    findings.extend(configuration::check(config));
+    // Wrong settings elsewhere are no reason not to look at the database.
+    let path = match config {
+        Ok(config) => Some(config.database.clone()),
+        Err(_) => Config::database(args).ok(),
+    };
+    let inspection = path.as_deref().and_then(|path| {
+        let needs_key = config.as_ref().is_ok_and(|config| !config.development);
+        database::check(path, needs_key, findings)
+    });
+    permissions::check(args, path.as_deref(), findings);
+    inspection
+}
+
+fn report(findings: &[Finding], as_json: bool) -> anyhow::Result<()> {
+    let count = |level| findings.iter().filter(|finding| finding.level == level).count();
+    let failures = count(Level::Fail);
+    if as_json {
+        say(serde_json::to_string(&json!({ "ok": failures == 0, "findings": findings }))?)?;
+    } else {
+        for finding in findings {
+            say(format!("{:<4}  {:<14}  {}", finding.level.as_str(), finding.check, finding.what))?;
+            if let Some(what_to_do) = &finding.what_to_do {
+                say(format!("{:<4}  {:<14}  → {what_to_do}", "", ""))?;
+            }
+        }
+    }
+    match (failures, count(Level::Warn)) {
+        (0, _) if as_json => Ok(()),
+        (0, 0) => Ok(say("All is well.")?),
+        (0, warnings) => Ok(say(format!("Nothing must be mended; warnings: {warnings}."))?),
+        (1, _) => bail!("the doctor found one thing that must be mended"),
+        (failures, _) => bail!("the doctor found {failures} things that must be mended"),
+    }
+}

@@ -1,0 +1,96 @@
+//! Who can read and change the files: tokens and keys are hashed in them, questions, answers and passwords are not.
+
+use std::path::Path;
+
+use super::finding::Finding;
+use crate::config::ServeArgs;
+
+/// Looks at the data folder, the database and the files that hold settings.
+#[cfg(unix)]
+pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Vec<Finding>) {
+    let before = findings.len();
+    if let Some(database) = database {
+        folder(database, findings);
+        for ending in ["", "-wal", "-shm"] {
+            secret("It holds questions and answers.", &crate::store::sqlite::beside(database, ending), false, findings);
+        }
+    }
+    if let Some(file) = crate::config::secret_file(super::SMTP_URL) {
+        secret("It holds the mail server's password.", &file, true, findings);
+    }
+    if let Some(file) = &args.config {
+        configuration(file, findings);
+    }
+    if findings.len() == before {
+        findings.push(Finding::ok(CHECK, "No file is open to others."));
+    }
+}
+
+/// Other systems keep permissions otherwise.
+#[cfg(not(unix))]
+pub(super) fn check(_: &ServeArgs, _: Option<&Path>, _: &mut Vec<Finding>) {}
+
+#[cfg(unix)]
+const CHECK: &str = "permissions";
+#[cfg(unix)]
+const GROUP_READS: u32 = 0o040;
+#[cfg(unix)]
+const OTHERS_READ: u32 = 0o004;
+#[cfg(unix)]
+const NOT_OWNER_WRITES: u32 = 0o022;
+#[cfg(unix)]
+const STICKY: u32 = 0o1000;
+
+/// The permission bits; none for a file that is not there.
+#[cfg(unix)]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(std::fs::metadata(path).ok()?.permissions().mode() & 0o7777)
+}
+
+#[cfg(unix)]
+fn folder(database: &Path, findings: &mut Vec<Finding>) {
+    let folder = database.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Some(mode) = mode(folder).filter(|_| database.exists()) else { return };
+    // In a sticky folder others may add files, not replace ours.
+    if mode & NOT_OWNER_WRITES != 0 && mode & STICKY == 0 {
+        findings.push(Finding::fail(
+            CHECK,
+            format!("Others can replace the database: the folder {} has mode {mode:o}.", folder.display()),
+            format!("chmod 700 {}", folder.display()),
+        ));
+    } else if mode & OTHERS_READ != 0 {
+        findings.push(Finding::warn(
+            CHECK,
+            format!("Everybody on this machine can look into the folder {} (mode {mode:o}).", folder.display()),
+            format!("chmod 700 {}", folder.display()),
+        ));
+    }
+}
+
+/// A file with a secret; `group_may_read` where a group is the usual way to hand it to a service.
+#[cfg(unix)]
+fn secret(why: &str, path: &Path, group_may_read: bool, findings: &mut Vec<Finding>) {
+    let Some(mode) = mode(path) else { return };
+    let what_to_do = format!("chmod {} {}", if group_may_read { "640" } else { "600" }, path.display());
+    if mode & (NOT_OWNER_WRITES | OTHERS_READ) != 0 {
+        let can = if mode & NOT_OWNER_WRITES == 0 { "read" } else { "change" };
+        findings.push(Finding::fail(CHECK, format!("Others can {can} {} (mode {mode:o}). {why}", path.display()), what_to_do));
+    } else if mode & GROUP_READS != 0 && !group_may_read {
+        let what = format!("Its group can read {} (mode {mode:o}). {why}", path.display());
+        findings.push(Finding::warn(CHECK, what, what_to_do));
+    }
+}
+
+#[cfg(unix)]
+fn configuration(path: &Path, findings: &mut Vec<Finding>) {
+    if crate::config::holds_secret(path) {
+        secret("It holds the mail server's address with its password.", path, true, findings);
+    } else if let Some(mode) = mode(path).filter(|mode| mode & NOT_OWNER_WRITES != 0) {
+        findings.push(Finding::fail(
+            CHECK,
+            format!("Others can change the settings in {} (mode {mode:o}).", path.display()),
+            format!("chmod 644 {}", path.display()),
+        ));
+    }
+}

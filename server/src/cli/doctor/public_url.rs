@@ -1,0 +1,72 @@
+//! The public URL: whether the links in mails lead back to this server.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use url::Url;
+
+use super::finding::Finding;
+use crate::clock::SystemEntropy;
+use crate::config::Config;
+use crate::instance::Instance;
+use crate::reach::{Reached, Unreached, ask};
+use crate::store::sqlite::Inspection;
+
+const CHECK: &str = "public URL";
+const START: &str = "Start the server and run the doctor again.";
+
+pub(super) async fn check(config: &Config, inspection: Option<&Inspection>) -> anyhow::Result<Finding> {
+    let local = Url::parse(&format!("http://{}/", dialled(config.listen)))?;
+    let public_url = config.public_url.as_ref().unwrap_or(&local);
+    let Some(inspection) = inspection else {
+        let what_to_do = "Mend the database first, or start the server to make one.";
+        return Ok(Finding::warn(CHECK, "Not checked: without the database no server can be told to be this one.", what_to_do));
+    };
+    let Some(secret) = inspection.secret else {
+        return Ok(Finding::warn(CHECK, "No server has run on this database yet, so nothing can lead to it.", START));
+    };
+    if config.listen.port() == 0 {
+        return Ok(Finding::warn(
+            CHECK,
+            "Port 0 takes any free port, so no address leads to it for long.",
+            "Choose a port for --listen.",
+        ));
+    }
+    let instance = Instance::new(secret);
+    let reached = ask(public_url, &instance, &SystemEntropy).await?;
+    let runs = reached == Reached::This || ask(&local, &instance, &SystemEntropy).await? == Reached::This;
+    Ok(judge(public_url, config.listen, &reached, runs))
+}
+
+/// Where to reach what listens on `listen`: every address of this machine means its loopback here.
+fn dialled(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        IpAddr::V4(_) | IpAddr::V6(_) => listen.ip(),
+    };
+    SocketAddr::new(ip, listen.port())
+}
+
+fn judge(url: &Url, listen: SocketAddr, reached: &Reached, runs: bool) -> Finding {
+    let behind = format!("The server runs on {listen}: look at what stands between it and that address.");
+    match reached {
+        Reached::This => Finding::ok(CHECK, format!("{url} leads to this server.")),
+        Reached::OtherPlacet | Reached::Other(_) | Reached::Redirected(..) => Finding::fail(
+            CHECK,
+            format!("{url} leads elsewhere: {reached}."),
+            format!("Let it pass every path to {listen}, or set PLACET_PUBLIC_URL to the address that does."),
+        ),
+        Reached::Gateway(_) | Reached::Nothing(_) if !runs => {
+            Finding::warn(CHECK, format!("The server does not run: it answers neither on {listen} nor under {url}"), START)
+        }
+        Reached::Gateway(_) => Finding::fail(CHECK, format!("{url} leads to no server: {reached}."), behind),
+        Reached::Nothing(why) => {
+            let what_to_do = match why {
+                Unreached::Name(_) => "Make a DNS entry for it, or correct PLACET_PUBLIC_URL.",
+                Unreached::Encryption(_) => "Give what answers there a certificate for this name that browsers trust.",
+                Unreached::Refused | Unreached::Timeout | Unreached::Broken(_) => &behind,
+            };
+            Finding::fail(CHECK, format!("{url} leads nowhere: {reached}."), what_to_do)
+        }
+    }
+}

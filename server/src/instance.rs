@@ -1,0 +1,76 @@
+//! How a server proves to be the one on its database: the public URL may lead to any server that answers 200.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::ids::Entropy;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+/// The name of the secret in the database; it proves this and nothing else.
+pub(crate) const INSTANCE_SECRET: &str = "instance";
+/// The length of a challenge: 32 random bytes.
+pub(crate) const CHALLENGE_CHARS: usize = 43;
+/// What a proof is about: a proof is a signature under nothing else.
+const PROOF_DOMAIN: &[u8] = b"placet.instance.v1";
+
+/// The server on one database. Its `Debug` shows nothing.
+#[derive(Clone)]
+pub(crate) struct Instance {
+    secret: [u8; 32],
+}
+
+impl Instance {
+    pub(crate) fn new(secret: [u8; 32]) -> Self {
+        Self { secret }
+    }
+
+    /// What only this server answers to `challenge`.
+    pub(crate) fn prove(&self, challenge: &str) -> String {
+        URL_SAFE_NO_PAD.encode(self.mac(challenge).finalize().into_bytes())
+    }
+
+    /// Whether `proof` is what this server answers to `challenge`.
+    pub(crate) fn proved_by(&self, challenge: &str, proof: &str) -> bool {
+        URL_SAFE_NO_PAD.decode(proof).is_ok_and(|bytes| self.mac(challenge).verify_slice(&bytes).is_ok())
+    }
+
+    fn mac(&self, challenge: &str) -> Hmac<Sha256> {
+        // Unwrap safety: HMAC takes a key of any length.
+        let mac = Hmac::<Sha256>::new_from_slice(&self.secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
+        mac.chain_update(PROOF_DOMAIN).chain_update(challenge)
+    }
+}
+
+impl std::fmt::Debug for Instance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Instance(…)")
+    }
+}
+
+/// A challenge nobody has seen before.
+pub(crate) fn challenge(entropy: &dyn Entropy) -> String {
+    URL_SAFE_NO_PAD.encode(entropy.bytes32())
+}
+
+/// Whether `text` has the form of a challenge.
+pub(crate) fn is_challenge(text: &str) -> bool {
+    text.len() == CHALLENGE_CHARS && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proof_holds_for_one_challenge_and_one_server() {
+        let (this, other) = (Instance::new([1; 32]), Instance::new([2; 32]));
+        let (asked, another) = ("a".repeat(CHALLENGE_CHARS), "b".repeat(CHALLENGE_CHARS));
+        let proof = this.prove(&asked);
+        assert!(this.proved_by(&asked, &proof));
+        assert!(!other.proved_by(&asked, &proof) && !this.proved_by(&another, &proof));
+        assert!(!this.proved_by(&asked, "") && !this.proved_by(&asked, &proof[1..]));
+        assert!(is_challenge(&asked) && !is_challenge(&asked[1..]) && !is_challenge(&format!("{asked}a")));
+        assert!(!is_challenge(&format!("{}=", &asked[1..])));
+        assert_eq!(format!("{this:?}"), "Instance(…)");
+    }
+}

@@ -1,0 +1,152 @@
+//! Whether an address leads to this server: it is asked for a proof only this server can give.
+
+use std::error::Error as _;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use domain::ids::Entropy;
+use serde::Deserialize;
+use url::Url;
+
+use crate::instance::{Instance, challenge};
+
+/// How long one question may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// A proof fits many times over; whatever is longer is no proof and is not read.
+const ANSWER_BYTES_MAX: usize = 4 * 1024;
+
+/// What an address leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// This server.
+    This,
+    /// A Placet, but with another database.
+    OtherPlacet,
+    /// Something else, which answered with this status.
+    Other(u16),
+    /// A redirection, with its status and the host it names.
+    Redirected(u16, String),
+    /// Something in front, which says with this status that there is nothing behind it.
+    Gateway(u16),
+    /// Nothing.
+    Nothing(Unreached),
+}
+
+/// Why nothing was reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unreached {
+    Name(String),
+    Refused,
+    Timeout,
+    Encryption(String),
+    Broken(String),
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::This => f.write_str("this server answers"),
+            Self::OtherPlacet => f.write_str("another placet, with another database, answers"),
+            Self::Other(status) => write!(f, "something else answers, with status {status}"),
+            Self::Redirected(status, host) => write!(f, "it redirects to {host} (status {status})"),
+            Self::Gateway(status) => write!(f, "a proxy answers with status {status}, for want of a server behind it"),
+            Self::Nothing(Unreached::Name(name)) => write!(f, "the name {name} does not resolve"),
+            Self::Nothing(Unreached::Refused) => f.write_str("the connection was refused"),
+            Self::Nothing(Unreached::Timeout) => write!(f, "there was no answer within {} seconds", TIMEOUT.as_secs()),
+            Self::Nothing(Unreached::Encryption(why)) => write!(f, "the connection cannot be encrypted: {why}"),
+            Self::Nothing(Unreached::Broken(why)) => f.write_str(why),
+        }
+    }
+}
+
+/// The members of the answer that count.
+#[derive(Deserialize)]
+struct Answer {
+    implementation: String,
+    proof: String,
+}
+
+/// Asks `address` whether it is `instance`. Redirections are reported, not followed.
+pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entropy) -> anyhow::Result<Reached> {
+    provide_crypto();
+    let client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .timeout(TIMEOUT)
+        .user_agent(concat!("placet/", env!("CARGO_PKG_VERSION")))
+        .build()?;
+    if let Some(unknown) = unknown_name(address).await {
+        return Ok(Reached::Nothing(Unreached::Name(unknown)));
+    }
+    let challenge = challenge(entropy);
+    let mut url = address.join("/.well-known/placet.json")?;
+    url.query_pairs_mut().append_pair("challenge", &challenge);
+    let mut response = match client.get(url).send().await {
+        Ok(response) => response,
+        Err(error) => return Ok(Reached::Nothing(why(&error))),
+    };
+    let status = response.status();
+    if status.is_redirection() {
+        let location = response.headers().get("location").and_then(|location| location.to_str().ok());
+        let to = location.and_then(|location| address.join(location).ok());
+        let host = to.as_ref().and_then(Url::host_str).unwrap_or("nowhere").to_owned();
+        return Ok(Reached::Redirected(status.as_u16(), host));
+    }
+    if matches!(status.as_u16(), 502..=504) {
+        return Ok(Reached::Gateway(status.as_u16()));
+    }
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() > ANSWER_BYTES_MAX {
+            break;
+        }
+    }
+    Ok(match serde_json::from_slice::<Answer>(&body) {
+        Ok(answer) if instance.proved_by(&challenge, &answer.proof) => Reached::This,
+        Ok(answer) if answer.implementation == "placet" => Reached::OtherPlacet,
+        Ok(_) | Err(_) => Reached::Other(status.as_u16()),
+    })
+}
+
+/// The host, if it is a name that leads nowhere: a request would fail at it as well, but not say so.
+async fn unknown_name(address: &Url) -> Option<String> {
+    let Some(url::Host::Domain(name)) = address.host() else { return None };
+    let port = address.port_or_known_default()?;
+    let found = tokio::time::timeout(TIMEOUT, tokio::net::lookup_host((name, port))).await;
+    let known = found.is_ok_and(|found| found.is_ok_and(|mut addresses| addresses.next().is_some()));
+    (!known).then(|| name.to_owned())
+}
+
+fn why(error: &reqwest::Error) -> Unreached {
+    if error.is_timeout() {
+        return Unreached::Timeout;
+    }
+    let mut cause = error.source();
+    let mut last = String::new();
+    while let Some(this) = cause {
+        if let Some(error) = this.downcast_ref::<rustls::Error>() {
+            return Unreached::Encryption(error.to_string());
+        }
+        last = this.to_string();
+        cause = this.source();
+        if let Some(io) = this.downcast_ref::<io::Error>() {
+            if io.kind() == io::ErrorKind::ConnectionRefused {
+                return Unreached::Refused;
+            }
+            // An I/O error stands for what it wraps and names only its source's source.
+            cause = io.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static)).or(cause);
+        }
+    }
+    Unreached::Broken(last)
+}
+
+/// Provides TLS with cryptography, unless the process has some.
+fn provide_crypto() {
+    if rustls::crypto::CryptoProvider::get_default().is_none()
+        && rustls::crypto::ring::default_provider().install_default().is_err()
+    {
+        tracing::debug!("another thread has just provided TLS with cryptography; using that");
+    }
+}

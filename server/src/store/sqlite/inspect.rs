@@ -1,0 +1,144 @@
+//! Looks at a database file without changing anything: no file is made, no lock is kept, no table is migrated.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use chrono::{DateTime, Utc};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use diesel::sqlite::SqliteConnection;
+use domain::time::from_micros;
+
+use super::schema::{api_keys, events, secrets};
+use super::{known_migrations, url_of};
+
+/// What every SQLite file begins with.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// Where the header says how the file is written, and the value for a write-ahead log.
+const WRITE_VERSION: (usize, u8) = (18, 2);
+
+/// How the tables of a file relate to this program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Schema {
+    /// There are none yet; the first start makes them.
+    Empty,
+    /// They are somebody else's.
+    Foreign,
+    /// The next start adds so many migrations.
+    Older(usize),
+    /// They are this program's.
+    Current,
+    /// A newer program wrote this migration.
+    Newer(String),
+}
+
+/// What a database file holds, as far as its operator is concerned.
+#[derive(Debug)]
+pub struct Inspection {
+    /// Whose tables these are; the rest is known only of `Older` and `Current` ones.
+    pub schema: Schema,
+    /// Whether commits go to a write-ahead log.
+    pub write_ahead: bool,
+    /// What SQLite's own check says is broken.
+    pub damage: Option<String>,
+    /// When the newest event was written.
+    pub last_event: Option<DateTime<Utc>>,
+    /// Keys that count.
+    pub keys: i64,
+    /// A secret of the server's own, if it has made it.
+    pub secret: Option<[u8; 32]>,
+}
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text)]
+    line: String,
+}
+
+/// Looks at the file; reads `secret` as well.
+///
+/// # Errors
+///
+/// A file that cannot be read or is no SQLite database.
+pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
+    let mut seen =
+        Inspection { schema: Schema::Empty, write_ahead: false, damage: None, last_event: None, keys: 0, secret: None };
+    let mut header = [0; 100];
+    let mut file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
+    let length = file.metadata()?.len();
+    if length == 0 && !beside(path, "-wal").exists() {
+        return Ok(seen);
+    }
+    // Closing this file would drop the locks of this process on it; there are none.
+    file.read_exact(&mut header).with_context(|| format!("{} is no SQLite database", path.display()))?;
+    if !header.starts_with(MAGIC) {
+        bail!("{} is no SQLite database", path.display());
+    }
+    seen.write_ahead = header[WRITE_VERSION.0] == WRITE_VERSION.1;
+    let mut conn = open(path)?;
+    seen.damage = damage(&mut conn)?;
+    seen.schema = schema(&mut conn)?;
+    if matches!(seen.schema, Schema::Older(_) | Schema::Current) {
+        let newest = events::table.order(events::rid.desc()).select(events::created_at).first(&mut conn).optional()?;
+        seen.last_event = newest.map(from_micros);
+        seen.keys = api_keys::table.filter(api_keys::revoked_at.is_null()).count().get_result(&mut conn)?;
+        let kept: Option<Vec<u8>> = secrets::table.find(secret).select(secrets::value).first(&mut conn).optional()?;
+        seen.secret = kept.and_then(|kept| kept.try_into().ok());
+    }
+    Ok(seen)
+}
+
+/// The file SQLite keeps beside a database under this ending.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn open(path: &Path) -> anyhow::Result<SqliteConnection> {
+    let url = url_of(&path.canonicalize()?)?;
+    let (escaped, mut mode) = (escaped(&url), "mode=ro");
+    if !beside(path, "-wal").exists() {
+        // Nobody has it open, and only like this SQLite does not make the files of the write-ahead log just to read.
+        mode = "mode=ro&immutable=1";
+    }
+    let mut conn = SqliteConnection::establish(&format!("file:{escaped}?{mode}"))
+        .with_context(|| format!("failed to open {} for reading", path.display()))?;
+    conn.batch_execute("PRAGMA busy_timeout = 5000; PRAGMA query_only = ON;")?;
+    Ok(conn)
+}
+
+/// A path as it stands in SQLite's URIs.
+fn escaped(path: &str) -> String {
+    path.replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+}
+
+fn damage(conn: &mut SqliteConnection) -> anyhow::Result<Option<String>> {
+    #[derive(QueryableByName)]
+    struct Check {
+        #[diesel(sql_type = Text)]
+        quick_check: String,
+    }
+    let said = diesel::sql_query("PRAGMA quick_check(1)").get_result::<Check>(conn)?.quick_check;
+    Ok((said != "ok").then_some(said))
+}
+
+fn schema(conn: &mut SqliteConnection) -> anyhow::Result<Schema> {
+    let tables = diesel::sql_query("SELECT name AS line FROM sqlite_master WHERE type = 'table'").load::<Line>(conn)?;
+    if !tables.iter().any(|table| table.line == "__diesel_schema_migrations") {
+        return Ok(if tables.is_empty() { Schema::Empty } else { Schema::Foreign });
+    }
+    let applied = diesel::sql_query("SELECT version AS line FROM __diesel_schema_migrations").load::<Line>(conn)?;
+    let known = known_migrations()?;
+    if let Some(newer) = applied.iter().find(|applied| !known.contains(&applied.line)) {
+        return Ok(Schema::Newer(newer.line.clone()));
+    }
+    Ok(match known.len() - applied.len() {
+        0 => Schema::Current,
+        missing => Schema::Older(missing),
+    })
+}

@@ -1,0 +1,301 @@
+//! `placet doctor`: finds what keeps a server from working, beside a running one, and changes nothing.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use harness::process::{Finished, MIGRATION, Site};
+use harness::smtp::SmtpSink;
+use serde_json::Value;
+use tokio::process::Command;
+
+/// What the doctor says of a site, as JSON.
+struct Said {
+    findings: Vec<Value>,
+    ended: Finished,
+}
+
+impl Said {
+    async fn by(site: &Site, command: Command) -> Self {
+        let ended = site.run(command).await;
+        let lines: Vec<&str> = ended.stdout.lines().collect();
+        assert_eq!(lines.len(), 1, "one document: {ended:?}");
+        let document: Value = serde_json::from_str(lines[0]).unwrap();
+        let findings = document["findings"].as_array().unwrap().clone();
+        let failed = findings.iter().any(|finding| finding["level"] == "fail");
+        assert_eq!(ended.status.code(), Some(i32::from(failed)), "{ended:?}");
+        assert_eq!(document["ok"], !failed);
+        for finding in &findings {
+            assert_eq!(finding["level"] == "ok", finding.get("what_to_do").is_none(), "{finding}");
+        }
+        Self { findings, ended }
+    }
+
+    /// Fails the test unless a finding of this check and level holds all the words.
+    fn has(&self, check: &str, level: &str, words: &[&str]) {
+        let fits = |finding: &Value| {
+            let text = finding.to_string();
+            finding["check"] == check && finding["level"] == level && words.iter().all(|word| text.contains(word))
+        };
+        assert!(self.findings.iter().any(fits), "no {level} of {check} with {words:?} in {:#?}", self.findings);
+    }
+
+    /// The checks with a finding of this level.
+    fn checks(&self, level: &str) -> Vec<&str> {
+        self.findings
+            .iter()
+            .filter(|finding| finding["level"] == level)
+            .map(|finding| finding["check"].as_str().unwrap())
+            .collect()
+    }
+}
+
+async fn examine(site: &Site, more: &[&str]) -> Said {
+    Said::by(site, site.command([&["doctor", "--json"], more].concat())).await
+}
+
+/// Every file below a folder, with its size and its mode.
+fn files(folder: &Path) -> BTreeMap<String, (u64, u32)> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let about = entry.metadata().unwrap();
+        if about.is_dir() {
+            found.extend(files(&entry.path()).into_iter().map(|(inner, about)| (format!("{name}/{inner}"), about)));
+        }
+        // The programs' own logs grow; they are no part of the data.
+        if !name.starts_with("stderr-") {
+            found.insert(name, (if about.is_dir() { 0 } else { about.len() }, about.permissions().mode()));
+        }
+    }
+    found
+}
+
+/// A server that answers every connection in the same way.
+fn answering(reply: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            stream.write_all(reply.as_bytes()).unwrap();
+        }
+    });
+    address
+}
+
+/// The whole of a healthy installation, also while a server runs: whoever is told of troubles that are none stops listening.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_healthy_server_has_nothing_to_mend() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    site.key("admin", "admin").await;
+    let server = site.serve().await;
+    let file = site.folder().join("placet.toml");
+    std::fs::write(&file, "[fallback]\nmin_window_seconds = 300\n").unwrap();
+    let before = files(site.folder());
+    let said = examine(&site, &["--config", file.to_str().unwrap()]).await;
+    assert_eq!(files(site.folder()), before, "the doctor changes nothing");
+    assert_eq!(
+        (said.checks("fail"), said.checks("warn").len()),
+        (vec![], said.checks("warn").iter().filter(|check| **check == "disk").count())
+    );
+    said.has("configuration", "ok", &["production"]);
+    said.has("database", "ok", &["of this version"]);
+    said.has("mail", "ok", &["would take mails"]);
+    said.has("public URL", "ok", &["leads to this server"]);
+    said.has("clock", "ok", &[]);
+    said.has("permissions", "ok", &[]);
+    assert!(smtp.received().is_empty(), "the doctor sends no mail");
+    let text = site.run(site.command(["doctor"])).await;
+    assert!(text.succeeded().lines().any(|line| line.starts_with("warn  configuration")), "{text:?}");
+    assert!(text.stdout.contains("Nothing must be mended"), "{text:?}");
+    assert!(text.stdout.contains("→ Set min_window_seconds = 300"), "{text:?}");
+    server.signal("TERM").await;
+    assert!(server.finish().await.status.success(), "the server beside it was not disturbed");
+}
+
+/// Before the first start nothing is there, and the doctor must not make it: it may run as another user.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_missing_database_is_said_and_not_made() {
+    let site = Site::development();
+    let said = examine(&site, &[]).await;
+    said.has("database", "warn", &["no database", "placet serve"]);
+    said.has("configuration", "warn", &["development mode"]);
+    said.has("public URL", "warn", &["Not checked", "start the server"]);
+    assert_eq!(files(site.folder()), BTreeMap::new());
+    let mut nowhere = site.command(["doctor", "--json"]);
+    nowhere.env("PLACET_DATABASE_URL", "sqlite:///proc/placet/placet.db");
+    Said::by(&site, nowhere).await.has("database", "fail", &["/proc", "takes no files"]);
+}
+
+/// Looking at a stopped server's file must leave no trace beside it, and say that nobody serves it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_server_is_no_trouble_and_a_foreign_or_newer_database_is() {
+    let site = Site::development();
+    let server = site.serve().await;
+    server.signal("TERM").await;
+    server.finish().await.succeeded();
+    let before = files(site.folder());
+    let said = examine(&site, &[]).await;
+    said.has("database", "ok", &["of this version"]);
+    said.has("public URL", "warn", &["does not run"]);
+    assert_eq!(files(site.folder()), before);
+
+    site.rewrite_database(MIGRATION, "99991231000000");
+    examine(&site, &[]).await.has("database", "fail", &["newer placet", "99991231000000", "backup"]);
+    site.rewrite_database("__diesel_schema_migrations", "__others_schema_migrations");
+    examine(&site, &[]).await.has("database", "fail", &["another program", "PLACET_DATABASE_URL"]);
+    let mut bytes = std::fs::read(site.database()).unwrap();
+    bytes[..6].copy_from_slice(b"broken");
+    std::fs::write(site.database(), bytes).unwrap();
+    examine(&site, &[]).await.has("database", "fail", &["no SQLite database"]);
+}
+
+/// A question nobody is mailed waits until its fallback: each cause has its own remedy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_trouble_with_the_mail_server_has_its_own_sentence() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let gruff = smtp_answering("554 go away\r\n");
+    let no_login = smtp_answering("220 fake\r\n250-fake\r\n250 AUTH PLAIN LOGIN\r\n535 5.7.8 wrong password\r\n");
+    let no_tls = smtp_answering("220 fake\r\n250 fake\r\n");
+    for (url, words) in [
+        (format!("smtp://{closed}"), ["refused", "465"]),
+        ("smtps://placet.invalid".to_owned(), ["placet.invalid does not resolve", "PLACET_SMTP_URL"]),
+        (format!("smtp://{gruff}"), ["does not take mails", "554"]),
+        (format!("smtp://user:hunter2@{no_login}"), ["refused the login", "535"]),
+        (format!("smtp://{no_tls}?tls=required"), ["cannot be encrypted", "587"]),
+        (format!("smtps://{no_tls}"), ["cannot be encrypted", "smtps://"]),
+    ] {
+        let site = Site::production(url.clone());
+        let said = examine(&site, &[]).await;
+        said.has("mail", "fail", &words);
+        assert!(!said.ended.stdout.contains("hunter2") && !said.ended.stderr.contains("hunter2"), "{:?}", said.ended);
+    }
+}
+
+/// A mail server that says these lines, one after each line it hears; then it hangs up.
+fn smtp_answering(lines: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut heard = BufReader::new(stream.try_clone().unwrap()).lines();
+            for line in lines.split_inclusive("\r\n") {
+                stream.write_all(line.as_bytes()).unwrap();
+                // A line with a hyphen after its code is not the last of its reply.
+                if line.as_bytes()[3] != b'-' && heard.next().is_none_or(|heard| heard.is_err()) {
+                    break;
+                }
+            }
+        }
+    });
+    address
+}
+
+/// A server that answers 200 is not yet this one: links in mails would lead people elsewhere, with their tokens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_public_url_must_lead_back_to_this_very_server() {
+    let site = Site::development();
+    let _server = site.serve().await;
+    let other = Site::development();
+    let _other_server = other.serve().await;
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let welcome = answering("HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nwelcome");
+    let moved =
+        answering("HTTP/1.1 301 Moved\r\nlocation: https://user:hunter2@elsewhere.example/x?y\r\ncontent-length: 0\r\n\r\n");
+    let gateway = answering("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n");
+    for (url, words) in [
+        (other.base(), ["leads elsewhere", "another placet"]),
+        (format!("http://{welcome}"), ["leads elsewhere", "status 200"]),
+        (format!("http://{moved}"), ["leads elsewhere", "elsewhere.example (status 301)"]),
+        (format!("http://{gateway}"), ["leads to no server", "status 502"]),
+        (format!("http://{closed}"), ["leads nowhere", "refused"]),
+        ("https://placet.invalid".to_owned(), ["leads nowhere", "placet.invalid does not resolve"]),
+        (site.base().replace("http:", "https:"), ["leads nowhere", "cannot be encrypted"]),
+    ] {
+        let said = examine(&site, &["--dev", "--public-url", &url]).await;
+        said.has("public URL", "fail", &words);
+        assert!(!said.ended.stdout.contains("welcome") && !said.ended.stdout.contains("hunter2"), "{:?}", said.ended);
+    }
+    examine(&site, &["--public-url", &site.base()]).await.has("public URL", "ok", &["leads to this server"]);
+}
+
+/// The server says so as well, once, in its log: few people run a doctor while they feel fine.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_whose_public_url_leads_elsewhere_says_so_in_its_log() {
+    let site = Site::development();
+    let welcome = answering("HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nwelcome");
+    let mut server = site.start(site.command(["serve", "--public-url", &format!("http://{welcome}")]));
+    server.line_with("Placet listens on ").await;
+    let until = std::time::Instant::now() + Duration::from_secs(20);
+    while !server.errors().contains("leads elsewhere") {
+        assert!(std::time::Instant::now() < until, "{}", server.errors());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(server.errors().contains("PLACET_PUBLIC_URL"), "{}", server.errors());
+}
+
+/// Tokens and keys are hashed in these files; questions, answers and the mail server's password are not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_that_others_can_read_or_change_are_found() {
+    let site = Site::development();
+    site.key("admin", "admin").await;
+    let chmod = |path: &Path, mode| std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    let file = site.folder().join("placet.toml");
+    std::fs::write(&file, "mail_from = 'a@example.com'\nsmtp_url = 'smtp://user:hunter2@127.0.0.1:9'\n").unwrap();
+    chmod(&file, 0o640);
+    let arguments = ["--dev", "--config", file.to_str().unwrap()];
+    examine(&site, &arguments).await.has("permissions", "ok", &[]);
+    chmod(&file, 0o644);
+    let said = examine(&site, &arguments).await;
+    said.has("permissions", "fail", &["placet.toml", "password", "chmod 640"]);
+    assert!(!said.ended.stdout.contains("hunter2"));
+    chmod(&file, 0o640);
+
+    let folder = site.database().parent().unwrap().to_owned();
+    for (path, mode, level, words) in [
+        (&site.database(), 0o640, "warn", vec!["Its group can read", "chmod 600"]),
+        (&site.database(), 0o604, "fail", vec!["Others can read", "placet.db"]),
+        (&site.database(), 0o620, "fail", vec!["Others can change"]),
+        (&folder, 0o770, "fail", vec!["can replace the database", "chmod 700"]),
+        (&folder, 0o755, "warn", vec!["look into the folder"]),
+    ] {
+        let usual = std::fs::metadata(path).unwrap().permissions().mode();
+        chmod(path, mode);
+        examine(&site, &["--dev"]).await.has("permissions", level, &words);
+        chmod(path, usual);
+    }
+    examine(&site, &["--dev"]).await.has("permissions", "ok", &[]);
+}
+
+/// Settings a server would refuse are a finding like any other: the rest is looked at all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_that_are_wrong_or_unwise_are_found() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    let mut bare = site.command(["doctor", "--json", "--public-url", "http://placet.example.com"]);
+    bare.env_remove("PLACET_OPERATORS");
+    let said = Said::by(&site, bare).await;
+    said.has("configuration", "fail", &["unencrypted", "https://"]);
+    said.has("database", "warn", &["no database"]);
+
+    site.run(site.command(["keys", "list"])).await.succeeded(); // It makes the database.
+    let said = examine(&site, &[]).await;
+    said.has("public URL", "warn", &["No server has run"]);
+    said.has("keys", "fail", &["placet keys create"]);
+    said.has("configuration", "warn", &["after 1 s", "min_window_seconds = 300"]);
+    let mut nobody = site.command(["doctor", "--json"]);
+    nobody.env_remove("PLACET_OPERATORS").env_remove("PLACET_NOTIFY_ALLOW");
+    Said::by(&site, nobody).await.has("configuration", "warn", &["Nobody may be asked", "PLACET_OPERATORS"]);
+    let mut left_out = site.command(["doctor", "--json"]);
+    left_out.env("PLACET_NOTIFY_ALLOW", "*@example.org");
+    Said::by(&site, left_out).await.has("configuration", "warn", &["leaves out operators: ops@example.com"]);
+}
