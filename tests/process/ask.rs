@@ -240,6 +240,9 @@ async fn what_the_server_refuses_exits_with_three() {
         assert_eq!(code(&ended), (Some(3), ""), "{}", ended.stderr);
         assert!(ended.stderr.contains(words) && ended.stderr.lines().count() == 1, "{words}: {}", ended.stderr);
     }
+    let unknown = desk.site.run(desk.with_key("placet_operator_unknown", &["answer"])).await;
+    assert_eq!(code(&unknown), (Some(3), ""), "{unknown:?}");
+    assert!(unknown.stderr.contains(&desk.site.base()) && unknown.stderr.contains("does not accept this API key"), "{unknown:?}");
     std::fs::write(desk.site.folder().join("key"), format!("{}\n", desk.key)).unwrap();
     let mut from_file = desk.ask(&["Go?", "--key-file", "key"]);
     from_file.env_remove("PLACET_API_KEY");

@@ -70,7 +70,7 @@ pub(super) async fn run(args: AnswerArgs) -> ExitCode {
 
 async fn act(args: &AnswerArgs) -> anyhow::Result<()> {
     let client = args.remote.client("answer")?;
-    let open = open(&client).await?;
+    let open = open(&client).await.with_context(|| format!("failed to list open questions at {}", args.remote.url()))?;
     let Some(wanted) = &args.number else { return list(&open, args.json) };
     let question = open.iter().find(|question| number(question.id) == *wanted);
     let question = question.with_context(|| {

@@ -35,6 +35,11 @@ pub(super) struct RemoteArgs {
 }
 
 impl RemoteArgs {
+    /// Where the server is meant to be, for messages: the client refuses an address that holds a password.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
     pub(super) fn client(&self, command: &str) -> anyhow::Result<Client> {
         let builder = Client::builder(&self.url, self.key()?)
             .user_agent(format!("placet-{command}/{}", env!("CARGO_PKG_VERSION")))

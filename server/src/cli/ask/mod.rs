@@ -114,7 +114,9 @@ impl Conversation<'_> {
                 anyhow::anyhow!("the idempotency key {:?} names another question; ask this one under another key", self.key)
             }
             RequestInputError::Refused(problem) => remote::refused(&problem, ROLE).context("nobody was asked"),
-            RequestInputError::Transport(error) => anyhow::Error::new(error).context("failed to ask"),
+            RequestInputError::Transport(error) => {
+                anyhow::Error::new(error).context(format!("failed to ask at {}", self.args.remote.url()))
+            }
             other @ (RequestInputError::Unsupported
             | RequestInputError::InputTimeout { .. }
             | RequestInputError::InputCancelled { .. }
