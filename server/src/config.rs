@@ -52,7 +52,7 @@ pub struct ServeArgs {
     /// Allow a mail server without TLS that is not on this machine.
     #[arg(long, env = "PLACET_SMTP_INSECURE", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub smtp_insecure: Option<bool>,
-    /// A collector of OpenTelemetry traces, such as <http://localhost:4318>; none by default.
+    /// A collector of OpenTelemetry traces, such as `http://localhost:4318`; none by default.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", hide_env_values = true)]
     pub otlp_endpoint: Option<String>,
 }

@@ -107,15 +107,14 @@ impl Method {
     }
 
     fn of(event: &Event, by_somebody: bool) -> Self {
-        match event {
-            Event::Resumed(resumed) if resumed.role == Role::Channel => Self::Channel,
-            Event::Resumed(resumed) => match resumed.assurance {
-                Assurance::EmailLink => Self::EmailLink,
-                Assurance::ApiKey => Self::ApiKey,
-                Assurance::Server => Self::Server,
-            },
-            _ if by_somebody => Self::ApiKey,
-            _ => Self::Server,
+        let Event::Resumed(resumed) = event else {
+            return if by_somebody { Self::ApiKey } else { Self::Server };
+        };
+        match (resumed.role, resumed.assurance) {
+            (Role::Channel, _) => Self::Channel,
+            (_, Assurance::EmailLink) => Self::EmailLink,
+            (_, Assurance::ApiKey) => Self::ApiKey,
+            (_, Assurance::Server) => Self::Server,
         }
     }
 }
