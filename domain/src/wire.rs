@@ -334,7 +334,7 @@ pub struct CreateIntentRequest {
     pub depends_on: Option<Vec<String>>,
     /// Its constraints, an object or a legacy list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<Value>)]
     pub constraints: Option<Value>,
     /// Its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -371,8 +371,8 @@ pub struct IntentView {
     pub parent_id: Option<IntentId>,
     /// What it depends on.
     pub depends_on: Vec<IntentId>,
-    /// Its constraints.
-    #[schema(value_type = Object)]
+    /// Its constraints, an object or a legacy list.
+    #[schema(value_type = Value)]
     pub constraints: Value,
     /// Its state, with `_suspension` rendered from the newest suspension (RFC-0025 §5).
     #[schema(value_type = Object)]

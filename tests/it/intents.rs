@@ -67,7 +67,7 @@ on_each_store! {
             (with("created_by", json!("x".repeat(501))), "created_by"), (with("status", json!("completed")), "status"),
             (with("status", json!("suspended_awaiting_input")), "status"), (with("status", json!("bogus")), "status"),
             (with("confidence", json!(100.5)), "confidence"), (with("confidence", json!(-1)), "confidence"),
-            (with("constraints", json!("text")), "constraints"), (with("state", json!([])), "state"),
+            (with("constraints", json!("text")), "constraints"), (with("governance_policy", json!([null])), "governance_policy"), (with("state", json!([])), "state"),
             (with("depends_on", json!("x")), "depends_on"), (with("depends_on", json!([1])), "depends_on[0]"),
             (with("depends_on", json!(vec!["x"; 101])), "depends_on"),
         ] {

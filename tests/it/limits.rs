@@ -2,8 +2,6 @@
 //!
 //! The limits of a question's own text, of a body and of a patch are in `ingress` and `intents`, and in the domain's tests.
 
-#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
-
 use domain::authority::Role;
 use harness::api::Reply;
 use harness::on_each_store;

@@ -77,6 +77,9 @@ fn new_intent(shared: &Shared, caller: &Caller, body: CreateIntentRequest) -> Re
     if body.constraints.as_ref().is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null()) {
         error("constraints", "type", "is an object or a list".into());
     }
+    if body.governance_policy.as_ref().is_some_and(|value| !value.is_object() && !value.is_null()) {
+        error("governance_policy", "type", "is an object".into());
+    }
     let depends_on = body.depends_on.unwrap_or_default();
     if depends_on.len() > DEPENDS_ON_MAX {
         error("depends_on", "length", format!("has at most {DEPENDS_ON_MAX} entries"));

@@ -99,6 +99,10 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
     if let Some(example) = examples::body(text(&operation["operationId"])) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
+    // An absent body counts as an empty object, which says enough where no field is required.
+    if ["leases_renew", "suspensions_cancel"].contains(&text(&operation["operationId"])) {
+        operation["requestBody"]["required"] = json!(false);
+    }
     refusals::complete(path, keyed, bodied, &mut operation["responses"]);
     let served = &mut operation["responses"]["200"];
     if let Some(version) = versioned(path, method) {
