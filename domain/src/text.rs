@@ -9,7 +9,8 @@ use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
 /// Makes `text` inert and keeps its line breaks.
 ///
 /// Control, bidirectional, zero-width and other invisible characters become `⟨U+202E⟩`. A carriage return before a
-/// line feed disappears and a tab becomes a space, because both are ordinary in honest text.
+/// line feed disappears and a tab becomes a space, because both are ordinary in honest text. Accents beyond the fourth on one letter are
+/// shown by code point as well.
 #[must_use]
 pub fn visible(text: &str) -> String {
     inert(text, '\n')
@@ -103,17 +104,27 @@ fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     at.format(format).to_string()
 }
 
+/// More accents on one letter than any language writes; a taller stack would paint over the lines around it.
+const MARKS_MAX: usize = 4;
+
+/// Accents that stand on any letter.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{0300}'..='\u{036F}' | '\u{0483}'..='\u{0489}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
+}
+
 fn inert(text: &str, line_feed: char) -> String {
     let mut out = String::with_capacity(text.len());
     let mut previous = None;
+    let mut marks = 0;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let next = chars.peek().copied();
+        marks = if is_mark(c) { marks + 1 } else { 0 };
         match c {
             '\r' if next == Some('\n') => {}
             '\n' => out.push(line_feed),
             '\t' => out.push(' '),
-            _ if is_invisible(c) && !shapes_an_emoji(previous, c, next) => {
+            _ if marks > MARKS_MAX || (is_invisible(c) && !shapes_an_emoji(previous, c, next)) => {
                 let shown = format!("⟨U+{:04X}⟩", u32::from(c));
                 out.push_str(&shown);
             }
@@ -155,6 +166,8 @@ fn is_invisible(c: char) -> bool {
 fn shapes_an_emoji(previous: Option<char>, c: char, next: Option<char>) -> bool {
     match c {
         '\u{200D}' => previous.is_some_and(is_emoji_part) && next.is_some_and(is_emoji_part),
+        // The keycaps are made of a digit, this, and a frame.
+        '\u{FE0F}' if next == Some('\u{20E3}') => previous.is_some_and(|c| c.is_ascii_digit() || c == '#' || c == '*'),
         '\u{FE0E}' | '\u{FE0F}' => previous.is_some_and(is_emoji_base),
         _ => false,
     }
@@ -227,6 +240,16 @@ mod tests {
     #[test]
     fn one_line_has_no_line_break_left() {
         assert_eq!(visible_line("one\r\ntwo\nthree\rfour"), "one two three⟨U+000D⟩four");
+    }
+
+    /// A stack of accents reaches out of the agent's frame, over words of ours.
+    #[test]
+    fn the_fifth_accent_on_a_letter_is_shown_by_its_code_point() {
+        let letter = "a\u{301}\u{302}\u{303}\u{304}";
+        assert_eq!(visible(letter), letter);
+        assert_eq!(visible(&format!("{letter}\u{305}\u{1DC0}b\u{301}")), format!("{letter}⟨U+0305⟩⟨U+1DC0⟩b\u{301}"));
+        assert_eq!(visible("1\u{FE0F}\u{20E3}"), "1\u{FE0F}\u{20E3}");
+        assert_eq!(visible("a\u{FE0F}\u{20E3}"), "a⟨U+FE0F⟩\u{20E3}");
     }
 
     #[test]

@@ -140,6 +140,7 @@ on_each_store! {
         assert_eq!(browser.evaluate(spoken).await, "This question was answered while you read it");
         assert_eq!(browser.accessibility_violations().await, [""; 0]);
         browser.screenshot(&crate::browser::shots().join("closed-while-read-390-light.png")).await;
+        assert_eq!(browser.evaluate(left).await, "Closed");
         browser.type_into("#comment", "st").await;
         assert_eq!(browser.evaluate("document.activeElement.id + ': ' + document.activeElement.value").await, "comment: Ask the carrier first");
         let locked = "document.querySelectorAll('button:not([aria-disabled=true])').length";

@@ -5,6 +5,7 @@ mod browser;
 mod crash;
 mod deadlines;
 mod events;
+mod hostile;
 mod idempotency;
 mod inbox;
 mod ingress;

@@ -114,8 +114,8 @@ on_each_store! {
         assert_eq!((script.status, script.header("content-type")), (200, "text/javascript; charset=utf-8"));
         assert_eq!(script.header("cache-control"), "public, max-age=31536000, immutable");
         assert_eq!((script.header("x-content-type-options"), script.set_cookie()), ("nosniff", None));
-        let hash: String = Hash::of(script.html.as_bytes()).0[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(path, format!("assets/answer-{hash}.js"));
+        let hash = u64::from_be_bytes(*Hash::of(script.html.as_bytes()).0.first_chunk().unwrap());
+        assert_eq!(path, format!("assets/answer-{hash:016x}.js"));
         for other in ["assets/answer.js", "assets/answer-0000000000000000.js", "assets/..%2Fplacet.css", "assets/"] {
             assert_eq!(person.open(&format!("{}{other}", app.base)).await.status, 404, "{other}");
         }

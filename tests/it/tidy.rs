@@ -20,6 +20,10 @@ const SHIPPED: &[&str] = &["channels/", "domain/", "sdk/", "server/"];
 const MAY_SLEEP: &[&str] = &["tests/process/"];
 /// What the domain does without.
 const OUTSIDE_WORLD: &[&str] = &["actix", "diesel", "lettre", "reqwest", "tokio"];
+/// The templates of the pages.
+const PAGES: &str = "server/src/pages/templates/";
+/// What the pages say, one file per language.
+const WORDS: &str = "server/src/pages/templates/words/";
 /// This file names what it forbids.
 const SELF: &str = "tests/it/tidy.rs";
 /// The licences a dependency may offer: permissive ones, whose only wish is to be named.
@@ -195,6 +199,33 @@ fn domain_is_pure(files: &[File]) -> Vec<String> {
         .collect()
 }
 
+/// The words of a page stand in one file per language: no other template has a word between its tags, or in what is read aloud.
+fn words_in_templates(files: &[File]) -> Vec<String> {
+    let templates = files.iter().filter(|file| is_under(&file.path, &[PAGES]) && !is_under(&file.path, &[WORDS]));
+    templates
+        .filter_map(|file| Some(format!("{} says “{}”; words belong to {WORDS}", file.path, own_words(&file.text)?)))
+        .collect()
+}
+
+/// The first text of a template that is neither a tag nor a command to the engine, the product's own name apart.
+fn own_words(template: &str) -> Option<String> {
+    let mut text = template.to_owned();
+    for (open, close) in [("{#", "#}"), ("{%", "%}"), ("{{", "}}")] {
+        while let Some(start) = text.find(open) {
+            let end = text[start..].find(close).map_or(text.len(), |length| start + length + close.len());
+            text.replace_range(start..end, "");
+        }
+    }
+    let spoken = ["aria-label=\"", "alt=\"", "title=\"", "placeholder=\""];
+    let spoken = spoken.iter().flat_map(|name| text.split(name).skip(1)).filter_map(|rest| rest.split('"').next());
+    // Attributes that a macro adds to somebody else's tag look like text, and are told by their sign.
+    let between =
+        text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).filter(|text| !text.contains("=\""));
+    let mut said = spoken.chain(between).map(|text| text.replace("&nbsp;", ""));
+    let found = said.find(|text| text.contains(char::is_alphabetic) && text.trim() != "Placet");
+    found.map(|text| text.trim().to_owned())
+}
+
 fn no_long_files(files: &[File]) -> Vec<String> {
     rust(files)
         .map(|file| (file, file.text.lines().count()))
@@ -284,6 +315,7 @@ fn the_repository_keeps_its_rules() {
         migrations_match(&files),
         no_marks_of_unfinished_work(&files),
         domain_is_pure(&files),
+        words_in_templates(&files),
         no_long_files(&files),
     ]
     .concat();
@@ -368,6 +400,20 @@ mod planted {
             let found = domain_is_pure(&[file("domain/Cargo.toml", &format!("{manifest}{line}\n"))]);
             assert_eq!(found, [format!("domain/Cargo.toml has {line}")]);
         }
+    }
+
+    #[test]
+    fn a_word_outside_the_catalogue_is_found() {
+        let page = |text| words_in_templates(&[file("server/src/pages/templates/open.html", text)]).len();
+        for said in ["<p>Send it</p>", "<p>{{ at }} left</p>", "<svg aria-label=\"half\"></svg>", "</b> und <b>"] {
+            assert_eq!(page(said), 1, "{said}");
+        }
+        for silent in
+            ["{# talk #}<p class=\"mute\">{{ words }} · {% call words::x(\"y\") %}{% endcall %}</p>", "</svg>Placet</span>"]
+        {
+            assert_eq!(page(silent), 0, "{silent}");
+        }
+        assert!(words_in_templates(&[file("server/src/pages/templates/words/en.html", "<p>Send it</p>")]).is_empty());
     }
 
     #[test]

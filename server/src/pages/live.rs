@@ -28,8 +28,8 @@ const HASH_BYTES: usize = 8;
 /// Where the script of this version is; another version has another address, so browsers may keep it for ever.
 static SCRIPT_NAME: LazyLock<String> = LazyLock::new(|| {
     let hash = Sha256::digest(SCRIPT);
-    let hex: String = hash.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
-    format!("answer-{hex}.js")
+    let start = hash.first_chunk::<HASH_BYTES>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+    format!("answer-{start:016x}.js")
 });
 
 /// The address of the script, for a page.

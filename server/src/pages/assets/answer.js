@@ -48,6 +48,7 @@
     ended = true;
     page.querySelector("h3").textContent = words[how] || words.other;
     page.hidden = false;
+    left.textContent = words.closed;
     spoken.textContent = page.querySelector("h3").textContent;
     // Not `disabled`: that would take the focus away from whoever is on a button.
     for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
