@@ -254,7 +254,7 @@ impl Client {
         for warning in &record.warnings {
             tracing::warn!(intent.id = %intent_id, "the server warns about a question: {warning}");
         }
-        self.hooks().tell(|hooks| hooks.on_input_requested(&record, reattached));
+        self.hooks().requested(&record, reattached);
         Ok(Pending::new(self.clone(), record, prepared.read))
     }
 

@@ -26,7 +26,7 @@ use crate::error::{CancelReason, RequestInputError, TimeoutReason, TransportErro
 /// # How often
 ///
 /// Each [`ask`](crate::Client::ask) or [`request_input`](crate::Client::request_input) that the server accepted tells
-/// `on_input_requested` once, and each one that was waited for to its end tells exactly one of `on_input_received`,
+/// `on_input_requested` once, and once more for each further attempt while it is waited for; each one that was waited for to its end tells exactly one of `on_input_received`,
 /// `on_suspension_expired` and `on_suspension_cancelled`, right before the answer is returned. A program that crashes in between,
 /// or drops its future, is told again when it asks again; so over crashes it is *at least once*. Who counts, counts by
 /// `record.id`. A wait taken up by [`pending`](crate::Client::pending) asks nobody, so it tells its end only.
@@ -58,6 +58,9 @@ pub trait Hooks: Send + Sync + 'static {
     ///
     /// `reattached` means that it was on record before: an earlier call asked it, or an earlier try of this call whose reply was
     /// lost. It may have ended already.
+    ///
+    /// While it is waited for, told again for each further attempt to reach people (RFC-0026 §4.5), with `reattached`;
+    /// `record.attempt` says which, and `record.retry_policy` how many there will be. Attempts that pass between two looks are told once.
     fn on_input_requested(&self, record: &SuspensionRecord, reattached: bool) {}
 
     /// A person answered (RFC-0025 §9.3); `answer` has the fields of the RFC's `InputResponse` (§10).
@@ -115,6 +118,11 @@ impl HookList {
                 tracing::error!("a hook panicked; the call it was told of goes on");
             }
         }
+    }
+
+    /// Tells that people are asked.
+    pub(crate) fn requested(&self, record: &SuspensionRecord, reattached: bool) {
+        self.tell(|hooks| hooks.on_input_requested(record, reattached));
     }
 
     /// Tells how a question ended; nothing while it is open.

@@ -70,7 +70,11 @@ impl<T> Pending<T> {
             let patience = patience(&self.record, self.asked_at);
             let newer = self.client.wait(&self.record, patience).await.map_err(|error| self.lost(error))?;
             let unchanged = newer.version <= self.record.version;
+            let asked_again = newer.attempt > self.record.attempt && newer.resolution.is_none();
             self.record = newer;
+            if asked_again {
+                self.client.hooks().requested(&self.record, true);
+            }
             if unchanged && self.record.resolution.is_none() {
                 sleep(POLL_INTERVAL.saturating_sub(sent_at.elapsed())).await;
             }

@@ -9,8 +9,8 @@ use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::Fault;
 use placet::{
-    Answer, CancelReason, Client, EngagementDecision, EngagementSignals, Expiry, Hooks, IntentId, Question, SuspensionRecord,
-    TimeoutReason,
+    Answer, CancelReason, Client, EngagementDecision, EngagementSignals, Expiry, Hooks, IntentId, PartialRetryPolicy, Question,
+    RequestInputError, SuspensionRecord, TimeoutReason,
 };
 use serde_json::{Value, json};
 
@@ -21,6 +21,10 @@ struct Told(Arc<Mutex<Vec<String>>>);
 impl Told {
     fn note(&self, what: String) {
         self.0.lock().unwrap().push(what);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.lock().unwrap().is_empty()
     }
 
     /// What was told since the last look.
@@ -110,6 +114,27 @@ on_each_store! {
         }
         client.ask(intent, go().supersedes(client.ask(intent, go()).await.unwrap().suspension_id())).await.unwrap();
         assert_eq!(told.news(), ["requested Go? before", "requested Go? now"]);
+    }
+
+    /// A program that shows "asked twice already" learns of reminders while it waits (RFC-0026 §4.5).
+    async fn each_further_attempt_is_told_while_the_question_is_waited_for(app: &mut TestApp) {
+        let (client, told) = watched(app);
+        let intent = app.agent().active_intent().await;
+        let policy = PartialRetryPolicy { max_attempts: Some(2), interval_seconds: Some(60), ..PartialRetryPolicy::default() };
+        let mut asked = client.ask(intent, go().retry_policy(policy)).await.unwrap();
+        app.settle().await;
+        assert_eq!(told.news(), ["requested Go? now"]);
+        let passing = async {
+            app.advance(60).await;
+            while told.is_empty() {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(told.news(), ["requested Go? before"]);
+            app.advance(60).await;
+        };
+        let (ended, ()) = tokio::join!(asked.answer(), passing);
+        assert!(matches!(ended, Err(RequestInputError::InputTimeout { attempts: 2, .. })));
+        assert_eq!(told.news(), ["unanswered"]);
     }
 
     /// Every way a question can end is told, and only a person's answer as a person's answer.

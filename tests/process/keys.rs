@@ -53,8 +53,10 @@ async fn a_created_key_is_one_line_of_json_and_works_at_once_beside_a_server() {
     assert_eq!(status(&site, "placet_agent_unknown").await, 401);
 
     let text = site.run(site.command(["keys", "create", "--role", "operator", "--name", "alice"])).await;
-    let secret = text.succeeded().lines().last().unwrap();
-    assert!(secret.starts_with("placet_operator_"), "{text:?}");
+    // A shell keeps what stands on standard output: the secret and nothing else.
+    let secret = text.succeeded().strip_suffix('\n').unwrap();
+    assert!(secret.starts_with("placet_operator_") && !secret.contains(char::is_whitespace), "{text:?}");
+    assert!(text.stderr.contains("alice") && !text.stderr.contains(secret), "{text:?}");
     assert_eq!(status(&site, secret).await, 200);
 }
 

@@ -11,6 +11,7 @@ use domain::ids::{Entropy, KeyId};
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::remote::tell;
 use super::say;
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{DatabaseArgs, database_path};
@@ -20,7 +21,7 @@ use crate::store::sqlite::{Exclusive, SqliteStore};
 
 #[derive(Subcommand)]
 pub(super) enum KeysCommand {
-    /// Make a key and print its secret, this once.
+    /// Make a key and print its secret, alone on standard output, this once.
     Create(CreateArgs),
     /// List keys, without their secrets.
     List(ListArgs),
@@ -50,7 +51,7 @@ pub(super) struct Identity {
 pub(super) struct CreateArgs {
     #[command(flatten)]
     identity: Identity,
-    /// Print JSON, as the last line.
+    /// Print the key and its id as one line of JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -119,7 +120,8 @@ async fn create(args: CreateArgs) -> anyhow::Result<()> {
         let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
         return Ok(say(serde_json::to_string(&created)?)?);
     }
-    say(format!("Key {} for {} ({}), shown this once:", key.id, key.name, key.role))?;
+    // The secret alone on standard output, so that a shell can keep it: KEY=$(placet keys create …).
+    tell(format!("key {} for {} ({}), shown this once:", key.id, key.name, key.role));
     Ok(say(secret.expose_secret())?)
 }
 
