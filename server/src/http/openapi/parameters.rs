@@ -6,6 +6,7 @@ use super::text;
 use crate::http::body::IDEMPOTENCY_KEY_MAX;
 use crate::http::intents::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX};
 use crate::http::suspensions::WAIT_SECONDS_MAX;
+use crate::instance::CHALLENGE_CHARS;
 
 /// Gives a parameter its bounds and its meaning.
 pub(super) fn complete(parameter: &mut Value) {
@@ -52,6 +53,10 @@ fn meaning(name: &str) -> Option<(Value, &'static str)> {
         "since" => (
             json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "maxLength": 0 }], "examples": ["2026-11-24T08:00:00Z"] }),
             "Only events from this time on; without an offset it is UTC.",
+        ),
+        "challenge" => (
+            json!({ "type": "string", "minLength": CHALLENGE_CHARS, "maxLength": CHALLENGE_CHARS, "pattern": "^[A-Za-z0-9_-]+$" }),
+            "Base64url of 32 random bytes, fresh for each question.",
         ),
         "cursor" => (json!({ "type": "string", "pattern": "^(-?[0-9]{1,18})?$" }), "The page before gave it as `next_cursor`."),
         _ => return None,
