@@ -134,7 +134,8 @@ impl Deliveries {
             ResponseType::Text => Answers::Text,
             ResponseType::Form => Answers::Form,
         };
-        let named = delivery.question.recipients != self.operators;
+        // Operators are asked when the agent named nobody; whom a ladder names, the agent named.
+        let named = delivery.question.recipients != self.operators || !self.operators.contains(&delivery.recipient);
         Message {
             message_id: self.message_id(delivery.id),
             in_reply_to: delivery.first.map(|first| self.message_id(first)),
