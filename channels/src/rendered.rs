@@ -3,6 +3,7 @@ use std::fmt;
 use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::text::{deadline, defanged, moment, time_left, truncated, visible, visible_line};
+use domain::words;
 
 use crate::{Answers, Message, Occasion};
 
@@ -68,26 +69,26 @@ pub fn render(message: &Message) -> Result<Rendered, RenderError> {
     if !is_usable(&message.link) {
         return Err(RenderError::Link);
     }
-    let words = Words::of(message);
-    let text = QuestionText { words: &words }.render()?;
-    let html = QuestionHtml { words: &words }.render()?;
-    Ok(Rendered { subject: words.subject, text, html })
+    let mail = Mail::of(message);
+    let text = QuestionText { mail: &mail }.render()?;
+    let html = QuestionHtml { mail: &mail }.render()?;
+    Ok(Rendered { subject: mail.subject, text, html })
 }
 
 #[derive(Template)]
 #[template(path = "question.txt")]
 struct QuestionText<'a> {
-    words: &'a Words,
+    mail: &'a Mail,
 }
 
 #[derive(Template)]
 #[template(path = "question.html")]
 struct QuestionHtml<'a> {
-    words: &'a Words,
+    mail: &'a Mail,
 }
 
-/// Everything the templates say, already inert and bounded.
-struct Words {
+/// Everything that goes into the templates, already inert and bounded.
+struct Mail {
     subject: String,
     host: String,
     opening: Opening,
@@ -120,7 +121,7 @@ struct PlanRow {
     what: String,
 }
 
-impl Words {
+impl Mail {
     fn of(message: &Message) -> Self {
         let (question, question_is_cut) = question(&message.question);
         let (choices, choices_left_out) = choices(&message.answers);
@@ -150,14 +151,11 @@ impl Words {
         let sentence = match &self.opening {
             Opening::None => return Vec::new(),
             Opening::Reminder { attempt, attempts, .. } => {
-                let open = match &self.deadline {
-                    Some(deadline) => format!("This is still open: {} left.", deadline.left),
-                    None => "This is still open.".to_owned(),
-                };
-                format!("Reminder, message {attempt} of {attempts}. {open}")
+                let left = self.deadline.as_ref().map(|deadline| deadline.left.as_str());
+                words::reminder_in_text(*attempt, *attempts, left)
             }
             Opening::Escalation { since, asked_before } => {
-                format!("You are asked because nobody has answered since {since}. {asked_before}")
+                format!("{} {asked_before}", words::nobody_has_answered_since(since))
             }
         };
         wrapped(sentence.trim_end(), "", "")
@@ -165,8 +163,8 @@ impl Words {
 
     /// Who asks, on one line of its own width; the name has precedence over the title.
     fn asker_line(&self) -> String {
-        let agent = truncated_to_columns(&self.agent, TEXT_COLUMNS - " asks".len());
-        let asks = format!("{agent} asks");
+        let agent = truncated_to_columns(&self.agent, TEXT_COLUMNS.saturating_sub(columns(&words::asks("").to_string())));
+        let asks = words::asks(&agent).to_string();
         let title = truncated_to_columns(&self.title, TEXT_COLUMNS.saturating_sub(columns(&asks) + " ()".len()));
         if title.is_empty() { asks } else { format!("{asks} ({title})") }
     }
@@ -186,8 +184,13 @@ impl Words {
     }
 
     fn sent_to_lines(&self) -> Vec<String> {
-        wrapped(&format!("Sent to {} {}.", self.recipient, self.why_you), "", "")
+        wrapped(&words::sent_to(&self.recipient, &self.why_you), "", "")
     }
+}
+
+/// The text part has the apostrophe of a typewriter, which every terminal shows.
+fn typewritten(sentence: &str) -> String {
+    sentence.replace('’', "'")
 }
 
 /// Text of an agent: on one line, inert, its addresses broken, bounded.
@@ -202,19 +205,19 @@ fn ours(text: &str) -> String {
 
 fn subject(message: &Message) -> String {
     let (prefix, reply) = match message.occasion {
-        Occasion::Question => ("[Placet] ", ""),
-        Occasion::Reminder { .. } => ("[Placet] ", "Re: "),
-        Occasion::Escalation { .. } => ("[Placet] Escalated: ", ""),
+        Occasion::Question => (words::SUBJECT_PREFIX, ""),
+        Occasion::Reminder { .. } => (words::SUBJECT_PREFIX, "Re: "),
+        Occasion::Escalation { .. } => (words::SUBJECT_PREFIX_ESCALATED, ""),
     };
     // A reminder repeats the subject of the first mail to the letter, so both leave room for its "Re: ".
-    let room = SUBJECT_CHARS_MAX - "Re: ".len() - prefix.len();
+    let room = SUBJECT_CHARS_MAX - "Re: ".len() - prefix.chars().count();
     // An encoded word would be decoded by mail programs, and could hold what was made visible here.
     let question = agents(&message.question, room).replace("=?", "= ?");
     format!("{reply}{prefix}{}", truncated(&question, room))
 }
 
 fn opening(message: &Message) -> Opening {
-    let asked_at = format!("{} UTC", moment(message.suspended_at, message.sent_at));
+    let asked_at = words::in_utc(&moment(message.suspended_at, message.sent_at));
     match &message.occasion {
         Occasion::Question => Opening::None,
         Occasion::Reminder { attempt, attempts } => Opening::Reminder { attempt: *attempt, attempts: *attempts, asked_at },
@@ -229,9 +232,7 @@ fn asked_before_you(people: &[String]) -> String {
         return String::new();
     }
     let named: Vec<String> = people.iter().take(ASKED_BEFORE_MAX).map(|person| truncated(&ours(person), 100)).collect();
-    let more = people.len() - named.len();
-    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-    format!("Asked before you: {}{more}.", named.join("; "))
+    words::asked_before_you(&named, people.len() - named.len())
 }
 
 /// The lines of the question that are shown, and whether something is missing.
@@ -247,8 +248,8 @@ fn question(text: &str) -> (Vec<String>, bool) {
 fn choices(answers: &Answers) -> (Vec<String>, usize) {
     let labels = match answers {
         Answers::Choices(labels) => labels,
-        Answers::Text => return (vec!["An answer in your own words".to_owned()], 0),
-        Answers::Form => return (vec!["A form with a few fields".to_owned()], 0),
+        Answers::Text => return (vec![words::ANSWER_IN_OWN_WORDS.to_owned()], 0),
+        Answers::Form => return (vec![words::ANSWER_IS_A_FORM.to_owned()], 0),
     };
     let mut room = CHOICES_BYTES_MAX;
     let mut shown = Vec::new();
@@ -277,7 +278,7 @@ fn plan(rows: &[(DateTime<Utc>, String)], now: DateTime<Utc>) -> Vec<PlanRow> {
     };
     let mut shown: Vec<PlanRow> = rows.iter().take(first).map(row).collect();
     if left_out > 0 {
-        shown.push(PlanRow { at: "…".to_owned(), what: format!("{left_out} more steps; the page shows them all") });
+        shown.push(PlanRow { at: "…".to_owned(), what: words::more_steps(left_out) });
         shown.extend(rows.last().map(row));
     }
     shown

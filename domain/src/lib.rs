@@ -22,3 +22,4 @@ pub mod suspension;
 pub mod text;
 pub mod time;
 pub mod wire;
+pub mod words;

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::ids::{IntentId, SuspensionId};
 use crate::problem::Rejection;
 use crate::retry::HumanRetryPolicy;
+use crate::words;
 
 /// The longest question, in bytes.
 pub const QUESTION_BYTES_MAX: usize = 4 * 1024;
@@ -96,7 +97,7 @@ impl SuspensionChoice {
 
     /// Yes and no, what a `confirm` offers when it names no choices itself (RFC-0025 §4.2).
     pub fn yes_no() -> Vec<Self> {
-        vec![Self::plain("yes", "Yes"), Self::plain("no", "No")]
+        vec![Self::plain("yes", words::YES), Self::plain("no", words::NO)]
     }
 }
 

@@ -1,10 +1,12 @@
-//! The words and the inert text that mails and pages share.
+//! The inert text and the times that mails and pages share.
 //!
 //! Text from an agent is shown to a person who is about to decide something. It must not be able to reorder the line
 //! it stands in, hide a part of itself, or become something to click. Nothing is dropped: what would be invisible is
 //! shown by its code point, so that the reader sees that something was there.
 
 use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
+
+use crate::words;
 
 /// Makes `text` inert and keeps its line breaks.
 ///
@@ -68,23 +70,23 @@ pub fn defanged(text: &str) -> String {
 pub fn time_left(left: TimeDelta) -> String {
     let minutes = left.num_minutes();
     if minutes < 1 {
-        return "less than a minute".to_owned();
+        return words::LESS_THAN_A_MINUTE.to_owned();
     }
     let (hours, minutes) = (minutes / 60, minutes % 60);
     let (days, hours_of_day) = (hours / 24, hours % 24);
     match (hours, hours_of_day, minutes) {
-        (0, _, _) => format!("{minutes} min"),
-        (48.., 0, _) => format!("{days} days"),
-        (48.., _, _) => format!("{days} days {hours_of_day} h"),
-        (_, _, 0) => format!("{hours} h"),
-        (_, _, _) => format!("{hours} h {minutes} min"),
+        (0, _, _) => words::minutes(minutes),
+        (48.., 0, _) => words::days(days),
+        (48.., _, _) => format!("{} {}", words::days(days), words::hours(hours_of_day)),
+        (_, _, 0) => words::hours(hours),
+        (_, _, _) => format!("{} {}", words::hours(hours), words::minutes(minutes)),
     }
 }
 
 /// The time of day, `09:30`; say the zone (UTC) beside it.
 #[must_use]
 pub fn clock(at: DateTime<Utc>) -> String {
-    at.format("%H:%M").to_string()
+    words::clock(at)
 }
 
 /// The time of day, with the date in front when it is not the day of `now`: `Wed 25 Nov, 09:30`.
@@ -96,12 +98,11 @@ pub fn moment(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
 /// A deadline in full, `Tue 24 Nov, 09:30 UTC`, with the year when it is not the year of `now`.
 #[must_use]
 pub fn deadline(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    format!("{} UTC", date_and_clock(at, now))
+    words::in_utc(&date_and_clock(at, now))
 }
 
 fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
-    let format = if at.year() == now.year() { "%a %-d %b, %H:%M" } else { "%a %-d %b %Y, %H:%M" };
-    at.format(format).to_string()
+    words::date_and_clock(at, at.year() != now.year())
 }
 
 /// More accents on one letter than any language writes; a taller stack would paint over the lines around it.

@@ -251,6 +251,17 @@ fn long_words() -> Value {
     })
 }
 
+/// Asks the same person twice and then another, an hour apart.
+fn ladder() -> Value {
+    json!({
+        "timeout_seconds": 3600,
+        "retry_policy": {
+            "max_attempts": 3, "interval_seconds": 3600,
+            "escalation_ladder": [{"attempt": 3, "notify_to": "lead@example.com"}],
+        },
+    })
+}
+
 /// A form with a field of every kind.
 fn contract_fields() -> Value {
     json!({
@@ -323,10 +334,20 @@ on_each_store! {
 on_each_store! {
     /// The mail is read on phones more than anywhere else, in whatever colours its program prefers.
     async fn the_mail_fits_every_width(app: &mut TestApp) {
-        for (name, question) in [("mail", refund()), ("mail-long-words", long_words())] {
+        let mut mails = Vec::new();
+        for (name, question) in [("mail-long-words", long_words()), ("mail", with(refund(), ladder()))] {
             app.agent().suspend(app.agent().active_intent().await, question).await.ok();
             app.settle().await;
-            let file = saved(name, &app.smtp.next_mail().await.html());
+            mails.push((name, app.smtp.next_mail().await.html()));
+        }
+        for (name, words) in [("mail-reminder", "Reminder, message 2 of 3"), ("mail-escalation", "Asked before you")] {
+            app.advance(3600).await;
+            let html = app.smtp.next_mail().await.html();
+            assert!(html.contains(words), "{name}: {html}");
+            mails.push((name, html));
+        }
+        for (name, html) in &mails {
+            let file = saved(name, html);
             for (width, dark) in [(1280, false), (390, true), (320, false)] {
                 let browser = browser(width, dark).await;
                 browser.open(&file).await;

@@ -9,6 +9,8 @@ use harness::browser::{Browser, BrowserOptions};
 use harness::on_each_store;
 use serde_json::Value;
 
+use crate::browser::shots;
+
 /// What follows each occurrence of `start`, up to `end`.
 fn between<'a>(html: &'a str, start: &str, end: char) -> Vec<&'a str> {
     html.split(start).skip(1).map(|rest| rest.split(end).next().unwrap()).collect()
@@ -83,11 +85,15 @@ on_each_store! {
 
     /// Read on a phone, at 400 % zoom, at night: one column, no sideways scrolling, headings in their order.
     async fn the_reference_fits_every_width(app: &mut TestApp) {
-        for (width, dark) in [(1280, true), (390, false), (320, true)] {
+        for (width, dark) in [1280, 390, 320].into_iter().flat_map(|width| [(width, false), (width, true)]) {
             let browser = Browser::start(BrowserOptions { width, height: 800, dark, javascript: false }).await;
             browser.open(&format!("{}docs", app.base)).await;
+            let scheme = if dark { "dark" } else { "light" };
+            browser.screenshot(&shots().join(format!("docs-{width}-{scheme}.png"))).await;
             let (content, room) = browser.scroll_width().await;
             assert!(content <= room, "{content} px wide at {width} px");
+            let found = browser.accessibility_violations().await;
+            assert!(found.is_empty(), "{width} px, {scheme}: {}", found.join("\n"));
             let headings = browser.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => Number(h.tagName[1]))").await;
             let levels: Vec<u64> = headings.as_array().unwrap().iter().filter_map(Value::as_u64).collect();
             assert_eq!((levels[0], levels.iter().filter(|level| **level == 1).count()), (1, 1));

@@ -128,6 +128,8 @@ on_each_store! {
         let [mail]: [Received; 1] = mails(app).await.try_into().ok().unwrap();
         assert_eq!(mail.subject(), "[Placet] Escalated: Refund order 12345?");
         assert!(mail.text().contains("ops@example.com (no answer yet)"), "{}", mail.text());
+        // The ladder named her; an operator she is not.
+        assert!(mail.text().contains("Sent to lead@example.com because the agent asked for you."), "{}", mail.text());
     }
 
     /// Our outage must not end in three mails within a second: what was missed is recorded, and told once, to everybody.

@@ -20,10 +20,12 @@ const SHIPPED: &[&str] = &["channels/", "domain/", "sdk/", "server/"];
 const MAY_SLEEP: &[&str] = &["tests/process/"];
 /// What the domain does without.
 const OUTSIDE_WORLD: &[&str] = &["actix", "diesel", "lettre", "reqwest", "tokio"];
-/// The templates of the pages.
-const PAGES: &str = "server/src/pages/templates/";
-/// What the pages say, one file per language.
-const WORDS: &str = "server/src/pages/templates/words/";
+/// The templates of the pages and of the mails.
+const TEMPLATES: &[&str] = &["server/src/pages/templates/", "channels/templates/"];
+/// What pages and mails say: one file per language and place.
+const WORDS: &[&str] = &["server/src/pages/templates/words/", "domain/src/words/"];
+/// Written for developers, as the API it describes: its words stay in English and where they are.
+const FOR_DEVELOPERS: &[&str] = &["server/src/pages/templates/reference.html"];
 /// This file names what it forbids.
 const SELF: &str = "tests/it/tidy.rs";
 /// The licences a dependency may offer: permissive ones, whose only wish is to be named.
@@ -199,20 +201,27 @@ fn domain_is_pure(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// The words of a page stand in one file per language: no other template has a word between its tags, or in what is read aloud.
+/// The words of pages and mails stand in a catalogue: no other template has a word between its tags, in what is read aloud, or in
+/// what it hands to a macro.
 fn words_in_templates(files: &[File]) -> Vec<String> {
-    let templates = files.iter().filter(|file| is_under(&file.path, &[PAGES]) && !is_under(&file.path, &[WORDS]));
+    let may_speak = [WORDS, FOR_DEVELOPERS].concat();
+    let templates = files.iter().filter(|file| is_under(&file.path, TEMPLATES) && !is_under(&file.path, &may_speak));
     templates
-        .filter_map(|file| Some(format!("{} says “{}”; words belong to {WORDS}", file.path, own_words(&file.text)?)))
+        .filter_map(|file| Some(format!("{} says “{}”; words belong to {WORDS:?}", file.path, own_words(&file.text)?)))
         .collect()
 }
 
 /// The first text of a template that is neither a tag nor a command to the engine, the product's own name apart.
 fn own_words(template: &str) -> Option<String> {
-    let mut text = template.to_owned();
-    for (open, close) in [("{#", "#}"), ("{%", "%}"), ("{{", "}}")] {
+    // A text has no tags, and everything in it is said.
+    let mut text = if template.contains('<') { template.to_owned() } else { format!("<>{template}") };
+    let mut handed_over = Vec::new();
+    for (open, close) in [("{#", "#}"), ("{%", "%}"), ("{{", "}}"), ("<style>", "</style>")] {
         while let Some(start) = text.find(open) {
             let end = text[start..].find(close).map_or(text.len(), |length| start + length + close.len());
+            let literals = text[start..end].split('"').skip(1).step_by(2).map(str::to_owned);
+            // A single word in a command names a shape or a file; two are said to somebody.
+            handed_over.extend(literals.filter(|text| open != "{#" && text.trim().contains(' ')));
             text.replace_range(start..end, "");
         }
     }
@@ -221,7 +230,7 @@ fn own_words(template: &str) -> Option<String> {
     // Attributes that a macro adds to somebody else's tag look like text, and are told by their sign.
     let between =
         text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).filter(|text| !text.contains("=\""));
-    let mut said = spoken.chain(between).map(|text| text.replace("&nbsp;", ""));
+    let mut said = spoken.chain(between).chain(handed_over.iter().map(String::as_str)).map(|text| text.replace("&nbsp;", ""));
     let found = said.find(|text| text.contains(char::is_alphabetic) && text.trim() != "Placet");
     found.map(|text| text.trim().to_owned())
 }
@@ -405,15 +414,27 @@ mod planted {
     #[test]
     fn a_word_outside_the_catalogue_is_found() {
         let page = |text| words_in_templates(&[file("server/src/pages/templates/open.html", text)]).len();
-        for said in ["<p>Send it</p>", "<p>{{ at }} left</p>", "<svg aria-label=\"half\"></svg>", "</b> und <b>"] {
+        for said in [
+            "<p>Send it</p>",
+            "<p>{{ at }} left</p>",
+            "<svg aria-label=\"half\"></svg>",
+            "</b> und <b>",
+            "{% call heading(\"Possible answers\") %}{% endcall %}",
+        ] {
             assert_eq!(page(said), 1, "{said}");
         }
+        let mail = |text| words_in_templates(&[file("channels/templates/question.txt", text)]);
+        assert_eq!(mail("{{ agent }} asks").len(), 1);
+        assert_eq!(mail("{{ words::asks(agent) }}: {{ link }}\n"), [""; 0]);
         for silent in
             ["{# talk #}<p class=\"mute\">{{ words }} · {% call words::x(\"y\") %}{% endcall %}</p>", "</svg>Placet</span>"]
         {
             assert_eq!(page(silent), 0, "{silent}");
         }
-        assert!(words_in_templates(&[file("server/src/pages/templates/words/en.html", "<p>Send it</p>")]).is_empty());
+        for place in ["words/en.html", "reference.html"] {
+            let may_speak = file(&format!("server/src/pages/templates/{place}"), "<p>Send it</p>");
+            assert!(words_in_templates(&[may_speak]).is_empty(), "{place}");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use domain::authority::{Action, Principal};
 use domain::command::{Command, Respond};
 use domain::problem::Rejection;
 use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style, TEXT_ANSWER_BYTES_MAX};
+use domain::words;
 use serde_json::{Map, Value};
 
 use super::Pages;
@@ -260,8 +261,8 @@ fn silence(link: &LinkView) -> Silence {
 }
 
 fn plan(link: &LinkView) -> Vec<PlanRow> {
-    let told = PlanRow { at: link.suspension.suspended_at, sentence: "You, by e-mail".to_owned(), end: false };
-    let end = link.suspension.expires_at.map(|at| PlanRow { at, sentence: "Closes".to_owned(), end: true });
+    let told = PlanRow { at: link.suspension.suspended_at, sentence: words::YOU_BY_MAIL.to_owned(), end: false };
+    let end = link.suspension.expires_at.map(|at| PlanRow { at, sentence: words::CLOSES.to_owned(), end: true });
     std::iter::once(told).chain(end).collect()
 }
 

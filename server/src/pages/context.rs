@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
 use domain::text::{defanged, truncated, visible, visible_line};
+use domain::words::{self, Amount};
 use serde_json::{Map, Value, json};
 
 /// A value longer than this many lines is folded.
@@ -100,7 +101,7 @@ impl Table {
         if let Some(entries) = context.as_object() {
             table.add_entries(entries, length, without);
         } else if !context.is_null() {
-            table.add("Context".to_owned(), false, context, length);
+            table.add(words::CONTEXT.to_owned(), false, context, length);
         }
         if length == Length::Folded && table.rows.len() > FOLDED_ROWS_MAX {
             table.rows_hidden = table.rows.len() - FOLDED_ROWS_MAX;
@@ -131,31 +132,31 @@ impl Table {
         let (cell, cut) = fold(cell(value), length);
         if let Some(amount) = &cut {
             let label = truncated(&label, 80);
-            self.hidden.push(Hidden { amount: amount.to_string(), label });
+            self.hidden.push(Hidden { amount: words::amount(*amount), label });
         }
-        let more = cut.map(|amount| amount.more());
+        let more = cut.map(words::amount_more);
         self.rows.push(Row { label, indented, cell, more });
     }
 }
 
 fn cell(value: &Value) -> Cell {
     match value {
-        Value::Null => Cell::Remark("(nothing)"),
-        Value::Bool(true) => Cell::Remark("Yes"),
-        Value::Bool(false) => Cell::Remark("No"),
+        Value::Null => Cell::Remark(words::NOTHING),
+        Value::Bool(true) => Cell::Remark(words::YES),
+        Value::Bool(false) => Cell::Remark(words::NO),
         Value::Number(number) => Cell::Text(number.to_string()),
-        Value::String(text) if text.is_empty() => Cell::Remark("(empty)"),
+        Value::String(text) if text.is_empty() => Cell::Remark(words::EMPTY),
         Value::String(text) => {
             let shown = visible(text);
             let safe = defanged(&shown);
             if safe == shown { Cell::Text(shown) } else { Cell::Address(safe) }
         }
-        Value::Array(items) if items.is_empty() => Cell::Remark("(empty)"),
+        Value::Array(items) if items.is_empty() => Cell::Remark(words::EMPTY),
         Value::Array(items) => match items.iter().map(scalar).collect() {
             Some(lines) => Cell::List(lines),
             None => Cell::Code(formatted(value)),
         },
-        Value::Object(entries) if entries.is_empty() => Cell::Remark("(empty)"),
+        Value::Object(entries) if entries.is_empty() => Cell::Remark(words::EMPTY),
         Value::Object(_) => Cell::Code(formatted(value)),
     }
 }
@@ -163,7 +164,7 @@ fn cell(value: &Value) -> Cell {
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(defanged(&visible(text))),
-        Value::Null => Some("(nothing)".to_owned()),
+        Value::Null => Some(words::NOTHING.to_owned()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
         Value::Array(_) | Value::Object(_) => None,
     }
@@ -172,35 +173,6 @@ fn scalar(value: &Value) -> Option<String> {
 /// JSON itself escapes control characters; what it leaves alone, such as a right-to-left override, is made visible here.
 fn formatted(value: &Value) -> String {
     defanged(&visible(&format!("{value:#}")))
-}
-
-/// What was cut from a value.
-enum Amount {
-    Lines(usize),
-    Characters(usize),
-    Entries(usize),
-}
-
-impl Amount {
-    fn counted(&self, adjective: &str) -> String {
-        let (count, noun) = match self {
-            Self::Lines(count) => (count, "line"),
-            Self::Characters(count) => (count, "character"),
-            Self::Entries(count) => (count, if *count == 1 { "entry" } else { "entrie" }),
-        };
-        let plural = if *count == 1 { "" } else { "s" };
-        format!("{count} {adjective}{noun}{plural}")
-    }
-
-    fn more(&self) -> String {
-        self.counted("more ")
-    }
-}
-
-impl std::fmt::Display for Amount {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.counted(""))
-    }
 }
 
 fn fold(cell: Cell, length: Length) -> (Cell, Option<Amount>) {
@@ -343,11 +315,11 @@ impl FieldProblem {
     /// Completes the sentence that starts with the field's label.
     pub(super) fn sentence(self) -> &'static str {
         match self {
-            Self::Empty => "is still empty",
-            Self::NotANumber => "must be a number, for example 250000 or 0.5",
-            Self::NotADate => "must be a date, for example 2026-11-24",
-            Self::NotAnOption => "must be one of the listed answers",
-            Self::TooLong => "must be shorter: at most 16 KiB of text",
+            Self::Empty => words::IS_STILL_EMPTY,
+            Self::NotANumber => words::MUST_BE_A_NUMBER,
+            Self::NotADate => words::MUST_BE_A_DATE,
+            Self::NotAnOption => words::MUST_BE_AN_OPTION,
+            Self::TooLong => words::MUST_BE_SHORTER,
         }
     }
 }
@@ -364,7 +336,7 @@ impl Fields {
     fn one() -> Self {
         let field = Field {
             name: "answer".to_owned(),
-            label: "Your answer".to_owned(),
+            label: words::YOUR_ANSWER.to_owned(),
             description: String::new(),
             kind: FieldKind::Textarea,
             required: true,

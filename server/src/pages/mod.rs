@@ -17,6 +17,7 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use channels::MemoryMailbox;
+use domain::words;
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
 use sha2::{Digest, Sha256};
 use url::Url;
@@ -94,7 +95,7 @@ impl Pages {
             Ok(html) => self.headers(HttpResponse::build(status)).body(html),
             Err(error) => {
                 tracing::error!(error = %error, "failed to render a page");
-                self.headers(HttpResponse::InternalServerError()).body("The server failed.")
+                self.headers(HttpResponse::InternalServerError()).body(words::SERVER_FAILED)
             }
         }
     }

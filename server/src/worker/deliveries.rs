@@ -14,6 +14,7 @@ use domain::clock::Clock;
 use domain::ids::DeliveryId;
 use domain::suspension::{FallbackPolicy, ResponseType};
 use domain::text::quoted;
+use domain::words;
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use serde_json::Value;
@@ -133,7 +134,8 @@ impl Deliveries {
             ResponseType::Text => Answers::Text,
             ResponseType::Form => Answers::Form,
         };
-        let named = delivery.question.recipients != self.operators;
+        // Operators are asked when the agent named nobody; whom a ladder names, the agent named.
+        let named = delivery.question.recipients != self.operators || !self.operators.contains(&delivery.recipient);
         Message {
             message_id: self.message_id(delivery.id),
             in_reply_to: delivery.first.map(|first| self.message_id(first)),
@@ -149,11 +151,7 @@ impl Deliveries {
             expires_at: suspension.expires_at,
             plan: plan(delivery),
             public_host: crate::pages::host_with_port(&self.public_url),
-            why_you: if named {
-                "because the agent asked for you".to_owned()
-            } else {
-                "because you are an operator of this server".to_owned()
-            },
+            why_you: if named { words::BECAUSE_THE_AGENT_ASKED } else { words::BECAUSE_YOU_OPERATE }.to_owned(),
         }
     }
 }
@@ -169,7 +167,7 @@ fn occasion(delivery: &LeasedDelivery) -> Occasion {
         return Occasion::Reminder { attempt, attempts };
     }
     let asked_before = question.recipients_during(1..=attempt - 1);
-    Occasion::Escalation { asked_before: asked_before.into_iter().map(|person| format!("{person} (no answer yet)")).collect() }
+    Occasion::Escalation { asked_before: asked_before.into_iter().map(|person| words::no_answer_yet(&person)).collect() }
 }
 
 /// Who is told when, from now on, as this recipient should read it; the last row is the end.
@@ -180,7 +178,7 @@ fn plan(delivery: &LeasedDelivery) -> Vec<(DateTime<Utc>, String)> {
         (delivery.attempt + 1..=policy.max_attempts).map(|attempt| {
             let people = question.recipients_at(attempt);
             let you = people.iter().any(|person| person.eq_ignore_ascii_case(&delivery.recipient));
-            let sentence = if you { "You get a reminder".to_owned() } else { format!("{} will be asked", people.join(", ")) };
+            let sentence = if you { words::YOU_GET_A_REMINDER.to_owned() } else { words::will_be_asked(people) };
             (policy.due_at(suspension.suspended_at, attempt), sentence)
         })
     });
@@ -190,16 +188,15 @@ fn plan(delivery: &LeasedDelivery) -> Vec<(DateTime<Utc>, String)> {
 /// Placet's sentence for what silence does.
 fn if_nobody_answers(delivery: &LeasedDelivery) -> String {
     if delivery.suspension.fallback_policy == FallbackPolicy::Fail {
-        return "It closes. The agent is told that nobody answered, not that you said no.".to_owned();
+        return words::CLOSES_WITHOUT_A_DECISION.to_owned();
     }
     let value = delivery.suspension.fallback_value.clone().unwrap_or_default();
-    let words = match (delivery.suspension.choice(&value), &value) {
+    let fallback = match (delivery.suspension.choice(&value), &value) {
         (Some(choice), _) => choice.label.clone(),
         (None, Value::String(text)) => text.clone(),
-        (None, _) => "the values it named".to_owned(),
+        (None, _) => words::THE_VALUES_IT_NAMED.to_owned(),
     };
-    let words = quoted(&words, QUOTED_MAX);
-    format!("It closes. The agent goes on with “{words}”, and is told that nobody answered.")
+    words::closes_with_fallback(&quoted(&fallback, QUOTED_MAX))
 }
 
 fn word(result: &DeliveryResult) -> &'static str {

@@ -1,6 +1,7 @@
 //! The choices of a question, and whether their words and what they send agree.
 
 use domain::text::{visible, visible_line};
+use domain::words;
 
 use super::line;
 
@@ -62,7 +63,7 @@ impl Choices {
             description: None,
             style: ChoiceStyle::Default,
         };
-        Self::new(vec![plain("yes", "Yes"), plain("no", "No")])
+        Self::new(vec![plain("yes", words::YES), plain("no", words::NO)])
     }
 
     /// False when a label contradicts its value, or two labels look the same.

@@ -1,6 +1,7 @@
 //! Moments and the time between them, as people read them.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use domain::words;
 
 /// The time that is always short, whatever the window was.
 const SOON: TimeDelta = TimeDelta::minutes(15);
@@ -41,7 +42,7 @@ pub(super) fn machine(at: &DateTime<Utc>) -> String {
 
 /// A moment something was recorded, to the second, because two people may compare theirs.
 pub(super) fn second(at: &DateTime<Utc>) -> String {
-    at.format("%a %-d %b %Y at %H:%M:%S UTC").to_string()
+    words::date_and_second(*at)
 }
 
 /// A deadline, or when something ended: to the minute.
@@ -52,20 +53,18 @@ pub(super) fn minute(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
 /// How soon the agent had the answer; after a minute the time says more than a count.
 pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>) -> String {
     match (*received_at - *at).num_seconds() {
-        ..1 => "at once".to_owned(),
-        1 => "1 second later".to_owned(),
-        seconds @ 2..60 => format!("{seconds} seconds later"),
-        _ => format!("on {}", second(received_at)),
+        seconds @ ..60 => words::seconds_later(seconds),
+        _ => words::received_on(&second(received_at)),
     }
 }
 
 /// A time close by: without the date when it is today.
 pub(super) fn near(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
-    format!("{} UTC", domain::text::moment(*at, *now))
+    words::in_utc(&domain::text::moment(*at, *now))
 }
 
 pub(super) fn hour(at: &DateTime<Utc>) -> String {
-    format!("{} UTC", domain::text::clock(*at))
+    words::in_utc(&domain::text::clock(*at))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::text::visible_line;
+use domain::words;
 use serde_json::Value;
 
 use super::super::context::{Length, Table};
@@ -77,21 +78,16 @@ pub(in crate::pages) enum FormError {
 impl FormError {
     /// The one field of a text answer has this problem.
     pub(in crate::pages) fn text(problem: FieldProblem) -> Self {
-        let label = "Text of your answer".to_owned();
+        let label = words::TEXT_OF_YOUR_ANSWER.to_owned();
         Self::NeedsChange(vec![FieldError { name: "value".to_owned(), label, problem }])
     }
 
     fn heading(&self) -> String {
         match self {
-            Self::PageTooOld => "This page was open for too long".to_owned(),
-            Self::CannotSave => "The server cannot save right now".to_owned(),
-            Self::NotAChoice => "That is not one of the choices".to_owned(),
-            Self::NeedsChange(errors) if errors.len() == 1 => "Nothing was sent yet. One answer needs a change".to_owned(),
-            Self::NeedsChange(errors) => {
-                const WORDS: [&str; 10] = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];
-                let count = WORDS.get(errors.len()).map_or_else(|| errors.len().to_string(), |word| (*word).to_owned());
-                format!("Nothing was sent yet. {count} answers need a change")
-            }
+            Self::PageTooOld => words::PAGE_WAS_OPEN_TOO_LONG.to_owned(),
+            Self::CannotSave => words::CANNOT_SAVE.to_owned(),
+            Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
+            Self::NeedsChange(errors) => words::answers_need_a_change(errors.len()),
         }
     }
 

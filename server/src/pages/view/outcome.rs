@@ -3,6 +3,7 @@
 use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::text::visible;
+use domain::words;
 
 use super::super::context::Table;
 use super::moment::{machine, minute, received, second};
@@ -112,12 +113,12 @@ struct OutcomePage<'a> {
 impl OutcomePage<'_> {
     fn title(&self) -> &'static str {
         match self.outcome.ending {
-            Ending::AnsweredByYou { .. } => "Answered by you",
-            Ending::AnsweredByAnother { .. } => "Answered by somebody else",
-            Ending::Expired { .. } => "Closed: nobody answered in time",
-            Ending::Withdrawn { .. } => "Withdrawn by the agent",
-            Ending::Superseded { .. } => "Replaced by a newer question",
-            Ending::Undeliverable { .. } => "Closed: nobody could be reached",
+            Ending::AnsweredByYou { .. } => words::ANSWERED_BY_YOU,
+            Ending::AnsweredByAnother { .. } => words::ANSWERED_BY_ANOTHER,
+            Ending::Expired { .. } => words::CLOSED_UNANSWERED,
+            Ending::Withdrawn { .. } => words::WITHDRAWN,
+            Ending::Superseded { .. } => words::SUPERSEDED,
+            Ending::Undeliverable { .. } => words::CLOSED_UNDELIVERED,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The pages that show no question.
 
 use askama::Template;
+use domain::words;
 
 use super::{Page, STYLESHEET, line};
 
@@ -52,11 +53,11 @@ impl TroublePage {
 
     fn title(&self) -> &'static str {
         match self.trouble {
-            Trouble::TooManyTries => "Too many tries",
-            Trouble::CannotSave => "The server cannot save right now",
-            Trouble::CannotRead => "The server cannot show this question right now",
-            Trouble::ForeignForm => "This answer did not come from our page",
-            Trouble::Unreadable => "Your answer could not be read",
+            Trouble::TooManyTries => words::TOO_MANY_TRIES,
+            Trouble::CannotSave => words::CANNOT_SAVE,
+            Trouble::CannotRead => words::CANNOT_SHOW,
+            Trouble::ForeignForm => words::NOT_FROM_OUR_PAGE,
+            Trouble::Unreadable => words::COULD_NOT_BE_READ,
         }
     }
 }

@@ -1,0 +1,338 @@
+//! English.
+
+use std::fmt::Display;
+
+use chrono::{DateTime, Utc};
+
+use super::{Amount, Stressed};
+
+/// The language as HTML names it.
+pub const LANGUAGE: &str = "en";
+
+// Times. Every page and mail tells them through these.
+
+/// A time too short to count.
+pub const LESS_THAN_A_MINUTE: &str = "less than a minute";
+
+/// A number of minutes. A page's script fills in the number, so it may also be a placeholder.
+pub fn minutes(count: impl Display) -> String {
+    format!("{count} min")
+}
+
+/// A number of hours, as [`minutes`].
+pub fn hours(count: impl Display) -> String {
+    format!("{count} h")
+}
+
+/// A number of days, two or more, as [`minutes`].
+pub fn days(count: impl Display) -> String {
+    format!("{count} days")
+}
+
+/// The time of day.
+pub fn clock(at: DateTime<Utc>) -> String {
+    at.format("%H:%M").to_string()
+}
+
+/// The date and the time of day.
+pub fn date_and_clock(at: DateTime<Utc>, year_is_named: bool) -> String {
+    at.format(if year_is_named { "%a %-d %b %Y, %H:%M" } else { "%a %-d %b, %H:%M" }).to_string()
+}
+
+/// The date and the time of day to the second, with its zone.
+pub fn date_and_second(at: DateTime<Utc>) -> String {
+    at.format("%a %-d %b %Y at %H:%M:%S UTC").to_string()
+}
+
+/// A time with its zone.
+pub fn in_utc(time: &str) -> String {
+    format!("{time} UTC")
+}
+
+/// How soon the agent had an answer, within a minute; completes “The agent received it”.
+pub fn seconds_later(seconds: i64) -> String {
+    match seconds {
+        ..1 => "at once".to_owned(),
+        1 => "1 second later".to_owned(),
+        seconds => format!("{seconds} seconds later"),
+    }
+}
+
+/// When the agent had an answer; completes “The agent received it”.
+pub fn received_on(moment: &str) -> String {
+    format!("on {moment}")
+}
+
+// Mails. Sentences of the text part and of the HTML part, and the plan in both.
+
+/// What stands before the question in the subject of a first mail and of a reminder.
+pub const SUBJECT_PREFIX: &str = "[Placet] ";
+
+/// What stands before the question in the subject when others did not answer.
+pub const SUBJECT_PREFIX_ESCALATED: &str = "[Placet] Escalated: ";
+
+/// Who asks; the agent's name stands out.
+pub fn asks(agent: &str) -> Stressed {
+    Stressed { before: String::new(), stressed: agent.to_owned(), after: " asks".to_owned() }
+}
+
+/// What a mail program shows beside the subject in its list.
+pub fn preview(deadline: &str) -> String {
+    format!("Answer by {deadline}.")
+}
+
+/// The end of the plan, behind [`preview`].
+pub fn preview_of_the_end(what: &str) -> String {
+    format!("If nobody answers: {what}")
+}
+
+/// Opens a reminder.
+pub fn reminder(attempt: impl Display, attempts: impl Display) -> String {
+    format!("Reminder, message {attempt} of {attempts}")
+}
+
+/// Opens the text part of a reminder.
+pub fn reminder_in_text(attempt: u32, attempts: u32, left: Option<&str>) -> String {
+    let reminder = reminder(attempt, attempts);
+    match left {
+        Some(left) => format!("{reminder}. This is still open: {left} left."),
+        None => format!("{reminder}. {STILL_OPEN}"),
+    }
+}
+
+/// A reminder of a question without a deadline.
+pub const STILL_OPEN: &str = "This is still open.";
+
+/// A reminder of a question with a deadline.
+pub fn still_open_until(left: &str, deadline: &str) -> Stressed {
+    Stressed { before: format!("{STILL_OPEN} "), stressed: format!("{left} left"), after: format!(", until {deadline}.") }
+}
+
+/// When a question was asked of which somebody is reminded.
+pub fn was_asked_at(moment: &str) -> String {
+    format!("It was asked at {moment}.")
+}
+
+/// The badge of an escalation.
+pub const ESCALATED: &str = "Escalated";
+
+/// Opens an escalation.
+pub fn nobody_has_answered_since(moment: &str) -> String {
+    format!("You are asked because nobody has answered since {moment}.")
+}
+
+/// Who was asked before, and how many more than those named.
+pub fn asked_before_you(people: &[String], more: usize) -> String {
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    format!("Asked before you: {}{more}.", people.join("; "))
+}
+
+/// Somebody who was asked before.
+pub fn no_answer_yet(person: &str) -> String {
+    format!("{person} (no answer yet)")
+}
+
+/// Below a question of which only the beginning fits.
+pub const QUESTION_IS_LONGER: &str = "The question is longer. The page shows all of it.";
+
+/// The deadline, in the text part.
+pub fn please_answer_by_in_text(deadline: &str) -> String {
+    format!("Please answer by {deadline}.")
+}
+
+/// The deadline, in the HTML part.
+pub fn please_answer_by(deadline: &str, left: &str) -> Stressed {
+    Stressed {
+        before: "Please answer by ".to_owned(),
+        stressed: deadline.to_owned(),
+        after: format!(", {left} from when this was sent."),
+    }
+}
+
+/// In place of a deadline.
+pub const QUESTION_HAS_NO_DEADLINE: &str = "This question has no deadline.";
+
+/// The button, and what stands before the link in the text part.
+pub const READ_AND_ANSWER: &str = "Read and answer";
+
+/// Below the link in the text part.
+pub const LINK_ONLY_OPENS: &str = "Opening the page decides nothing. You choose there.";
+
+/// Below the button in the HTML part.
+pub const BUTTON_ONLY_OPENS: &str = "The button only opens the page. You decide there, not here.";
+
+/// Above the choices.
+pub const POSSIBLE_ANSWERS: &str = "Possible answers";
+
+/// In place of choices when any text is an answer.
+pub const ANSWER_IN_OWN_WORDS: &str = "An answer in your own words";
+
+/// In place of choices when the answer is a form.
+pub const ANSWER_IS_A_FORM: &str = "A form with a few fields";
+
+/// Below choices of which only the first fit.
+pub fn more_on_the_page(count: impl Display) -> String {
+    format!("and {count} more, on the page")
+}
+
+/// Above the plan.
+pub const IF_NOBODY_ANSWERS: &str = "If nobody answers (times in UTC)";
+
+/// In place of the middle of a long plan.
+pub fn more_steps(count: usize) -> String {
+    format!("{count} more steps; the page shows them all")
+}
+
+/// In the plan: the reader is told again.
+pub const YOU_GET_A_REMINDER: &str = "You get a reminder";
+
+/// In the plan: others are told.
+pub fn will_be_asked(people: &[String]) -> String {
+    format!("{} will be asked", people.join(", "))
+}
+
+/// The end of the plan when silence decides nothing.
+pub const CLOSES_WITHOUT_A_DECISION: &str = "It closes. The agent is told that nobody answered, not that you said no.";
+
+/// The end of the plan when the agent named a fallback.
+pub fn closes_with_fallback(fallback: &str) -> String {
+    format!("It closes. The agent goes on with “{fallback}”, and is told that nobody answered.")
+}
+
+/// Stands for a fallback that is not one line of text.
+pub const THE_VALUES_IT_NAMED: &str = "the values it named";
+
+/// Above the link at the foot of the HTML part.
+pub const IF_THE_BUTTON_FAILS: &str = "If the button does not work, copy this into your browser:";
+
+/// Who got this mail, and why.
+pub fn sent_to(recipient: &str, why: &str) -> String {
+    format!("Sent to {recipient} {why}.")
+}
+
+/// Why somebody is asked whom the agent named; completes [`sent_to`].
+pub const BECAUSE_THE_AGENT_ASKED: &str = "because the agent asked for you";
+
+/// Why somebody is asked when the agent named nobody; completes [`sent_to`].
+pub const BECAUSE_YOU_OPERATE: &str = "because you are an operator of this server";
+
+/// At the foot of a mail.
+pub const LINK_IS_YOURS: &str = "The link is yours alone; please don’t forward it.";
+
+/// The last words of a mail.
+pub const REPLIES_ARE_NOT_READ: &str = "Replies to this mail are not read.";
+
+// Pages. Titles, and what is put into a sentence of the templates.
+
+/// The choices of a yes-or-no question whose agent named none, and a true or false the agent sent.
+pub const YES: &str = "Yes";
+
+/// The other of the two.
+pub const NO: &str = "No";
+
+/// A null the agent sent.
+pub const NOTHING: &str = "(nothing)";
+
+/// An empty text, list or object the agent sent.
+pub const EMPTY: &str = "(empty)";
+
+/// Names what the agent sent when it gave no name itself.
+pub const CONTEXT: &str = "Context";
+
+/// The label of the one field of a form that the agent did not define.
+pub const YOUR_ANSWER: &str = "Your answer";
+
+/// The label of a text answer.
+pub const TEXT_OF_YOUR_ANSWER: &str = "Text of your answer";
+
+/// How much is hidden.
+pub fn amount(amount: Amount) -> String {
+    counted(amount, "")
+}
+
+/// How much is hidden, behind the part that is shown.
+pub fn amount_more(amount: Amount) -> String {
+    counted(amount, "more ")
+}
+
+fn counted(amount: Amount, adjective: &str) -> String {
+    let (count, one, many) = match amount {
+        Amount::Lines(count) => (count, "line", "lines"),
+        Amount::Characters(count) => (count, "character", "characters"),
+        Amount::Entries(count) => (count, "entry", "entries"),
+    };
+    format!("{count} {adjective}{}", if count == 1 { one } else { many })
+}
+
+/// “Who is told when”: the reader's own mail.
+pub const YOU_BY_MAIL: &str = "You, by e-mail";
+
+/// “Who is told when”: the end.
+pub const CLOSES: &str = "Closes";
+
+/// A field's label and this: it needs an answer and has none.
+pub const IS_STILL_EMPTY: &str = "is still empty";
+
+/// A field's label and this.
+pub const MUST_BE_A_NUMBER: &str = "must be a number, for example 250000 or 0.5";
+
+/// A field's label and this.
+pub const MUST_BE_A_DATE: &str = "must be a date, for example 2026-11-24";
+
+/// A field's label and this.
+pub const MUST_BE_AN_OPTION: &str = "must be one of the listed answers";
+
+/// A field's label and this.
+pub const MUST_BE_SHORTER: &str = "must be shorter: at most 16 KiB of text";
+
+/// Heads an open question that comes back because the page was too old.
+pub const PAGE_WAS_OPEN_TOO_LONG: &str = "This page was open for too long";
+
+/// Heads what comes back while the database takes no writes.
+pub const CANNOT_SAVE: &str = "The server cannot save right now";
+
+/// Heads an open question that does not offer what was sent.
+pub const NOT_ONE_OF_THE_CHOICES: &str = "That is not one of the choices";
+
+/// Heads an open question whose fields cannot be sent as they are.
+pub fn answers_need_a_change(count: usize) -> String {
+    const WORDS: [&str; 10] = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];
+    if count == 1 {
+        return "Nothing was sent yet. One answer needs a change".to_owned();
+    }
+    let count = WORDS.get(count).map_or_else(|| count.to_string(), |word| (*word).to_owned());
+    format!("Nothing was sent yet. {count} answers need a change")
+}
+
+/// Heads a refusal: one link was used too often.
+pub const TOO_MANY_TRIES: &str = "Too many tries";
+
+/// Heads a failure while the database does not answer.
+pub const CANNOT_SHOW: &str = "The server cannot show this question right now";
+
+/// Heads the refusal of a form from another site.
+pub const NOT_FROM_OUR_PAGE: &str = "This answer did not come from our page";
+
+/// Heads the refusal of a broken form.
+pub const COULD_NOT_BE_READ: &str = "Your answer could not be read";
+
+/// All that is left to say when a page cannot be made.
+pub const SERVER_FAILED: &str = "The server failed.";
+
+/// Titles of what became of a question.
+pub const ANSWERED_BY_YOU: &str = "Answered by you";
+
+/// As [`ANSWERED_BY_YOU`].
+pub const ANSWERED_BY_ANOTHER: &str = "Answered by somebody else";
+
+/// As [`ANSWERED_BY_YOU`].
+pub const CLOSED_UNANSWERED: &str = "Closed: nobody answered in time";
+
+/// As [`ANSWERED_BY_YOU`].
+pub const WITHDRAWN: &str = "Withdrawn by the agent";
+
+/// As [`ANSWERED_BY_YOU`].
+pub const SUPERSEDED: &str = "Replaced by a newer question";
+
+/// As [`ANSWERED_BY_YOU`].
+pub const CLOSED_UNDELIVERED: &str = "Closed: nobody could be reached";
