@@ -133,7 +133,7 @@ impl Deliveries {
             ResponseType::Text => Answers::Text,
             ResponseType::Form => Answers::Form,
         };
-        let named = delivery.question.recipients != self.operators;
+        let operator = self.operators.iter().any(|operator| operator.eq_ignore_ascii_case(&delivery.recipient));
         Message {
             message_id: self.message_id(delivery.id),
             in_reply_to: delivery.first.map(|first| self.message_id(first)),
@@ -149,10 +149,10 @@ impl Deliveries {
             expires_at: suspension.expires_at,
             plan: plan(delivery),
             public_host: crate::pages::host_with_port(&self.public_url),
-            why_you: if named {
-                "because the agent asked for you".to_owned()
-            } else {
+            why_you: if operator {
                 "because you are an operator of this server".to_owned()
+            } else {
+                "because the agent asked for you".to_owned()
             },
         }
     }
@@ -160,16 +160,16 @@ impl Deliveries {
 
 /// Why this message goes out: somebody is asked, asked again, or asked because others did not answer.
 fn occasion(delivery: &LeasedDelivery) -> Occasion {
-    let (question, attempt) = (&delivery.question, delivery.attempt);
-    if attempt == 1 {
+    if delivery.first.is_some() {
+        let attempts = delivery.question.retry_policy.as_ref().map_or(delivery.attempt, |policy| policy.max_attempts);
+        return Occasion::Reminder { attempt: delivery.attempt, attempts };
+    }
+    if delivery.asked_before.is_empty() {
         return Occasion::Question;
     }
-    if delivery.first.is_some() {
-        let attempts = question.retry_policy.as_ref().map_or(attempt, |policy| policy.max_attempts);
-        return Occasion::Reminder { attempt, attempts };
+    Occasion::Escalation {
+        asked_before: delivery.asked_before.iter().map(|person| format!("{person} (no answer yet)")).collect(),
     }
-    let asked_before = question.recipients_during(1..=attempt - 1);
-    Occasion::Escalation { asked_before: asked_before.into_iter().map(|person| format!("{person} (no answer yet)")).collect() }
 }
 
 /// Who is told when, from now on, as this recipient should read it; the last row is the end.
