@@ -85,6 +85,21 @@ pub struct HumanRetryPolicy {
     pub final_fallback_policy: Option<FallbackPolicy>,
 }
 
+impl PartialRetryPolicy {
+    /// This call's policy over the server's. What is inherited gives way to what the call says: nobody is refused for words that are
+    /// not theirs.
+    fn over(self, server: &Self, timeout_seconds: Option<u32>) -> Self {
+        let mut inherited = server.clone();
+        if let (Some(ladder), Some(max_attempts)) = (&mut inherited.escalation_ladder, self.max_attempts) {
+            ladder.retain(|rung| rung.attempt <= max_attempts);
+        }
+        if let (Some(interval), Some(timeout)) = (&mut inherited.interval_seconds, timeout_seconds) {
+            *interval = (*interval).min(timeout);
+        }
+        self.or(&inherited)
+    }
+}
+
 impl HumanRetryPolicy {
     /// When attempt `attempt` (from 1) is due: always from `suspended_at`, so that lateness never adds up.
     pub fn due_at(&self, suspended_at: DateTime<Utc>, attempt: u32) -> DateTime<Utc> {
@@ -179,7 +194,7 @@ impl Schedule {
         let partial = match (call, timeout_seconds, server) {
             // The server's default applies when the call says nothing at all about time.
             (None, None, Some(server)) => Some(server.clone()),
-            (Some(call), _, Some(server)) => Some(call.or(server)),
+            (Some(call), _, Some(server)) => Some(call.over(server, timeout_seconds)),
             (call, _, _) => call,
         };
         let Some(partial) = partial else {
@@ -275,6 +290,18 @@ mod tests {
         let mixed = Schedule::resolve(Some(partial(Some(2), None)), None, Some(&server)).unwrap();
         assert_eq!(mixed.window_seconds, Some(1200));
         assert_eq!(mixed.timeout_seconds, Some(600));
+    }
+
+    #[test]
+    fn what_is_inherited_gives_way_to_what_the_call_says() {
+        let rungs = |attempts: &[u32]| {
+            attempts.iter().map(|attempt| Rung { attempt: *attempt, channel_hint: None, notify_to: None }).collect()
+        };
+        let server = PartialRetryPolicy { escalation_ladder: Some(rungs(&[2, 3])), ..partial(Some(3), Some(3600)) };
+        let twice = Schedule::resolve(Some(partial(Some(2), None)), Some(600), Some(&server)).unwrap().retry_policy.unwrap();
+        assert_eq!((twice.escalation_ladder, twice.interval_seconds), (rungs(&[2]), 600));
+        // What the call says itself is its own mistake.
+        assert!(Schedule::resolve(Some(partial(Some(2), Some(601))), Some(600), Some(&server)).is_err());
     }
 
     #[test]

@@ -228,7 +228,7 @@ fn check_public_url(text: &str) -> anyhow::Result<Url> {
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         bail!("the public URL {text} must begin with https:// and name a host");
     }
-    if url.query().is_some() || url.fragment().is_some() || !matches!(url.path(), "" | "/") || !url.username().is_empty() {
+    if url.query().is_some() || url.fragment().is_some() || !matches!(url.path(), "" | "/") || has_login(&url) {
         bail!("the public URL {text} must be a scheme, a host and perhaps a port, nothing else");
     }
     if url.scheme() == "http" && !is_loopback(&url) {
@@ -240,11 +240,26 @@ fn check_public_url(text: &str) -> anyhow::Result<Url> {
 fn check_collector(text: &str) -> anyhow::Result<Url> {
     // The URL is not repeated: it may hold a password.
     match Url::parse(text) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.host().is_some() && url.query().is_none() => Ok(url),
+        // A login in it would be sent nowhere.
+        Ok(url) if has_login(&url) => {
+            bail!("OTEL_EXPORTER_OTLP_ENDPOINT must hold no login; give it in OTEL_EXPORTER_OTLP_HEADERS")
+        }
+        Ok(url)
+            if matches!(url.scheme(), "http" | "https")
+                && url.host().is_some()
+                && url.query().is_none()
+                && url.fragment().is_none() =>
+        {
+            Ok(url)
+        }
         _ => bail!(
             "OTEL_EXPORTER_OTLP_ENDPOINT must be the base URL of a collector that speaks OTLP over HTTP: http://localhost:4318"
         ),
     }
+}
+
+fn has_login(url: &Url) -> bool {
+    !url.username().is_empty() || url.password().is_some()
 }
 
 /// A setting in quotes, unless it may hold a password.

@@ -261,7 +261,7 @@ impl Metrics {
                     self.answer_seconds.get_or_create(&MethodLabel { method: method.as_str() }).observe(seconds_of(*open_for));
                 }
             }
-            Fact::TimerFired { late } => self.late_seconds.observe(seconds_of(*late)),
+            Fact::DeadlineApplied { late } => self.late_seconds.observe(seconds_of(*late)),
             Fact::DeliveryAttempted { channel, result } => {
                 let result = match result {
                     Attempted::Sent => "sent",

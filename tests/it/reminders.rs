@@ -218,4 +218,47 @@ on_each_store! {
         assert_eq!(mailed(app).await, ["lead@example.com"]);
         assert_eq!(of_type(&agent.events(intent).await, "intent.suspension_escalated").len(), 1);
     }
+
+    /// Who gets no newer message is still owed the first one: our outage, or their greylisting, must not lose a person.
+    async fn who_was_asked_first_is_still_told_after_the_ladder_moved_on(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let id = agent.suspend(intent, ladder()).await.ok()["id"].as_str().unwrap().to_owned();
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // Nothing was sent before the second attempt is due.
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(mailed(app).await, ["lead@example.com", OPERATOR]);
+        assert_eq!(agent.suspension(&id).await["attempt"], json!(2));
+        assert!(of_type(&agent.events(intent).await, "delivery.failed").is_empty());
+    }
+
+    /// A first message is no reminder, whatever its number, and nobody is said to be silent who was never asked.
+    async fn a_person_who_was_not_reached_before_is_asked_and_not_reminded(app: &mut TestApp) {
+        let agent = app.agent();
+        let policy = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 600}, "timeout_seconds": 600});
+        app.smtp.script(Fault::RejectRecipient);
+        agent.suspend(agent.active_intent().await, policy).await.ok();
+        app.settle().await;
+        app.advance(600).await;
+        let [mail]: [Received; 1] = mails(app).await.try_into().ok().unwrap();
+        assert_eq!((mail.subject().as_str(), mail.header("in-reply-to")), ("[Placet] Refund order 12345?", None));
+        assert!(!mail.text().contains("Reminder") && !mail.text().contains("no answer yet"), "{}", mail.text());
+    }
+
+    /// A clock that was set back must not make an attempt early: due is due by the clock alone.
+    async fn a_backward_step_of_the_clock_brings_no_attempt_forward(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let policy = json!({"retry_policy": {"max_attempts": 3, "interval_seconds": 1800}, "timeout_seconds": 1800});
+        agent.suspend(intent, policy).await.ok();
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        agent.post(&format!("api/v1/intents/{intent}/events"), json!({"event_type": "comment", "payload": {}})).await.ok();
+        app.clock.jump(chrono::TimeDelta::seconds(-2400)); // Twenty minutes after asking, with an event dated an hour after.
+        app.settle().await;
+        app.advance(600).await;
+        let events = agent.events(intent).await;
+        let renotified: Vec<_> = of_type(&events, "intent.suspension_renotified").into_iter().map(told).collect();
+        assert_eq!(renotified, [(2, vec![OPERATOR], false)]);
+    }
 }

@@ -20,7 +20,7 @@ pub enum Fact {
         open_for: TimeDelta,
     },
     /// The timer of a question that was still open was dealt with, so long after it was due.
-    TimerFired { late: TimeDelta },
+    DeadlineApplied { late: TimeDelta },
     /// A channel was tried.
     DeliveryAttempted { channel: String, result: Attempted },
     /// A message reached a state.

@@ -157,8 +157,10 @@ pub struct LeasedDelivery {
     pub recipient: String,
     /// The attempt it was queued for, from 1.
     pub attempt: u32,
-    /// The first message about this question to the same recipient, when this is a later one.
+    /// The first message about this question the same recipient's mail server took, when this is a later one.
     pub first: Option<DeliveryId>,
+    /// Who else was told by earlier attempts.
+    pub asked_before: Vec<String>,
     pub tries: u32,
     /// The answer link's token, known only here and in the message.
     pub token: LinkToken,

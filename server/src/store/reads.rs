@@ -140,7 +140,7 @@ pub(super) fn suspensions<R: ReadRows>(
     for row in found.iter().take(filter.limit as usize) {
         let asked_by = Some(row.suspension.asked_by.name.clone());
         let shown = SuspensionRecord { asked_by, ..record(rows, row)? };
-        bytes += shown.question.len() + serde_json::to_vec(&shown.context)?.len();
+        bytes += serde_json::to_vec(&shown)?.len();
         suspensions.push(shown);
         last = Some(row.rid);
         if bytes >= PAGE_BYTES_MAX {

@@ -183,8 +183,8 @@ pub(super) trait ReadRows {
     /// How many messages are queued, and how many of them are leased.
     fn queued_deliveries(&mut self) -> RowsResult<(i64, i64)>;
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>>;
-    /// The first message about a suspension to a recipient, if there was one.
-    fn first_delivery(&mut self, suspension: i64, recipient: &str) -> RowsResult<Option<OutboxRow>>;
+    /// All messages about a suspension with where they stand, oldest first.
+    fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>>;
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>>;
     /// The suspension a suspend with this key made, and the hash of its body.
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>>;

@@ -158,16 +158,14 @@ impl Deliveries {
 
 /// Why this message goes out: somebody is asked, asked again, or asked because others did not answer.
 fn occasion(delivery: &LeasedDelivery) -> Occasion {
-    let (question, attempt) = (&delivery.question, delivery.attempt);
-    if attempt == 1 {
+    if delivery.first.is_some() {
+        let attempts = delivery.question.retry_policy.as_ref().map_or(delivery.attempt, |policy| policy.max_attempts);
+        return Occasion::Reminder { attempt: delivery.attempt, attempts };
+    }
+    if delivery.asked_before.is_empty() {
         return Occasion::Question;
     }
-    if delivery.first.is_some() {
-        let attempts = question.retry_policy.as_ref().map_or(attempt, |policy| policy.max_attempts);
-        return Occasion::Reminder { attempt, attempts };
-    }
-    let asked_before = question.recipients_during(1..=attempt - 1);
-    Occasion::Escalation { asked_before: asked_before.into_iter().map(|person| words::no_answer_yet(&person)).collect() }
+    Occasion::Escalation { asked_before: delivery.asked_before.iter().map(|person| words::no_answer_yet(person)).collect() }
 }
 
 /// Who is told when, from now on, as this recipient should read it; the last row is the end.

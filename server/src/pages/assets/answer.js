@@ -1,7 +1,7 @@
 // Keeps the countdown going and says when the question has ended elsewhere. The page is complete without it; it decides nothing.
 "use strict";
 (() => {
-  const EVERY = 5000, AT_MOST = 120000, AT_LEAST_APART = 2000;
+  const EVERY = 15000, AT_MOST = 120000, AT_LEAST_APART = 2000;
   const page = document.getElementById("live");
   const form = document.querySelector("form");
   if (!page || !form || !window.fetch) return;
@@ -10,7 +10,7 @@
   const spoken = document.getElementById("spoken");
   const words = page.dataset, whole = Number(words.window);
   let zero = words.left ? performance.now() + Number(words.left) : null;
-  let said = null, asked = -Infinity, pause = EVERY, timer = 0, late = false, ended = false;
+  let said = null, asked = -Infinity, pause = EVERY, timer = 0, late = false, ended = false, sent = false;
 
   const number = (count, unit) => unit.replace("{}", count);
   function phrase(ms) {
@@ -34,9 +34,9 @@
     const passed = Math.floor((1 - Math.min(1, ms / whole)) * 100);
     bar.firstElementChild.setAttribute("width", passed + "%");
     bar.setAttribute("aria-label", words.passed.replace("{}", passed));
-    // A screen reader is told three times and no more; moving digits are never read out.
+    // A screen reader is told three times; moving digits are never read out.
     const mark = [1, 5, 15].find((minutes) => ms <= minutes * 60000) || Infinity;
-    // A second later than due it is still said as what it is: 5 minutes, not 4.
+    // A second late it is still 5 minutes, not 4.
     const due = Math.min(mark * 60000, ms + 1000);
     if (said !== null && mark < said) spoken.textContent = words.text.replace("{}", phrase(due));
     said = mark;
@@ -56,7 +56,7 @@
   }
 
   async function ask() {
-    if (ended || document.hidden) return;
+    if (ended || sent || document.hidden) return;
     clearTimeout(timer);
     const since = performance.now() - asked;
     if (since < AT_LEAST_APART) {
@@ -70,6 +70,7 @@
       if (!answer.ok) throw answer.status;
       const state = await answer.json();
       pause = EVERY;
+      if (sent) return;
       if (state.ended) return end(state.ended);
       if (zero !== null && state.left_ms !== null) zero = performance.now() + state.left_ms;
       count();
@@ -83,6 +84,9 @@
   count();
   setInterval(count, 1000);
   timer = setTimeout(ask, pause);
-  for (const back of ["focus", "pageshow", "online"]) addEventListener(back, ask);
+  // One's own answer is not news.
+  form.onsubmit = () => { sent = true; };
+  onpageshow = (shown) => shown.persisted && location.reload();
+  for (const back of ["focus", "online"]) addEventListener(back, ask);
   document.addEventListener("visibilitychange", ask);
 })();

@@ -11,7 +11,7 @@ use domain::time::from_micros;
 use domain::wire::KeyView;
 use uuid::Uuid;
 
-use crate::store::codes::Code;
+use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{IntentRow, OutboxRow, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
 use crate::store::unit::last_hash;
 
@@ -202,13 +202,17 @@ pub(super) struct OutboxColumns {
     attempt: i32,
     channel: String,
     recipient: String,
-    _state: i32,
+    state: i32,
     due_at: i64,
     tries: i32,
     lease: Option<Vec<u8>>,
 }
 
 impl OutboxColumns {
+    pub(super) fn state(&self) -> RowsResult<DeliveryState> {
+        Code::from_code(self.state)
+    }
+
     pub(super) fn into_row(self) -> RowsResult<OutboxRow> {
         Ok(OutboxRow {
             rid: self.rid,

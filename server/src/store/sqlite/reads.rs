@@ -19,7 +19,7 @@ use super::schema::{
     api_keys, events, idempotency, intent_bodies, intents, leases, outbox, secrets, suspension_keys, suspensions, timers, tokens,
 };
 use super::statements as hot;
-use crate::store::codes::Code;
+use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{EventLink, IntentRow, OutboxRow, ReadRows, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
 use crate::store::unit::day;
 
@@ -141,9 +141,10 @@ impl ReadRows for SqliteConnection {
         outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
     }
 
-    fn first_delivery(&mut self, suspension: i64, recipient: &str) -> RowsResult<Option<OutboxRow>> {
-        let to_them = outbox::table.filter(outbox::suspension.eq(suspension)).filter(outbox::recipient.eq(recipient));
-        to_them.order(outbox::rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+    fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
+        let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
+        let about = about.load::<OutboxColumns>(self)?.into_iter();
+        about.map(|columns| Ok((columns.state()?, columns.into_row()?))).map(|row| row.map(|(state, row)| (row, state))).collect()
     }
 
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {

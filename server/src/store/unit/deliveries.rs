@@ -4,9 +4,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::command::Command;
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
+use domain::suspension::Question;
 
 use super::timers::PUT_OFF_SECONDS;
-use super::{Env, act};
+use super::{Env, act, load_of};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
@@ -57,10 +58,8 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -
     for row in rows.reads().due_deliveries(now, DELIVERIES_PER_UNIT)? {
         let suspension = match rows.reads().suspension_at(row.suspension) {
             Ok(suspension) => suspension,
-            Err(RowsError::Database(error)) if error != diesel::result::Error::NotFound => return Err(error.into()),
             Err(error) => {
-                tracing::error!(delivery.id = %row.id, error = %error, "the suspension of a message cannot be read; trying again in an hour");
-                rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS))?;
+                put_off(rows, &row, now, error)?;
                 continue;
             }
         };
@@ -71,16 +70,68 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -
             leased.obsolete += 1;
             continue;
         }
-        // A message is tried until the next attempt sends a newer one.
-        if row.attempt < suspension.suspension.attempt {
+        let told = match Told::of(rows, &row, &suspension) {
+            Ok(told) => told,
+            Err(error) => {
+                put_off(rows, &row, now, error)?;
+                continue;
+            }
+        };
+        // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
+        if told.superseded {
             finish_delivery(rows, env, row, &suspension, false, "not accepted before the next attempt was due")?;
             leased.obsolete += 1;
             continue;
         }
-        leased.deliveries.push(lease_delivery(rows, env, row, suspension, now)?);
+        leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, now)?);
     }
     leased.next_due = rows.reads().next_delivery()?;
     Ok(leased)
+}
+
+/// A message whose rows cannot be read must not hold up the ones behind it: it is put off, loudly.
+fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, now: DateTime<Utc>, error: RowsError) -> RowsResult<()> {
+    if let RowsError::Database(error) = error
+        && error != diesel::result::Error::NotFound
+    {
+        return Err(error.into());
+    }
+    tracing::error!(delivery.id = %row.id, "the question of a message cannot be read; trying again in an hour");
+    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS))
+}
+
+/// What a message says besides its own row; read before anything is written.
+struct Told {
+    question: Question,
+    intent_title: String,
+    /// The first message that reached the same recipient's mail server.
+    first: Option<DeliveryId>,
+    /// Who else was told by earlier attempts.
+    asked_before: Vec<String>,
+    /// Whether a newer message to the same recipient is queued or gone.
+    superseded: bool,
+}
+
+impl Told {
+    fn of<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<Self> {
+        let question = rows.reads().question(suspension)?;
+        let intent_title = rows.reads().body(suspension.intent)?.title;
+        let mut told = Self { question, intent_title, first: None, asked_before: Vec::new(), superseded: false };
+        if suspension.suspension.attempt == 1 {
+            return Ok(told);
+        }
+        for (other, state) in rows.reads().deliveries(suspension.rid)? {
+            let same = other.recipient.eq_ignore_ascii_case(&row.recipient);
+            let earlier = other.attempt < row.attempt && state == DeliveryState::Sent;
+            told.superseded |= same && other.attempt > row.attempt;
+            if same && earlier && told.first.is_none() {
+                told.first = Some(other.id);
+            } else if !same && earlier && !told.asked_before.contains(&other.recipient) {
+                told.asked_before.push(other.recipient);
+            }
+        }
+        Ok(told)
+    }
 }
 
 fn lease_delivery<R: Rows>(
@@ -88,6 +139,7 @@ fn lease_delivery<R: Rows>(
     env: &Env<'_>,
     row: OutboxRow,
     suspension: SuspensionRow,
+    told: Told,
     now: DateTime<Utc>,
 ) -> RowsResult<LeasedDelivery> {
     let mut lease = [0; 16];
@@ -103,25 +155,20 @@ fn lease_delivery<R: Rows>(
         recipient: row.recipient.clone(),
         created_at: now,
     })?;
-    let question = rows.reads().question(&suspension)?;
-    let first = match row.attempt {
-        1 => None,
-        _ => rows.reads().first_delivery(suspension.rid, &row.recipient)?.map(|first| first.id).filter(|first| *first != row.id),
-    };
-    let intent_title = rows.reads().body(suspension.intent)?.title;
     Ok(LeasedDelivery {
         rid: row.rid,
         lease,
         id: row.id,
         recipient: row.recipient,
         attempt: row.attempt,
-        first,
+        first: told.first,
+        asked_before: told.asked_before,
         tries,
         token,
-        intent_title,
+        intent_title: told.intent_title,
         agent: suspension.suspension.asked_by.name.clone(),
         suspension: suspension.suspension,
-        question,
+        question: told.question,
         now,
     })
 }
@@ -179,7 +226,8 @@ fn finish_delivery<R: Rows>(
         detail: detail.to_owned(),
         tries: row.tries,
     };
-    act(rows, env, suspension, &Command::RecordDelivery { delivery, sent })
+    let loaded = load_of(rows, suspension)?;
+    act(rows, env, loaded, &Command::RecordDelivery { delivery, sent })
 }
 
 pub(in crate::store) fn release_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {

@@ -106,7 +106,9 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     match decide(&loaded.intent, command, &request.principal, now) {
         Err(refusal) => {
             // What time did is the server's act, whoever's try brought it to light.
+            let trace_parent = loaded.trace_parent.take();
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
+            loaded.trace_parent = trace_parent;
             append(
                 rows,
                 env,
@@ -263,15 +265,21 @@ fn readable<R: Rows>(rows: &mut R, principal: &Principal, id: IntentId) -> RowsR
     }))
 }
 
-/// Applies a command of the server's own to the intent of one suspension.
-fn act<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow, command: &Command) -> RowsResult<()> {
+/// The intent of one suspension, for a command of the server's own.
+fn load_of<R: Rows>(rows: &mut R, suspension: &SuspensionRow) -> RowsResult<Loaded> {
     let row = rows.reads().intent_at(suspension.intent)?;
-    let mut loaded = load(rows, row, Some(suspension.suspension.id))?;
-    let now = env.clock.now().max(loaded.intent.updated_at);
+    load(rows, row, Some(suspension.suspension.id))
+}
+
+/// Applies a command of the server's own.
+fn act<R: Rows>(rows: &mut R, env: &Env<'_>, mut loaded: Loaded, command: &Command) -> RowsResult<()> {
+    let now = env.clock.now();
     let server = Principal::server();
-    // The server's own commands are never refused; if one were, nothing would happen.
+    // The server's own commands are never refused; if one were, nothing would happen. What is due is due by the clock alone: a clock that
+    // was set back must not make an attempt early. Only the log's own times never run backwards.
     if let Ok(events) = decide(&loaded.intent, command, &server, now) {
-        append(rows, env, &mut loaded, &events, &server.name, now)?;
+        let dated = now.max(loaded.intent.updated_at);
+        append(rows, env, &mut loaded, &events, &server.name, dated)?;
     }
     Ok(())
 }

@@ -3,12 +3,12 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::command::Command;
 
-use super::{Env, act};
+use super::{Env, Loaded, act, load_of};
 use crate::store::Fired;
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
-use crate::store::rows::{ReadRows, Rows, RowsError, RowsResult, SuspensionRow, TimerRow};
+use crate::store::rows::{ReadRows, Rows, RowsError, RowsResult, TimerRow};
 
 /// Timers dealt with in one transaction.
 pub(in crate::store) const TIMERS_PER_UNIT: u32 = 64;
@@ -20,9 +20,11 @@ pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> 
     let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
     for timer in &due {
         match command_of(rows, *timer) {
-            Ok(Some((row, command))) => {
-                act(rows, env, &row, &command)?;
-                rows.notice(Notice::Fact(Fact::TimerFired { late: now - timer.due_at }));
+            Ok(Some((loaded, command))) => {
+                act(rows, env, loaded, &command)?;
+                if timer.kind == TimerKind::Deadline {
+                    rows.notice(Notice::Fact(Fact::DeadlineApplied { late: now - timer.due_at }));
+                }
             }
             Ok(None) => {}
             Err(error) => put_off(rows, *timer, now, error)?,
@@ -32,8 +34,8 @@ pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> 
     Ok(Fired { rows: due.len(), next_due: rows.reads().next_timer()? })
 }
 
-/// What a due timer asks for; nothing if its suspension has ended.
-fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(SuspensionRow, Command)>> {
+/// What a due timer asks for, and of which intent; nothing if its suspension has ended. Reads only.
+fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(Loaded, Command)>> {
     let row = rows.reads().suspension_at(timer.suspension)?;
     if row.suspension.ending.is_some() {
         return Ok(None);
@@ -43,7 +45,7 @@ fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(Susp
         TimerKind::Deadline => Command::DeadlineReached { suspension_id },
         TimerKind::Attempt => Command::AttemptDue { suspension_id, question: Box::new(rows.reads().question(&row)?) },
     };
-    Ok(Some((row, command)))
+    Ok(Some((load_of(rows, &row)?, command)))
 }
 
 /// A row that cannot be read must not hold up the ones behind it: it is put off, loudly.
