@@ -13,7 +13,8 @@ use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::text;
 use placet::{
-    Answer, CallError, Client, FallbackPolicy, Pending, Question, RequestInputError, Status, SuspensionRecord, TransportError,
+    Answer, CallError, Client, FallbackPolicy, Pending, Problem, Question, RequestInputError, Status, SuspensionRecord,
+    TransportError,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -164,8 +165,10 @@ impl Conversation<'_> {
             match pending.answer().await {
                 Err(RequestInputError::Transport(error)) if passes(&error) => {
                     // A proxy that cuts long waits off is no outage, and nothing to report every minute.
-                    if let Ok(Ok(_)) = timeout(BLIP, self.client.suspension(pending.suspension_id())).await {
-                        continue;
+                    match timeout(BLIP, self.client.suspension(pending.suspension_id())).await {
+                        Ok(Ok(_)) => continue,
+                        Ok(Err(CallError::Refused(problem))) => return Err(refused_while_waiting(problem, pending.record())),
+                        Ok(Err(CallError::Transport(_))) | Err(_) => {}
                     }
                     tell(format!("lost the server ({error}), trying again"));
                     self.found_again(pending.record(), error).await?;
@@ -187,7 +190,8 @@ impl Conversation<'_> {
                 match self.client.suspension(record.id).await {
                     Ok(_) => return Ok(()),
                     Err(CallError::Transport(error)) if passes(&error) => sleep(LOOK_AGAIN).await,
-                    Err(error) => return Err(error.into()),
+                    Err(CallError::Refused(problem)) => return Err(refused_while_waiting(problem, record)),
+                    Err(CallError::Transport(error)) => return Err(error.into()),
                 }
             }
         };
@@ -278,4 +282,12 @@ impl Conversation<'_> {
 /// Whether waiting may help.
 fn passes(error: &TransportError) -> bool {
     matches!(error, TransportError::Network(_) | TransportError::Unavailable(_))
+}
+
+/// A key that does not count any more leaves the question open, and whoever waited must hear so.
+fn refused_while_waiting(problem: Box<Problem>, record: &SuspensionRecord) -> RequestInputError {
+    match problem.status {
+        401 | 403 => RequestInputError::AccessLost { problem, suspension_id: record.id },
+        _ => RequestInputError::Refused(problem),
+    }
 }
