@@ -27,8 +27,10 @@ use crate::clock::{SystemClock, SystemEntropy};
 
 /// How long withdrawing, and closing the intent, may take: somebody has pressed Ctrl-C, or waits for the next step.
 const LAST_CALL: Duration = Duration::from_secs(10);
-/// The pause between two looks for a server that is lost.
+/// The pause between two looks for a server that is lost, and the first before a wait that was refused is tried again.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The longest pause before a wait that was refused is tried again.
+const WAIT_AGAIN_MAX: Duration = Duration::from_secs(15);
 /// The longest question repeated on standard error, in characters.
 const QUESTION_CHARS_MAX: usize = 200;
 /// Who may ask.
@@ -161,12 +163,20 @@ impl Conversation<'_> {
 
     /// Waits for the end, however often the server goes and comes back.
     async fn answered<T>(&self, pending: &mut Pending<T>) -> Result<Answer<T>, RequestInputError> {
+        let mut pause = LOOK_AGAIN;
         loop {
+            let waiting_since = Instant::now();
             match pending.answer().await {
                 Err(RequestInputError::Transport(error)) if passes(&error) => {
                     // A proxy that cuts long waits off is no outage, and nothing to report every minute.
                     match timeout(BLIP, self.client.suspension(pending.suspension_id())).await {
-                        Ok(Ok(_)) => continue,
+                        Ok(Ok(_)) => {
+                            // A wait that went on for a while was cut off. One refused at once (too many waits, 429) is refused again.
+                            pause = if waiting_since.elapsed() > WAIT_AGAIN_MAX { LOOK_AGAIN } else { pause };
+                            sleep(pause).await;
+                            pause = WAIT_AGAIN_MAX.min(pause * 2);
+                            continue;
+                        }
                         Ok(Err(CallError::Refused(problem))) => return Err(refused_while_waiting(problem, pending.record())),
                         Ok(Err(CallError::Transport(_))) | Err(_) => {}
                     }
