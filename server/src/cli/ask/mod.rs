@@ -76,9 +76,10 @@ impl Conversation<'_> {
             ControlFlow::Continue(pending) => pending,
             ControlFlow::Break(code) => return Ok(code),
         };
+        let asked_at = Instant::now();
         Self::announce(pending.record());
         let waited = tokio::select! {
-            answer = self.answered(&mut pending) => Ok(answer),
+            answer = self.answered(&mut pending, asked_at) => Ok(answer),
             interrupt = signals.next() => Err(interrupt),
         };
         match waited {
@@ -162,7 +163,7 @@ impl Conversation<'_> {
     }
 
     /// Waits for the end, however often the server goes and comes back.
-    async fn answered<T>(&self, pending: &mut Pending<T>) -> Result<Answer<T>, RequestInputError> {
+    async fn answered<T>(&self, pending: &mut Pending<T>, asked_at: Instant) -> Result<Answer<T>, RequestInputError> {
         let mut pause = LOOK_AGAIN;
         loop {
             let waiting_since = Instant::now();
@@ -181,7 +182,7 @@ impl Conversation<'_> {
                         Ok(Err(CallError::Transport(_))) | Err(_) => {}
                     }
                     tell(format!("lost the server ({error}), trying again"));
-                    self.found_again(pending.record(), error).await?;
+                    self.found_again(pending.record(), asked_at, error).await?;
                     tell("the server is back, waiting…");
                 }
                 ended => return ended,
@@ -189,11 +190,17 @@ impl Conversation<'_> {
         }
     }
 
-    /// Looks for the server until the question's own time is over.
-    async fn found_again(&self, record: &SuspensionRecord, lost: TransportError) -> Result<(), RequestInputError> {
-        let give_up_at = record.expires_at.map(|at| {
-            let left = (at - SystemClock.now()).to_std().unwrap_or_default();
-            Instant::now() + left + Duration::from_secs(u64::from(self.args.grace))
+    /// Looks for the server until the question's own time is over, counted from when this program asked: the clocks of the two
+    /// machines need not agree.
+    async fn found_again(
+        &self,
+        record: &SuspensionRecord,
+        asked_at: Instant,
+        lost: TransportError,
+    ) -> Result<(), RequestInputError> {
+        let give_up_at = record.expires_at.and_then(|at| {
+            let window = (at - record.suspended_at).to_std().unwrap_or_default();
+            asked_at.checked_add(window.saturating_add(Duration::from_secs(u64::from(self.args.grace))))
         });
         let look = async {
             loop {
