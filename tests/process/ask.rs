@@ -399,6 +399,30 @@ async fn a_key_revoked_during_the_wait_is_an_error() {
     assert!(ended.stderr.contains("revoked") && ended.stderr.contains("make another key"), "{ended:?}");
 }
 
+/// A key revoked while the server is away must not lose the question: the person learns that it is open, and comes back to it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_revoked_while_the_server_is_away_leaves_the_question_to_come_back_to() {
+    let mut desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "10m"]));
+    heard(&asking, "waiting").await;
+    let question = desk.question().await;
+    desk.server.kill().await;
+    heard(&asking, "lost the server").await;
+    desk.site.run(desk.site.command(["keys", "revoke", &desk.key_id])).await.succeeded();
+    let (_, key) = desk.site.key("agent", "ci").await;
+    desk.server = desk.site.serve().await;
+    let ended = asking.finish().await;
+    assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
+    assert!(ended.stderr.contains("revoked") && ended.stderr.contains("The question stays open"), "{ended:?}");
+    let name = ended.stderr.split("--idempotency-key ").nth(1).unwrap().trim();
+
+    let arguments = ["ask", "Deploy?", "--timeout", "10m", "--idempotency-key", name];
+    let again = desk.site.start(desk.with_key(&key, &arguments));
+    heard(&again, "waiting").await;
+    assert_eq!(desk.respond("yes").await["id"], question["id"], "it is the same question");
+    assert_eq!(code(&again.finish().await), (Some(0), "yes\n"));
+}
+
 /// The operator's side: what is open, one question whole, and an answer that lands on the question that was read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_operator_lists_reads_and_answers_from_a_shell() {

@@ -13,7 +13,8 @@ use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::text;
 use placet::{
-    Answer, CallError, Client, FallbackPolicy, Pending, Question, RequestInputError, Status, SuspensionRecord, TransportError,
+    Answer, CallError, Client, FallbackPolicy, Pending, Problem, Question, RequestInputError, Status, SuspensionRecord,
+    TransportError,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -26,8 +27,10 @@ use crate::clock::{SystemClock, SystemEntropy};
 
 /// How long withdrawing, and closing the intent, may take: somebody has pressed Ctrl-C, or waits for the next step.
 const LAST_CALL: Duration = Duration::from_secs(10);
-/// The pause between two looks for a server that is lost.
+/// The pause between two looks for a server that is lost, and the first before a wait that was refused is tried again.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// The longest pause before a wait that was refused is tried again.
+const WAIT_AGAIN_MAX: Duration = Duration::from_secs(15);
 /// The longest question repeated on standard error, in characters.
 const QUESTION_CHARS_MAX: usize = 200;
 /// Who may ask.
@@ -73,9 +76,10 @@ impl Conversation<'_> {
             ControlFlow::Continue(pending) => pending,
             ControlFlow::Break(code) => return Ok(code),
         };
+        let asked_at = Instant::now();
         Self::announce(pending.record());
         let waited = tokio::select! {
-            answer = self.answered(&mut pending) => Ok(answer),
+            answer = self.answered(&mut pending, asked_at) => Ok(answer),
             interrupt = signals.next() => Err(interrupt),
         };
         match waited {
@@ -159,16 +163,26 @@ impl Conversation<'_> {
     }
 
     /// Waits for the end, however often the server goes and comes back.
-    async fn answered<T>(&self, pending: &mut Pending<T>) -> Result<Answer<T>, RequestInputError> {
+    async fn answered<T>(&self, pending: &mut Pending<T>, asked_at: Instant) -> Result<Answer<T>, RequestInputError> {
+        let mut pause = LOOK_AGAIN;
         loop {
+            let waiting_since = Instant::now();
             match pending.answer().await {
                 Err(RequestInputError::Transport(error)) if passes(&error) => {
                     // A proxy that cuts long waits off is no outage, and nothing to report every minute.
-                    if let Ok(Ok(_)) = timeout(BLIP, self.client.suspension(pending.suspension_id())).await {
-                        continue;
+                    match timeout(BLIP, self.client.suspension(pending.suspension_id())).await {
+                        Ok(Ok(_)) => {
+                            // A wait that went on for a while was cut off. One refused at once (too many waits, 429) is refused again.
+                            pause = if waiting_since.elapsed() > WAIT_AGAIN_MAX { LOOK_AGAIN } else { pause };
+                            sleep(pause).await;
+                            pause = WAIT_AGAIN_MAX.min(pause * 2);
+                            continue;
+                        }
+                        Ok(Err(CallError::Refused(problem))) => return Err(refused_while_waiting(problem, pending.record())),
+                        Ok(Err(CallError::Transport(_))) | Err(_) => {}
                     }
                     tell(format!("lost the server ({error}), trying again"));
-                    self.found_again(pending.record(), error).await?;
+                    self.found_again(pending.record(), asked_at, error).await?;
                     tell("the server is back, waiting…");
                 }
                 ended => return ended,
@@ -176,18 +190,25 @@ impl Conversation<'_> {
         }
     }
 
-    /// Looks for the server until the question's own time is over.
-    async fn found_again(&self, record: &SuspensionRecord, lost: TransportError) -> Result<(), RequestInputError> {
-        let give_up_at = record.expires_at.map(|at| {
-            let left = (at - SystemClock.now()).to_std().unwrap_or_default();
-            Instant::now() + left + Duration::from_secs(u64::from(self.args.grace))
+    /// Looks for the server until the question's own time is over, counted from when this program asked: the clocks of the two
+    /// machines need not agree.
+    async fn found_again(
+        &self,
+        record: &SuspensionRecord,
+        asked_at: Instant,
+        lost: TransportError,
+    ) -> Result<(), RequestInputError> {
+        let give_up_at = record.expires_at.and_then(|at| {
+            let window = (at - record.suspended_at).to_std().unwrap_or_default();
+            asked_at.checked_add(window.saturating_add(Duration::from_secs(u64::from(self.args.grace))))
         });
         let look = async {
             loop {
                 match self.client.suspension(record.id).await {
                     Ok(_) => return Ok(()),
                     Err(CallError::Transport(error)) if passes(&error) => sleep(LOOK_AGAIN).await,
-                    Err(error) => return Err(error.into()),
+                    Err(CallError::Refused(problem)) => return Err(refused_while_waiting(problem, record)),
+                    Err(CallError::Transport(error)) => return Err(error.into()),
                 }
             }
         };
@@ -278,4 +299,12 @@ impl Conversation<'_> {
 /// Whether waiting may help.
 fn passes(error: &TransportError) -> bool {
     matches!(error, TransportError::Network(_) | TransportError::Unavailable(_))
+}
+
+/// A key that does not count any more leaves the question open, and whoever waited must hear so.
+fn refused_while_waiting(problem: Box<Problem>, record: &SuspensionRecord) -> RequestInputError {
+    match problem.status {
+        401 | 403 => RequestInputError::AccessLost { problem, suspension_id: record.id },
+        _ => RequestInputError::Refused(problem),
+    }
 }
