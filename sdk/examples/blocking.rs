@@ -31,7 +31,7 @@ impl Hooks for Narrator {
 
 fn main() -> anyhow::Result<()> {
     let client = Client::builder(setting("PLACET_URL")?, setting("PLACET_API_KEY")?).hooks(Narrator).build_blocking()?;
-    let intent = client.create_intent("Deploy 4f2a91c").active().send()?;
+    let intent = client.create_intent("Deploy 4f2a91c").active().idempotency_key("deploy-4f2a91c").send()?;
     let signals = EngagementSignals { confidence: 0.55, risk: 0.60, reversibility: 0.80, context: serde_json::Map::new() };
     let why = match intent.should_request_input(signals)? {
         Engagement::Autonomous(_) => {

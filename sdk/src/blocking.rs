@@ -8,7 +8,7 @@
 //!
 //! # fn example(api_key: String) -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::new("https://placet.example.com", api_key)?;
-//! let intent = client.create_intent("Deploy 4f2a91c").active().send()?;
+//! let intent = client.create_intent("Deploy 4f2a91c").active().idempotency_key("deploy-4f2a91c").send()?;
 //! let answer = intent.request_input(Question::confirm("Deploy to production?").timeout_seconds(600).fallback(false))?;
 //! match answer.source {
 //!     Source::Human { by, .. } => println!("{by} said {}", answer.value),
@@ -39,9 +39,9 @@ use domain::engagement::EngagementSignals;
 use domain::ids::{IntentId, SuspensionId};
 use domain::intent::Status;
 use domain::retry::PartialRetryPolicy;
-use domain::wire::{EventView, IntentView, ServerConfigView, SuspensionRecord};
+use domain::wire::{EventView, IntentView, RespondResponse, ServerConfigView, SuspensionPage, SuspensionRecord};
 use secrecy::SecretString;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
 
@@ -172,6 +172,21 @@ impl Client {
     /// Takes a question back; see [`crate::Client::cancel`].
     pub fn cancel(&self, id: SuspensionId, reason: Option<&str>) -> Result<SuspensionRecord, CallError> {
         self.driver.run(self.client.cancel(id, reason))
+    }
+
+    /// One page of the open questions this key may read, newest first; see [`crate::Client::open_suspensions`].
+    pub fn open_suspensions(&self, cursor: Option<&str>) -> Result<SuspensionPage, CallError> {
+        self.driver.run(self.client.open_suspensions(cursor))
+    }
+
+    /// Answers `question`, which somebody else asked; see [`crate::Client::respond`].
+    pub fn respond(
+        &self,
+        question: &SuspensionRecord,
+        value: Value,
+        metadata: Option<Map<String, Value>>,
+    ) -> Result<RespondResponse, CallError> {
+        self.driver.run(self.client.respond(question, value, metadata))
     }
 
     /// What the server tells about itself: the server's level of the retry cascade.

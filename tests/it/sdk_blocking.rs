@@ -5,6 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use domain::authority::Role;
 use harness::app::TestApp;
 use harness::on_each_store;
 use placet::blocking::Client;
@@ -12,7 +13,7 @@ use placet::{
     Answer, CallError, Engagement, EngagementSignals, Hooks, Question, RequestInputError, Source, Status, SuspensionRecord,
     TimeoutReason,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::oneshot::{self, Receiver, error::TryRecvError};
 
 fn go() -> Question<bool> {
@@ -71,6 +72,12 @@ on_each_store! {
         let (of_slow, of_quick) = (client.clone(), client.clone());
         let slow_id = app.client().ask(slow, go()).await.unwrap().suspension_id();
         let mut slow_waiting = on_a_thread(move || of_slow.request_input(slow, go()));
+        let waits = async {
+            while !app.api(Role::Auditor).get("metrics").await.text.contains("\nplacet_waiters 1\n") {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_mins(1), waits).await.expect("the slow thread never waited");
         let quick_id = app.client().ask(quick, go()).await.unwrap().suspension_id();
         let quick_waiting = on_a_thread(move || of_quick.request_input(quick, go()));
         app.operator().respond(quick, &quick_id.expose(), "no").await.ok();
@@ -78,6 +85,20 @@ on_each_store! {
         assert_eq!(slow_waiting.try_recv().unwrap_err(), TryRecvError::Empty);
         app.operator().respond(slow, &slow_id.expose(), "yes").await.ok();
         assert!(slow_waiting.await.unwrap().unwrap().value);
+    }
+
+    /// The other side of a question needs no runtime either: a script with an operator's key looks for it and answers.
+    async fn a_program_without_a_runtime_finds_and_answers_a_question(app: &mut TestApp) {
+        let intent = app.agent().active_intent().await;
+        let mut asked = app.client().ask(intent, go()).await.unwrap();
+        let operator = Client::new(app.base.clone(), app.operator().key()).unwrap();
+        let recorded = on_a_thread(move || {
+            let open = operator.open_suspensions(None).unwrap();
+            assert_eq!((open.suspensions.len(), open.next_cursor), (1, None));
+            operator.respond(&open.suspensions[0], json!("yes"), None).unwrap()
+        }).await.unwrap();
+        assert_eq!(recorded.suspension_id, asked.suspension_id());
+        assert!(asked.answer().await.unwrap().value);
     }
 
     /// A program that must look after other things stops waiting; the question does not stop.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use domain::authority::Role;
 use harness::app::{OPERATOR, TestApp};
@@ -126,9 +127,12 @@ on_each_store! {
         assert_eq!(told.news(), ["requested Go? now"]);
         let passing = async {
             app.advance(60).await;
-            while told.is_empty() {
-                tokio::task::yield_now().await;
-            }
+            let heard = async {
+                while told.is_empty() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::time::timeout(Duration::from_mins(1), heard).await.expect("nothing was told of the reminder");
             assert_eq!(told.news(), ["requested Go? before"]);
             app.advance(60).await;
         };

@@ -72,10 +72,7 @@ async fn act(args: &AnswerArgs) -> anyhow::Result<()> {
     let client = args.remote.client("answer")?;
     let open = open(&client).await.with_context(|| format!("failed to list open questions at {}", args.remote.url()))?;
     let Some(wanted) = &args.number else { return list(&open, args.json) };
-    let question = open.iter().find(|question| number(question.id) == *wanted);
-    let question = question.with_context(|| {
-        format!("no open question has the number {wanted:?}; it may have ended, and `placet answer` lists those that are open")
-    })?;
+    let question = numbered(&open, wanted)?;
     if let Some(value) = &args.value {
         return answer(&client, question, value, args).await;
     }
@@ -115,6 +112,17 @@ async fn open(client: &Client) -> anyhow::Result<Vec<SuspensionRecord>> {
 /// Eight digits that name a question and do not give away its id.
 fn number(id: SuspensionId) -> String {
     Sha256::digest(id.0.as_bytes()).iter().take(4).fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
+}
+
+/// The one question with this number.
+fn numbered<'a>(open: &'a [SuspensionRecord], wanted: &str) -> anyhow::Result<&'a SuspensionRecord> {
+    let mut matching = open.iter().filter(|question| number(question.id) == wanted);
+    let question = matching.next().with_context(|| {
+        format!("no open question has the number {wanted:?}; it may have ended, and `placet answer` lists those that are open")
+    })?;
+    // Rare as it is, an answer may not land on a question that was not read.
+    ensure!(matching.next().is_none(), "two questions have this number; answer from the mail or over HTTP");
+    Ok(question)
 }
 
 fn list(open: &[SuspensionRecord], json: bool) -> anyhow::Result<()> {
@@ -264,4 +272,30 @@ fn as_json(question: &SuspensionRecord) -> Value {
         "attempt": question.attempt,
         "reached": question.reached,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(id: u128) -> SuspensionRecord {
+        let record = json!({
+            "id": uuid::Uuid::from_u128(id), "intent_id": uuid::Uuid::nil(), "kind": "awaiting_input", "version": 1, "attempt": 1,
+            "question": "Go?", "response_type": "confirm", "choices": [], "context": {}, "notify_to": [],
+            "suspended_at": "2026-11-21T08:00:00Z", "expires_at": null, "fallback_policy": "fail", "reached": true,
+            "responded_at": null, "resolved_at": null,
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    // Found by trying: the digests of these two ids begin alike.
+    #[test]
+    fn a_number_that_two_questions_have_names_neither() {
+        let questions = [open(7436), open(9406), open(1)];
+        let refused = numbered(&questions, "6750b948").unwrap_err();
+        assert!(refused.to_string().contains("two questions have this number"), "{refused}");
+        assert_eq!(numbered(&questions[1..], "6750b948").unwrap().id, questions[1].id);
+        assert_eq!(numbered(&questions, &number(questions[2].id)).unwrap().id, questions[2].id);
+        assert!(numbered(&questions[..2], "00000000").is_err());
+    }
 }

@@ -107,7 +107,8 @@ impl Group {
 impl Operation {
     fn of(path: &str, method: &str, operation: &Value, base: &str) -> Self {
         let content = &operation["requestBody"]["content"]["application/json"];
-        let keyed = operation.get("security").is_none();
+        // An empty list lifts the demand for a key that every operation has; any other makes one of its own.
+        let keyed = operation.get("security").and_then(Value::as_array).is_none_or(|ways| !ways.is_empty());
         let parameters = operation["parameters"].as_array().into_iter().flatten();
         Self {
             anchor: text(&operation["operationId"]).to_owned(),
@@ -240,10 +241,12 @@ fn curl(base: &str, path: &str, method: &str, operation: &Value, keyed: bool) ->
         Some((name, rest)) if index > 0 => format!("${}{rest}", name.to_uppercase()),
         _ => part.to_owned(),
     });
-    let mut line = format!("curl -X {} \"{base}{}\"", method.to_uppercase(), path.collect::<String>());
+    // The key comes through a pipe: others see command lines.
+    let key = if keyed { "printf 'X-API-Key: %s\\n' \"$PLACET_KEY\" |\n  " } else { "" };
+    let mut line = format!("{key}curl -X {} \"{base}{}\"", method.to_uppercase(), path.collect::<String>());
     let mut option = |name: &str, value: &str| line.extend([" \\\n  ", name, " ", value]);
     if keyed {
-        option("-H", "\"X-API-Key: $PLACET_KEY\"");
+        option("-H", "@-");
     }
     let parameters = operation["parameters"].as_array().into_iter().flatten();
     if parameters.into_iter().any(|parameter| parameter["name"] == "If-Match" && parameter["required"] == true) {
@@ -332,7 +335,9 @@ mod tests {
             "requestBody": { "content": { "application/json": { "example": { "text": "it's" } } } },
         });
         let line = curl("http://h", "/intents/{intent_id}/state", "post", &operation, true);
-        assert!(line.starts_with("curl -X POST \"http://h/intents/$INTENT_ID/state\""), "{line}");
+        assert!(line.contains(" |\n  curl -X POST \"http://h/intents/$INTENT_ID/state\" \\\n  -H @- "), "{line}");
+        assert!(line.starts_with("printf 'X-API-Key: %s\\n' \"$PLACET_KEY\" |"), "{line}");
+        assert!(curl("http://h", "/healthz", "get", &json!({}), false).starts_with("curl -X GET \"http://h/healthz\""));
         assert!(line.contains("If-Match: $VERSION") && line.contains("it'\\''s"), "{line}");
     }
 }

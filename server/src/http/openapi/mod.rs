@@ -34,7 +34,7 @@ use super::{discovery, events, health, intents, keys, leases, metrics, suspensio
         (name = "leases", description = "Who works on which part of an intent's state (RFC-0003)."),
         (name = "keys", description = "API keys, for admins."),
         (name = "discovery", description = "What this server is. No key is needed."),
-        (name = "health", description = "Whether it lives and can do its work. No key is needed."),
+        (name = "health", description = "Whether it lives and can do its work, and its numbers. Only the numbers need a key."),
     ),
     components(schemas(domain::wire::ProblemBody)),
     security(("api_key" = []))
