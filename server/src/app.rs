@@ -20,8 +20,8 @@ use crate::http::{self, Shared};
 use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
-use crate::store::Store;
-use crate::store::sqlite::{Exclusive, SqliteStore};
+use crate::store::sqlite::Exclusive;
+use crate::store::{self, Outside, Store};
 use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::Deliveries;
@@ -41,7 +41,7 @@ pub struct App {
     address: SocketAddr,
     public_url: Url,
     instance: Instance,
-    sqlite: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     shared: web::Data<Shared>,
     pages: web::Data<Pages>,
     mailbox: Option<(MemoryMailbox, String)>,
@@ -89,15 +89,8 @@ impl App {
         };
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
-        let sqlite = Arc::new(SqliteStore::open_observed(
-            &config.database,
-            Exclusive::Serve,
-            clock.clone(),
-            entropy.clone(),
-            metrics.clone(),
-            traces.clone(),
-        )?);
-        let store: Arc<dyn Store> = sqlite.clone();
+        let outside = Outside::observed(clock.clone(), entropy.clone(), metrics.clone(), traces.clone());
+        let store = store::open(&config.database, Exclusive::Serve, outside).await?;
         // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
         let released = store.release_deliveries().await?;
         if released > 0 {
@@ -116,9 +109,9 @@ impl App {
         let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, metrics, instance.clone()));
         let beats = shared.clone();
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock.clone(), move || beats.health.deadlines_beat()));
-        let deliveries = Arc::new(Deliveries::new(store, clock, channel, public_url.clone(), operators));
+        let deliveries = Arc::new(Deliveries::new(store.clone(), clock, channel, public_url.clone(), operators));
         let server = serve(listener, shared.clone(), pages.clone())?;
-        Ok(Self { server, address, public_url, instance, sqlite, shared, pages, mailbox, deadlines, deliveries, traces })
+        Ok(Self { server, address, public_url, instance, store, shared, pages, mailbox, deadlines, deliveries, traces })
     }
 
     /// Where it listens.
@@ -138,7 +131,7 @@ impl App {
 
     /// Its store.
     pub fn store(&self) -> Arc<dyn Store> {
-        self.sqlite.clone()
+        self.store.clone()
     }
 
     /// The mailbox of development mode, and the URL it is shown under.
@@ -165,7 +158,7 @@ impl App {
                 tracing::error!(error = %error, "the server ended with an error");
             }
         });
-        Serving { handle, shared: self.shared, sqlite: self.sqlite, traces: self.traces, task }
+        Serving { handle, shared: self.shared, store: self.store, traces: self.traces, task }
     }
 
     /// Serves requests, fires deadlines and delivers messages until `stop` resolves; then drains.
@@ -181,11 +174,11 @@ impl App {
         let (stop_deadlines, stop_deliveries) = (stopping(), stopping());
         let mut deadlines = spawn_named("deadlines", async move { deadlines.run(stop_deadlines).await });
         let mut deliveries = spawn_named("deliveries", async move { deliveries.run(stop_deliveries).await });
-        let (sqlite, traces) = (self.sqlite.clone(), self.traces.clone());
+        let (store, traces) = (self.store.clone(), self.traces.clone());
         let serving = self.serve_only();
         let stopped = tokio::select! {
             () = stop => Ok(()),
-            () = sqlite.closed() => Err(anyhow::anyhow!("the store cannot write any more")),
+            () = store.closed() => Err(anyhow::anyhow!("the store cannot write any more")),
             // A server that no longer fires deadlines or sends mails must not look alive.
             _ = &mut deadlines => Err(anyhow::anyhow!("the deadline loop has ended")),
             _ = &mut deliveries => Err(anyhow::anyhow!("the delivery loop has ended")),
@@ -202,7 +195,7 @@ impl App {
             deliveries.abort();
         }
         deadlines.abort();
-        sqlite.close().await;
+        store.close().await;
         last_spans(traces).await;
         upkeep.shutdown().await.context("failed to stop the upkeep schedule")?;
         stopped
@@ -213,7 +206,7 @@ impl App {
 pub struct Serving {
     handle: ServerHandle,
     shared: web::Data<Shared>,
-    sqlite: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     traces: Option<Arc<Traces>>,
     task: tokio::task::JoinHandle<()>,
 }
@@ -221,9 +214,9 @@ pub struct Serving {
 impl Serving {
     /// Serves nothing more, and lets another server have the database.
     pub async fn stop(self) {
-        let (sqlite, traces) = (self.sqlite.clone(), self.traces.clone());
+        let (store, traces) = (self.store.clone(), self.traces.clone());
         self.stop_requests().await;
-        sqlite.close().await;
+        store.close().await;
         last_spans(traces).await;
     }
 

@@ -16,6 +16,10 @@ impl Clock for SystemClock {
         let since = TimeDelta::from_std(since).unwrap_or(TimeDelta::MAX);
         to_micros(DateTime::UNIX_EPOCH.checked_add_signed(since).unwrap_or(DateTime::<Utc>::MAX_UTC))
     }
+
+    fn agreed(&self, database: DateTime<Utc>) -> DateTime<Utc> {
+        to_micros(database)
+    }
 }
 
 /// The system's random number generator.

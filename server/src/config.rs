@@ -14,6 +14,9 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
+use crate::store::Database;
+use crate::store::postgres::{Address, CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
+
 /// Where the server listens by default.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
 /// Where it keeps its data by default.
@@ -28,6 +31,9 @@ pub struct ServeArgs {
     /// Where the data is.
     #[command(flatten)]
     pub database: DatabaseArgs,
+    /// How many connections the server makes to a PostgreSQL database.
+    #[arg(long, env = "PLACET_DATABASE_CONNECTIONS", value_name = "NUMBER", help = format!("How many connections the server makes to a PostgreSQL database, {CONNECTIONS_MIN} to {CONNECTIONS_MAX} [default: {CONNECTIONS_DEFAULT}]"))]
+    pub database_connections: Option<u32>,
     /// The address people reach this server under; `http://<listen>` by default.
     #[arg(long, env = "PLACET_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
@@ -60,8 +66,8 @@ pub struct ServeArgs {
 /// Where the data is, for every command that needs it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct DatabaseArgs {
-    /// The database; after sqlite:// everything is a path.
-    #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", help = format!("The database; after sqlite:// everything is a path [default: {DATABASE_URL_DEFAULT}]"))]
+    /// The database: `sqlite://PATH`, or `postgres://user:password@host/database`.
+    #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", hide_env_values = true, help = format!("The database: sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE (with a password better in the environment) [default: {DATABASE_URL_DEFAULT}]"))]
     pub database_url: Option<String>,
 }
 
@@ -71,6 +77,7 @@ pub struct DatabaseArgs {
 struct FileConfig {
     listen: Option<SocketAddr>,
     database_url: Option<String>,
+    database_connections: Option<u32>,
     public_url: Option<String>,
     smtp_url: Option<SecretString>,
     smtp_insecure: Option<bool>,
@@ -123,7 +130,7 @@ pub struct MailConfig {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub listen: SocketAddr,
-    pub database: PathBuf,
+    pub database: Database,
     /// As given; `http://<the bound address>` otherwise.
     pub public_url: Option<Url>,
     /// Mails stay in memory, `/dev/…` exists.
@@ -161,8 +168,8 @@ impl Config {
         }
         let operators = args.operators.clone().or(file.operators).unwrap_or_default();
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
+        let database = database_of(args, file.database_url.as_deref(), file.database_connections)?;
         let asking = asking(&operators, notify_allow, file.suspension, file.fallback, &file.channels)?;
-        let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
         Ok(Self { listen, database, public_url, development, mail, asking, otlp_endpoint })
@@ -172,26 +179,39 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// A file that cannot be understood, or a URL that names no file.
-    pub fn database(args: &ServeArgs) -> anyhow::Result<PathBuf> {
+    /// A file that cannot be understood, or a URL that names no database.
+    pub fn database(args: &ServeArgs) -> anyhow::Result<Database> {
         let file = args.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
-        database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))
+        database_of(args, file.database_url.as_deref(), file.database_connections)
     }
 }
 
-/// The path in a database URL; the default when none is given.
+/// What the command line and the environment say, else what the file says.
+fn database_of(args: &ServeArgs, url: Option<&str>, connections: Option<u32>) -> anyhow::Result<Database> {
+    let connections = args.database_connections.or(connections).unwrap_or(CONNECTIONS_DEFAULT);
+    if !(CONNECTIONS_MIN..=CONNECTIONS_MAX).contains(&connections) {
+        bail!("PLACET_DATABASE_CONNECTIONS must be {CONNECTIONS_MIN} to {CONNECTIONS_MAX}");
+    }
+    parse_database(args.database.database_url.as_deref().or(url), connections)
+}
+
+/// Where a database URL leads; the default when none is given.
 ///
 /// # Errors
 ///
-/// A URL of another database, or one without a path.
-pub fn database_path(url: Option<&str>) -> anyhow::Result<PathBuf> {
+/// A URL of another kind of database, or one that names none.
+pub fn parse_database(url: Option<&str>, connections: u32) -> anyhow::Result<Database> {
     let url = url.unwrap_or(DATABASE_URL_DEFAULT);
-    let path =
-        url.strip_prefix("sqlite://").with_context(|| format!("the database URL {} must begin with sqlite://", shown(url)))?;
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        return Ok(Database::Postgres { address: Address::parse(url)?, connections });
+    }
+    let path = url
+        .strip_prefix("sqlite://")
+        .with_context(|| format!("the database URL {} must begin with sqlite:// or postgres://", shown(url)))?;
     if path.is_empty() {
         bail!("the database URL names no file; write sqlite://placet-data/placet.db, or sqlite:///absolute/path.db");
     }
-    Ok(PathBuf::from(path))
+    Ok(Database::Sqlite(PathBuf::from(path)))
 }
 
 fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
@@ -208,9 +228,10 @@ fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     })
 }
 
-/// Whether a file holds the mail server's address; also one that cannot be understood may.
+/// Whether a file holds the mail server's address or a database's; also one that cannot be understood may.
 pub fn holds_secret(path: &Path) -> bool {
-    read_file(path).map_or(true, |file| file.smtp_url.is_some())
+    let postgres = |url: &String| url.starts_with("postgres");
+    read_file(path).map_or(true, |file| file.smtp_url.is_some() || file.database_url.as_ref().is_some_and(postgres))
 }
 
 /// The line a byte is in, and the key that line sets.
@@ -424,7 +445,14 @@ mod tests {
     #[test]
     fn every_key_of_the_file_changes_something() {
         assert_eq!(file("listen = '127.0.0.1:1'").unwrap().listen.port(), 1);
-        assert_eq!(file("database_url = 'sqlite:///a/b.db'").unwrap().database, PathBuf::from("/a/b.db"));
+        assert_eq!(file("database_url = 'sqlite:///a/b.db'").unwrap().database.to_string(), "/a/b.db");
+        let url = "postgres://ann:pw@db.example/placet?sslmode=disable";
+        let Database::Postgres { connections, .. } =
+            file(&format!("database_url = '{url}'\ndatabase_connections = 7")).unwrap().database
+        else {
+            panic!("no PostgreSQL database")
+        };
+        assert_eq!(connections, 7);
         assert_eq!(file("public_url = 'http://localhost:1'").unwrap().public_url.unwrap().port(), Some(1));
         let mail =
             file("smtp_url = 'smtp://127.0.0.1:25'\nmail_from = 'a@b.example'\nsmtp_insecure = true").unwrap().mail.unwrap();
@@ -451,6 +479,9 @@ mod tests {
             "operators = ['no address']",
             "notify_allow = ['*@']",
             "database_url = 'postgres://x'",
+            "database_url = 'mysql://ann@db.example/placet'",
+            "database_connections = 4",
+            "database_connections = 201",
             "database_url = 'sqlite://'",
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
             "[fallback]\nallowed = ['maybe']",
@@ -471,7 +502,8 @@ mod tests {
             ("smtp_url = 'smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
             ("smtp_url = smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
             ("smtps://user:hunter2@mail.example", vec!["line 1:"]),
-            ("database_url = 'postgres://user:hunter2@db.example/placet'", vec!["sqlite://"]),
+            ("database_url = 'mysql://user:hunter2@db.example/placet'", vec!["sqlite://", "postgres://"]),
+            ("database_url = 'postgres://user:hunter2@db.example:x/placet'", vec!["no PostgreSQL URL"]),
             ("public_url = 'https://user:hunter2@placet.example'", vec!["the public URL"]),
             ("public_url = 'ftp://user:hunter2@placet.example'", vec!["the public URL"]),
         ] {

@@ -8,5 +8,6 @@ pub mod clock;
 pub mod collector;
 pub mod crawler;
 pub mod person;
+pub mod postgres;
 pub mod process;
 pub mod smtp;

@@ -21,25 +21,25 @@ use diesel::sqlite::SqliteConnection;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::authority::Principal;
 use domain::clock::Clock;
-use domain::ids::{Entropy, IntentId, KeyId, SuspensionId};
+use domain::ids::{IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
 use domain::wire::{IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-pub use self::inspect::{Inspection, Schema, beside, inspect};
-use self::writer::{Outside, Writer, classify};
+pub use self::inspect::{beside, inspect};
+use self::writer::{Writer, classify};
 use super::hub::Hub;
 use super::link::LinkToken;
+use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
     CreateIntent, DeliveryResult, EventFilter, Fired, Leased, LinkView, NewKey, Outcome, Request, Standing, Store, StoreError,
     SuspensionFilter, Unit, reads as read, unit,
 };
-use crate::metrics::Metrics;
-use crate::traces::Traces;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
 
@@ -89,24 +89,7 @@ impl SqliteStore {
     /// # Errors
     ///
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
-    pub fn open(path: &Path, exclusive: Exclusive, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
-        let metrics = Arc::new(Metrics::new(clock.now()));
-        Self::open_observed(path, exclusive, clock, entropy, metrics, None)
-    }
-
-    /// As [`SqliteStore::open`], counting into `metrics` and tracing to a collector.
-    ///
-    /// # Errors
-    ///
-    /// The same.
-    pub fn open_observed(
-        path: &Path,
-        exclusive: Exclusive,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-        metrics: Arc<Metrics>,
-        traces: Option<Arc<Traces>>,
-    ) -> anyhow::Result<Self> {
+    pub fn open(path: &Path, exclusive: Exclusive, outside: Outside) -> anyhow::Result<Self> {
         let unusable = || {
             format!(
                 "failed to use the database {}; is PLACET_DATABASE_URL right, may you write there, and is there room?",
@@ -127,20 +110,9 @@ impl SqliteStore {
             .with_context(|| format!("failed to make the tables of {}; is there room on the disk?", path.display()))?;
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
-        let hub = Arc::new(Hub::new(metrics.waiters.clone()));
-        let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, hub: hub.clone(), metrics, traces })?;
+        let (clock, hub) = (outside.clock.clone(), outside.hub.clone());
+        let writer = Writer::start(conn, outside)?;
         Ok(Self { writer, readers, key_readers, clock, hub, lock: Mutex::new(lock) })
-    }
-
-    /// Writes what has queued, then nothing more, and lets another server have the file.
-    pub async fn close(&self) {
-        self.writer.stop().await;
-        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
-    }
-
-    /// Resolves when nothing can be written any more.
-    pub async fn closed(&self) {
-        self.writer.closed().await;
     }
 
     fn write<T: Send + 'static>(
@@ -302,6 +274,18 @@ impl Store for SqliteStore {
     fn hub(&self) -> &Hub {
         &self.hub
     }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async move {
+            self.writer.stop().await;
+            drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+        .boxed()
+    }
+
+    fn closed(&self) -> BoxFuture<'_, ()> {
+        self.writer.closed().boxed()
+    }
 }
 
 #[derive(Debug)]
@@ -395,7 +379,7 @@ mod tests {
     use crate::clock::{SystemClock, SystemEntropy};
 
     fn open(path: &Path) -> anyhow::Result<SqliteStore> {
-        SqliteStore::open(path, Exclusive::Beside, Arc::new(SystemClock), Arc::new(SystemEntropy))
+        SqliteStore::open(path, Exclusive::Beside, Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy)))
     }
 
     /// An older program does not know what a newer one promised; it must not touch what it cannot read.

@@ -17,17 +17,15 @@ use std::time::Instant;
 
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
-use domain::clock::Clock;
-use domain::ids::Entropy;
 use tokio::sync::{oneshot, watch};
 
 use super::rows::{RowIds, Writing};
-use crate::metrics::{Metrics, WriterMetrics};
+use crate::metrics::WriterMetrics;
 use crate::store::StoreError;
-use crate::store::hub::{Hub, Notice};
+use crate::store::hub::Notice;
+use crate::store::outside::Outside;
 use crate::store::rows::{RowsError, RowsResult};
 use crate::store::unit::Env;
-use crate::traces::Traces;
 
 /// How many jobs share one commit.
 const BATCH_MAX: usize = 256;
@@ -42,33 +40,6 @@ pub(super) struct Writer {
     metrics: WriterMetrics,
     /// A write has failed, and none has been proved to reach the disk since.
     doubtful: Arc<AtomicBool>,
-}
-
-/// What the writer thread owns besides its connection.
-pub(super) struct Outside {
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) entropy: Arc<dyn Entropy>,
-    pub(super) hub: Arc<Hub>,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) traces: Option<Arc<Traces>>,
-}
-
-impl Outside {
-    /// Tells what a commit did: to those who wait, to the metrics, to the collector of spans.
-    fn announce(&self, notices: &[Notice]) {
-        self.hub.announce(notices);
-        for notice in notices {
-            match notice {
-                Notice::Fact(fact) => self.metrics.count(fact),
-                Notice::Span(span) => {
-                    if let Some(traces) = &self.traces {
-                        traces.record(span, self.clock.now());
-                    }
-                }
-                Notice::Suspension(_) | Notice::Delivery | Notice::Timer => {}
-            }
-        }
-    }
 }
 
 /// One unit of work and the place its result goes to.

@@ -1,0 +1,145 @@
+//! Tells the other servers on the database what a commit did here, and hears what theirs did.
+//!
+//! A notification is a hint: whoever is woken looks again, and whoever is not looks again all the same. It is sent after the commit and
+//! never within it, because PostgreSQL lets only one transaction at a time commit a NOTIFY, and would make every answer wait for
+//! every other one's disk. What is told while this connection is down is lost; so whoever waits is woken when it is up again, and
+//! every two seconds the database is asked which of the questions waited for here have ended.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ids::SuspensionId;
+use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
+use tokio_postgres::{AsyncMessage, Client};
+
+use super::address::Address;
+use super::connection::{ConnectError, Wire, dial};
+use crate::store::hub::{Hub, Notice};
+use crate::worker::spawn_named;
+
+/// Suspensions told of in one notification: PostgreSQL takes 8,000 bytes.
+const TOLD_AT_ONCE: usize = 200;
+/// Suspensions that wait to be told of; more are left to the others' own looking.
+const UNTOLD_MAX: usize = 8_192;
+/// How often the database is asked about what is waited for.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The pause before a lost connection is made again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
+
+/// The way to the other servers.
+pub(super) struct Teller(mpsc::Sender<SuspensionId>);
+
+impl Teller {
+    /// Tells the others of what changed.
+    pub(super) fn tell(&self, notices: &[Notice]) {
+        for notice in notices {
+            if let Notice::Suspension(id) = notice
+                && self.0.try_send(*id).is_err()
+            {
+                tracing::debug!("too much to tell the other servers at once; they find the rest by looking");
+                return;
+            }
+        }
+    }
+}
+
+/// Starts listening, on the runtime this is called in; it ends with the [`Teller`].
+pub(super) fn start(address: Address, hub: Arc<Hub>) -> Teller {
+    let (teller, told) = mpsc::channel(UNTOLD_MAX);
+    let listener = Listener { address, hub, told };
+    // Ends when the teller is dropped or the runtime is.
+    drop(spawn_named("database-listener", listener.run()));
+    Teller(teller)
+}
+
+struct Listener {
+    address: Address,
+    hub: Arc<Hub>,
+    told: mpsc::Receiver<SuspensionId>,
+}
+
+impl Listener {
+    async fn run(mut self) {
+        let mut warned = false;
+        while !self.told.is_closed() {
+            let lost = match self.connected(&mut warned).await {
+                Ok(()) => return,
+                Err(error) => error,
+            };
+            if !warned {
+                tracing::warn!(error = %lost, "not hearing of other servers' commits; looking for them instead");
+                warned = true;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Listens and tells until the connection is lost, or nobody has anything to tell any more.
+    async fn connected(&mut self, warned: &mut bool) -> Result<(), ConnectError> {
+        let (client, wire) = dial(&self.address).await?;
+        let mut hearing = spawn_named("database-notifications", hear(wire, self.hub.clone()));
+        client.batch_execute("LISTEN placet").await.map_err(|error| lost(&error))?;
+        if std::mem::take(warned) {
+            tracing::info!("hearing of other servers' commits again");
+        }
+        self.hub.wake_all();
+        let mut look = tokio::time::interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ids = Vec::new();
+        loop {
+            tokio::select! {
+                told = self.told.recv_many(&mut ids, TOLD_AT_ONCE) => {
+                    if told == 0 {
+                        return Ok(());
+                    }
+                    tell(&client, ids.drain(..)).await?;
+                }
+                _ = look.tick() => self.look(&client).await?,
+                _ = &mut hearing => return Err(ConnectError::Refused("the connection was closed".into())),
+            }
+        }
+    }
+
+    /// Wakes whoever waits for a question that has ended, told of or not.
+    async fn look(&self, client: &Client) -> Result<(), ConnectError> {
+        let watched: Vec<uuid::Uuid> = self.hub.watched().into_iter().map(|id| id.0).collect();
+        if watched.is_empty() {
+            return Ok(());
+        }
+        let ended = client.query(LOOK, &[&watched]).await.map_err(|error| lost(&error))?;
+        let notices: Vec<Notice> = ended.iter().map(|row| Notice::Suspension(SuspensionId(row.get(0)))).collect();
+        self.hub.announce(&notices);
+        Ok(())
+    }
+}
+
+async fn tell(client: &Client, ids: impl Iterator<Item = SuspensionId>) -> Result<(), ConnectError> {
+    let mut payload = String::new();
+    for id in ids.map(|id| id.0).collect::<BTreeSet<_>>() {
+        // Writing to a string cannot fail.
+        write!(payload, "{id} ").unwrap_or_default();
+    }
+    client.execute("SELECT pg_notify('placet', $1)", &[&payload]).await.map_err(|error| lost(&error))?;
+    Ok(())
+}
+
+/// Moves the connection's bytes, and announces what it hears.
+async fn hear(mut wire: Wire, hub: Arc<Hub>) {
+    while let Some(Ok(message)) = poll_fn(|context| wire.poll_message(context)).await {
+        if let AsyncMessage::Notification(notification) = message {
+            // Who tells hears itself as well, a moment after it has announced; looking once more is cheap.
+            let ids = notification.payload().split_ascii_whitespace().filter_map(SuspensionId::parse);
+            hub.announce(&ids.map(Notice::Suspension).collect::<Vec<_>>());
+        }
+    }
+}
+
+fn lost(error: &tokio_postgres::Error) -> ConnectError {
+    ConnectError::Refused(error.to_string())
+}

@@ -1,0 +1,127 @@
+//! What a connection knows between and inside transactions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use domain::clock::Clock;
+use domain::time::{from_micros, micros};
+
+use super::columns::{IntentColumns, SuspensionColumns};
+use super::connection::Connection;
+use super::statements as hot;
+use crate::store::rows::{IntentRow, RowsResult, SuspensionRow, Table};
+
+/// How many ids the sequences of `events` and `tokens` give at a time; the migration says the same.
+const BLOCK: i64 = 64;
+
+/// How rows are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// As they are in one snapshot.
+    Snapshot,
+    /// As they are now, after waiting for whoever writes on the same intent; they stay like that until the transaction ends.
+    Locking,
+}
+
+/// The time inside a transaction: the database's, as of its first statement or of the last row it locked.
+///
+/// Read after the lock, so that an answer which waited for another command is dated after it. Several servers on one database have one
+/// clock this way. A clock that is not the system's (a test's) keeps its own time.
+pub(super) struct TransactionClock {
+    micros: AtomicI64,
+    clock: Arc<dyn Clock>,
+}
+
+impl TransactionClock {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { micros: AtomicI64::new(micros(clock.now())), clock }
+    }
+
+    pub(super) fn set(&self, time: DateTime<Utc>) {
+        self.micros.store(micros(time), Ordering::Relaxed);
+    }
+}
+
+impl Clock for TransactionClock {
+    fn now(&self) -> DateTime<Utc> {
+        self.clock.agreed(from_micros(self.micros.load(Ordering::Relaxed)))
+    }
+}
+
+/// Row ids a connection has taken and not used yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    next: i64,
+    end: i64,
+}
+
+/// A connection with what it knows.
+pub(super) struct Session {
+    pub(super) conn: Connection,
+    pub(super) time: Arc<TransactionClock>,
+    pub(super) mode: Mode,
+    /// The intents this transaction has locked: what hangs on them cannot change under it.
+    locked: Vec<i64>,
+    events: Block,
+    tokens: Block,
+}
+
+impl Session {
+    pub(super) fn new(conn: Connection, clock: Arc<dyn Clock>) -> Self {
+        let time = Arc::new(TransactionClock::new(clock));
+        Self { conn, time, mode: Mode::Snapshot, locked: Vec::new(), events: Block::default(), tokens: Block::default() }
+    }
+
+    /// Forgets what the transaction before this one held.
+    pub(super) fn enter(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.locked.clear();
+    }
+
+    /// The next row id of a table. Ids that a rolled back transaction had taken are never given again.
+    pub(super) fn next(&mut self, table: Table) -> RowsResult<i64> {
+        let (sequence, block) = match table {
+            Table::Intents => ("intents_rid", None),
+            Table::Suspensions => ("suspensions_rid", None),
+            Table::Outbox => ("outbox_rid", None),
+            Table::Events => ("events_rid", Some(&mut self.events)),
+            Table::Tokens => ("tokens_rid", Some(&mut self.tokens)),
+        };
+        let drawn = hot::NextRid { sequence };
+        let Some(block) = block else { return Ok(drawn.get_result(&mut self.conn)?) };
+        if block.next == block.end {
+            block.next = drawn.get_result(&mut self.conn)?;
+            block.end = block.next + BLOCK;
+        }
+        block.next += 1;
+        Ok(block.next - 1)
+    }
+
+    /// Waits until nobody else writes on an intent, and keeps it so.
+    pub(super) fn lock(&mut self, rid: i64) -> RowsResult<IntentRow> {
+        let found = hot::LockIntentAt { rid: &rid }.get_result::<(IntentColumns, DateTime<Utc>)>(&mut self.conn)?;
+        self.locked_now(found)
+    }
+
+    /// Notes that a row was locked, and when.
+    pub(super) fn locked_now(&mut self, (columns, time): (IntentColumns, DateTime<Utc>)) -> RowsResult<IntentRow> {
+        let row = columns.into_row()?;
+        self.time.set(time);
+        self.locked.push(row.rid);
+        Ok(row)
+    }
+
+    /// A suspension as it is now: one read before its intent was locked is read again.
+    pub(super) fn settled(&mut self, found: (SuspensionColumns, uuid::Uuid)) -> RowsResult<SuspensionRow> {
+        let row = found.0.into_row(found.1)?;
+        if self.mode == Mode::Snapshot || self.locked.contains(&row.intent) {
+            return Ok(row);
+        }
+        self.lock(row.intent)?;
+        let (columns, intent) =
+            hot::SelectSuspensionAt { rid: &row.rid }.get_result::<(SuspensionColumns, uuid::Uuid)>(&mut self.conn)?;
+        columns.into_row(intent)
+    }
+}
