@@ -297,6 +297,24 @@ async fn a_signal_withdraws_the_question() {
     }
 }
 
+/// A person who has answered was told that it counts. A Ctrl-C that comes a moment later must not turn a yes into an error.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_comes_before_the_signal_counts() {
+    let desk = Desk::open().await;
+    for (value, exit_code) in [("yes", 0), ("no", 1)] {
+        let asking = desk.site.start(desk.ask(&["Deploy?"]));
+        heard(&asking, "waiting").await;
+        asking.signal("STOP").await;
+        let question = desk.respond(value).await;
+        asking.signal("INT").await;
+        asking.signal("CONT").await; // Wakes up to both, and the signal needs no network.
+        let ended = asking.finish().await;
+        assert_eq!(code(&ended), (Some(exit_code), format!("{value}\n").as_str()), "{ended:?}");
+        let intent = text(&question["intent_id"]).parse().unwrap();
+        assert_eq!(desk.operator.status(intent).await, "completed");
+    }
+}
+
 /// The server may be gone when Ctrl-C comes. Then the person must know that the question is still open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_cannot_be_withdrawn_is_said_to_be_open() {
