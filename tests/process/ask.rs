@@ -279,8 +279,9 @@ async fn an_answer_that_cannot_be_written_exits_with_three() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signal_withdraws_the_question() {
     let desk = Desk::open().await;
-    for (signal, exit_code) in [("INT", 130), ("TERM", 143)] {
-        let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "10m"]));
+    for (signal, exit_code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        // Whoever runs the tests under nohup passes that on.
+        let asking = desk.site.start(desk.script("exec env --default-signal=HUP \"$PLACET\" ask 'Deploy?' --timeout 10m"));
         heard(&asking, "waiting").await;
         let question = desk.question().await;
         asking.signal(signal).await;
@@ -295,6 +296,17 @@ async fn a_signal_withdraws_the_question() {
         let why = events.iter().any(|event| event["payload"].to_string().contains(&format!("SIG{signal}")));
         assert!(why, "the log does not say why: {events:?}");
     }
+}
+
+/// `nohup` says that a wait outlives its terminal. Then it must, or a question asked overnight is gone when the laptop is closed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn under_nohup_a_closed_terminal_does_not_end_the_wait() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.script("exec env --ignore-signal=HUP \"$PLACET\" ask 'Deploy?'"));
+    heard(&asking, "waiting").await;
+    asking.signal("HUP").await;
+    desk.respond("yes").await;
+    assert_eq!(code(&asking.finish().await), (Some(0), "yes\n"));
 }
 
 /// A person who has answered was told that it counts. A Ctrl-C that comes a moment later must not turn a yes into an error.

@@ -109,7 +109,7 @@ impl Conversation<'_> {
         };
         let asked = tokio::select! {
             asked = timeout(LAST_CALL, asking) => asked.ok(),
-            _ = signals.next() => None,
+            () = signals.insisted() => None,
         };
         Ok(ControlFlow::Break(if let Some(Ok(pending)) = asked {
             self.withdraw(signals, pending, interrupt, positive).await?
@@ -282,7 +282,7 @@ impl Conversation<'_> {
         }
         let withdrawn = tokio::select! {
             withdrawn = timeout(LAST_CALL, pending.cancel(Some(interrupt.reason()))) => withdrawn.ok(),
-            _ = signals.next() => None,
+            () = signals.insisted() => None,
         };
         match withdrawn {
             Some(Ok(())) => {
@@ -316,7 +316,7 @@ impl Conversation<'_> {
     ) -> anyhow::Result<u8> {
         let answer = tokio::select! {
             answer = timeout(LAST_CALL, pending.answer()) => answer.ok(),
-            _ = signals.next() => None,
+            () = signals.insisted() => None,
         };
         match answer {
             None | Some(Err(RequestInputError::Transport(_))) => {
