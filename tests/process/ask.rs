@@ -5,11 +5,16 @@ use std::time::{Duration, Instant};
 use harness::api::Api;
 use harness::process::{Finished, PATIENCE, Running, Site, program};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
 /// How often a test looks for what another process does.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How long the program looks after what it asked once it was interrupted.
+const LAST_CALL: Duration = Duration::from_secs(10);
 
 /// A server with an agent that asks and an operator who answers.
 struct Desk {
@@ -340,22 +345,42 @@ async fn a_question_that_cannot_be_withdrawn_is_said_to_be_open() {
     assert!(ended.stderr.contains("could not be withdrawn") && ended.stderr.contains("still open"), "{ended:?}");
 }
 
+/// Starts to ask where nobody listens for what is said yet; returns once the call is under way.
+async fn asking_a_stranger(site: &Site, stranger: &TcpListener) -> (Running, TcpStream) {
+    let mut ask = site.command(["ask", "Deploy?"]);
+    ask.env("PLACET_URL", format!("http://{}/", stranger.local_addr().unwrap())).env("PLACET_API_KEY", "placet_agent_x");
+    let asking = site.start(ask);
+    let (connection, _) = timeout(PATIENCE, stranger.accept()).await.expect("nobody calls").unwrap();
+    (asking, connection)
+}
+
 /// A server that does not answer must not hold up a person who gives up: the second Ctrl-C ends it at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_signal_ends_at_once() {
-    let site = Site::development(); // No server: the command tries to reach one for a while.
-    let mut ask = site.command(["ask", "Deploy?"]);
-    ask.env("PLACET_URL", site.base()).env("PLACET_API_KEY", "placet_agent_x");
-    let asking = site.start(ask);
-    sleep(Duration::from_secs(1)).await;
+    let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let (asking, _connection) = asking_a_stranger(&site, &stranger).await;
+    let first = Instant::now();
     asking.signal("INT").await;
-    sleep(Duration::from_millis(300)).await;
-    let second = Instant::now();
+    heard(&asking, "interrupted while asking").await;
     asking.signal("INT").await;
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(130), ""), "{ended:?}");
-    assert!(ended.stderr.contains("interrupted while asking"), "{ended:?}");
-    assert!(second.elapsed() < Duration::from_secs(3), "{:?}", second.elapsed());
+    assert!(ended.stderr.contains("if the question was asked, it is still open"), "{ended:?}");
+    assert!(first.elapsed() < LAST_CALL, "it ended by itself: {:?}", first.elapsed());
+}
+
+/// Whoever presses Ctrl-C wants to know whether people were bothered. A refusal says that they were not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_after_a_signal_says_that_nobody_was_asked() {
+    let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let (asking, mut connection) = asking_a_stranger(&site, &stranger).await;
+    asking.signal("INT").await;
+    heard(&asking, "interrupted while asking").await;
+    let refusal = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+    connection.write_all(refusal).await.unwrap();
+    let ended = asking.finish().await;
+    assert_eq!(code(&ended), (Some(130), ""), "{ended:?}");
+    assert!(ended.stderr.contains("nobody was asked") && !ended.stderr.contains("still open"), "{ended:?}");
 }
 
 /// With `--keep`, a job that was cut off is run again and hears the answer to what it asked before.

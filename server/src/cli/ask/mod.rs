@@ -107,15 +107,22 @@ impl Conversation<'_> {
             asked = &mut asking => return asked.map(ControlFlow::Continue).map_err(|error| self.unasked(error)),
             interrupt = signals.next() => interrupt,
         };
+        tell("interrupted while asking; waiting to learn what became of the question (once more ends that)");
         let asked = tokio::select! {
             asked = timeout(LAST_CALL, asking) => asked.ok(),
             () = signals.insisted() => None,
         };
-        Ok(ControlFlow::Break(if let Some(Ok(pending)) = asked {
-            self.withdraw(signals, pending, interrupt, positive).await?
-        } else {
-            tell(format!("interrupted while asking; if the question was asked, it is still open{}", self.come_back()));
-            interrupt.exit_code()
+        let code = interrupt.exit_code();
+        Ok(ControlFlow::Break(match asked {
+            Some(Ok(pending)) => self.withdraw(signals, pending, interrupt, positive).await?,
+            Some(Err(RequestInputError::Refused(_) | RequestInputError::Unsupported)) => {
+                tell("interrupted; nobody was asked");
+                code
+            }
+            Some(Err(_)) | None => {
+                tell(format!("interrupted; if the question was asked, it is still open{}", self.come_back()));
+                code
+            }
         }))
     }
 
