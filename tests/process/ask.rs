@@ -102,6 +102,11 @@ fn code(finished: &Finished) -> (Option<i32>, &str) {
     (finished.status.code(), finished.stdout.as_str())
 }
 
+/// What a command line in a message names.
+fn word_after<'a>(said: &'a str, flag: &str) -> &'a str {
+    said.split_whitespace().skip_while(|word| *word != flag).nth(1).expect(flag)
+}
+
 /// Waits until a process has said something on standard error.
 async fn heard(running: &Running, words: &str) {
     let look = async {
@@ -122,13 +127,17 @@ async fn every_ending_has_its_exit_code_and_prints_the_answer_alone() {
     assert_eq!(code(&desk.hear(desk.ask(&choices), "us").await), (Some(0), "us\n"));
     assert_eq!(code(&desk.hear(desk.ask(&["Which tag?", "--text"]), "v1.2 \"final\"").await), (Some(0), "v1.2 \"final\"\n"));
 
-    let fallback = desk.site.run(desk.ask(&["Deploy?", "--timeout", "1s", "--fallback", "yes"])).await;
-    assert_eq!(code(&fallback), (Some(2), "yes\n"), "a fallback is nobody's yes");
-    let fallback = desk.site.run(desk.ask(&[&choices[..5], &["--timeout", "1", "--fallback", "eu"]].concat())).await;
-    assert_eq!(code(&fallback), (Some(2), "eu\n"));
-    let silence = desk.site.run(desk.ask(&["Deploy?", "--timeout", "1s"])).await;
-    assert_eq!(code(&silence), (Some(2), ""));
-    assert!(silence.stderr.contains("nobody answered in time"), "{silence:?}");
+    // Silence counts only where somebody was reached in time, so the mail gets some seconds.
+    let window = ["--timeout", "10s"];
+    let (confirm, choice, none) = tokio::join!(
+        desk.site.run(desk.ask(&[&["Deploy?", "--fallback", "yes"], &window[..]].concat())),
+        desk.site.run(desk.ask(&[&choices[..5], &["--fallback", "eu"], &window].concat())),
+        desk.site.run(desk.ask(&[&["Destroy?"], &window[..]].concat())),
+    );
+    assert_eq!(code(&confirm), (Some(2), "yes\n"), "a fallback is nobody's yes");
+    assert_eq!(code(&choice), (Some(2), "eu\n"));
+    assert_eq!(code(&none), (Some(2), ""));
+    assert!(none.stderr.contains("nobody answered in time"), "{none:?}");
 
     let asking = desk.site.start(desk.ask(&["Deploy?"]));
     let question = desk.question().await;
@@ -162,16 +171,18 @@ async fn a_question_that_reaches_nobody_is_undeliverable() {
 async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
     let desk = Desk::open().await;
     let arguments =
-        ["Deploy?", "--timeout", "10m", "--fallback", "no", "--notify", "bob@example.com", "--json", "--context", "commit=4f2a"];
+        ["Deploy?", "--timeout", "10d", "--fallback", "no", "--notify", "bob@example.com", "--json", "--context", "commit=4f2a"];
     let mut asking = desk.site.start(desk.ask(&arguments));
     asking.close_input();
     let question = desk.respond("yes").await;
     let ended = asking.finish().await;
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    for word in ["asking bob@example.com: “Deploy?”", "UTC (10 min)", "on silence \"no\" stands in (exit 2)"] {
+    for word in ["asking bob@example.com: “Deploy?”", "on silence \"no\" stands in (exit 2)"] {
         assert!(lines[0].contains(word), "{word} is missing in {}", lines[0]);
     }
+    // Asking may have taken a while.
+    assert!(lines[0].contains("UTC (10 days)") || lines[0].contains("UTC (9 days 23 h)"), "{}", lines[0]);
     assert!(lines[1].contains("alice answered \"yes\""), "{}", lines[1]);
     assert_eq!(question["context"], json!({"commit": "4f2a"}));
 
@@ -394,7 +405,7 @@ async fn a_kept_question_is_found_again_open_or_answered() {
     let ended = asking.finish().await;
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
     assert_eq!(desk.record(&question).await["resolution"], json!(null));
-    let key = ended.stderr.split("--idempotency-key ").nth(1).unwrap().trim();
+    let key = word_after(&ended.stderr, "--idempotency-key");
 
     let again = desk.site.start(desk.ask(&["Deploy?", "--idempotency-key", key]));
     heard(&again, "waiting").await;
@@ -431,9 +442,9 @@ async fn a_wait_survives_a_server_that_is_killed_and_comes_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_stays_away_beyond_the_deadline_is_an_error() {
     let desk = Desk::open().await;
-    let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "4s", "--grace", "2s", "--fallback", "yes"]));
+    let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "15s", "--grace", "1s", "--fallback", "yes"]));
     heard(&asking, "waiting").await;
-    desk.server.kill().await;
+    desk.server.kill().await; // Long before the deadline, or the answer would be the fallback.
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
     assert!(ended.stderr.contains("lost the server until after the deadline"), "{ended:?}");
@@ -447,7 +458,13 @@ async fn a_key_revoked_during_the_wait_is_an_error() {
     heard(&asking, "waiting").await;
     desk.question().await;
     desk.site.run(desk.site.command(["keys", "revoke", &desk.key_id])).await.succeeded();
-    sleep(Duration::from_secs(2)).await; // The server looks at a key anew within a second.
+    let revoked = Api::new(&desk.site.base(), Some(&desk.key));
+    let look = async {
+        while revoked.get("api/v1/intents").await.status != 401 {
+            sleep(LOOK).await;
+        }
+    };
+    timeout(PATIENCE, look).await.expect("the server goes on accepting a revoked key");
     desk.respond("yes").await; // Ends the wait that is under way.
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
@@ -469,7 +486,7 @@ async fn a_key_revoked_while_the_server_is_away_leaves_the_question_to_come_back
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
     assert!(ended.stderr.contains("revoked") && ended.stderr.contains("The question stays open"), "{ended:?}");
-    let name = ended.stderr.split("--idempotency-key ").nth(1).unwrap().trim();
+    let name = word_after(&ended.stderr, "--idempotency-key");
 
     let arguments = ["ask", "Deploy?", "--timeout", "10m", "--idempotency-key", name];
     let again = desk.site.start(desk.with_key(&key, &arguments));
@@ -487,11 +504,11 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
 
     // The question tries to clear the screen, to reorder the line, and to be clicked.
     let hostile = "Deploy?\u{1B}[2J\u{202E} https://evil.example/x";
-    let asking = desk.site.start(desk.ask(&[hostile, "--timeout", "10m", "--context", "commit=4f2a\u{9B}1m\nrisk: none"]));
+    let asking = desk.site.start(desk.ask(&[hostile, "--timeout", "10d", "--context", "commit=4f2a\u{9B}1m\nrisk: none"]));
     let question = desk.question().await;
     let list = desk.site.run(desk.answer(&[])).await;
     let number = list.succeeded().split(' ').next().unwrap();
-    for words in ["Deploy?", "from ci", "yes | no", "9 min left"] {
+    for words in ["Deploy?", "from ci", "yes | no", "9 days 23 h left"] {
         assert!(list.stdout.contains(words), "{words}: {}", list.stdout);
     }
     let whole = desk.site.run(desk.answer(&[number])).await;
