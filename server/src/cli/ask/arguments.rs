@@ -60,7 +60,7 @@ pub(in crate::cli) struct AskArgs {
     /// What the question belongs to; the question by default.
     #[arg(long)]
     title: Option<String>,
-    /// Name the question: for 24 hours, the same key finds the question asked before, open or answered.
+    /// Name the question: for 24 hours from asking, the same key finds it, open or ended; after that the key is refused.
     #[arg(long, value_name = "KEY")]
     pub(super) idempotency_key: Option<String>,
     /// Leave the question open when interrupted.

@@ -129,7 +129,10 @@ impl Conversation<'_> {
     fn unasked(&self, error: RequestInputError) -> anyhow::Error {
         match error {
             RequestInputError::Refused(problem) if problem.is("idempotency_mismatch") => {
-                anyhow::anyhow!("the idempotency key {:?} names another question; ask this one under another key", self.key)
+                anyhow::anyhow!(
+                    "the idempotency key {:?} names another question, or one asked more than 24 hours ago; ask under another key",
+                    self.key
+                )
             }
             RequestInputError::Refused(problem) => remote::refused(&problem, ROLE).context("nobody was asked"),
             RequestInputError::Transport(error) => {
@@ -339,7 +342,7 @@ impl Conversation<'_> {
 
     /// How to find this question again.
     fn come_back(&self) -> String {
-        format!("; to come back to it, run the same command with --idempotency-key {}", self.key)
+        format!("; to come back to it within 24 hours of asking, run the same command with --idempotency-key {}", self.key)
     }
 }
 
