@@ -5,6 +5,7 @@ mod browser;
 mod crash;
 mod deadlines;
 mod events;
+mod extensions;
 mod hostile;
 mod idempotency;
 mod inbox;
@@ -19,6 +20,7 @@ mod metrics;
 mod negatives;
 mod openapi;
 mod page_headers;
+mod preview;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;
