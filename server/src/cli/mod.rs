@@ -1,10 +1,11 @@
-//! The command line: `placet serve | keys | ask | answer | doctor | demo`.
+//! The command line: `placet serve | keys | ask | answer | release | doctor | demo`.
 
 mod answer;
 mod ask;
 mod demo;
 mod doctor;
 mod keys;
+mod release;
 mod remote;
 mod serve;
 
@@ -54,6 +55,8 @@ enum Command {
     Ask(Box<ask::AskArgs>),
     /// List the questions that are open, show one, or answer it, with an operator's key.
     Answer(answer::AnswerArgs),
+    /// Let deadlines and messages go on after `serve --after-restore`; works beside a running server and before the next start.
+    Release(release::ReleaseArgs),
     /// Check settings, database, clock, mail server, public URL and file permissions; changes nothing.
     #[command(after_help = ENVIRONMENT_ONLY)]
     Doctor(Box<doctor::DoctorArgs>),
@@ -91,7 +94,7 @@ impl Cli {
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             None | Some(Command::Serve(_)) => SERVER_FILTER,
-            Some(Command::Keys(_) | Command::Doctor(_) | Command::Demo(_)) => COMMAND_FILTER,
+            Some(Command::Keys(_) | Command::Release(_) | Command::Doctor(_) | Command::Demo(_)) => COMMAND_FILTER,
             Some(Command::Ask(_) | Command::Answer(_)) => SPEAKING_FILTER,
         }
     }
@@ -108,6 +111,7 @@ impl Cli {
             Some(Command::Keys(command)) => keys::run(command).await?,
             Some(Command::Ask(args)) => return Ok(ask::run(*args).await),
             Some(Command::Answer(args)) => return Ok(answer::run(args).await),
+            Some(Command::Release(args)) => release::run(args).await?,
             Some(Command::Doctor(args)) => doctor::run(*args).await?,
             Some(Command::Demo(args)) => demo::run(args).await?,
         }

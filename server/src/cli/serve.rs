@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::say;
-use crate::app::App;
+use crate::app::{App, hold_after_restore};
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{Config, ServeArgs, secret_from_environment};
 use crate::instance::Instance;
@@ -31,6 +31,9 @@ pub(super) async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
     let config = Config::load(&args)?;
     let development = config.development;
     let told_public_url = config.public_url.is_some();
+    if args.after_restore {
+        hold_after_restore(&config.database, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
+    }
     let app = App::build(config, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     first_key(&*app.store(), development).await?;
     announce(&app)?;
