@@ -37,9 +37,6 @@ pub struct ServeArgs {
     /// Development mode: mails stay in memory and are shown on a page; an admin key is printed at first start.
     #[arg(long)]
     pub dev: bool,
-    /// The database was restored: kill all answer links, hold deadlines and messages until `placet release`.
-    #[arg(long)]
-    pub after_restore: bool,
     /// The mail server, such as `smtps://user:password@mail.example.com`. Environment or file only: command lines are seen by others.
     #[arg(skip)]
     pub smtp_url: Option<SecretString>,

@@ -20,7 +20,7 @@ struct Hands {
 
 impl Default for FakeClock {
     fn default() -> Self {
-        Self(Mutex::new(Hands { wall: START.parse().unwrap(), since_boot: Duration::from_secs(3_600) }))
+        Self(Mutex::new(Hands { wall: START.parse().unwrap(), since_boot: Duration::from_hours(1) }))
     }
 }
 

@@ -6,6 +6,7 @@ mod clock;
 mod crash;
 mod deadlines;
 mod events;
+mod extensions;
 mod hostile;
 mod idempotency;
 mod inbox;
@@ -21,6 +22,7 @@ mod negatives;
 mod openapi;
 mod outage;
 mod page_headers;
+mod preview;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;

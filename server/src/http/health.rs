@@ -52,6 +52,6 @@ pub(super) async fn readyz(shared: Data<Shared>) -> Result<HttpResponse, Problem
         return Err(Failure::edge(edge::UNAVAILABLE, "the deadline loop does not run").into());
     }
     // Whoever restored it looks at it before it goes on: a proxy must let them.
-    let held = if hold.is_some() { "held: true\n" } else { "" };
-    Ok(HttpResponse::Ok().content_type("text/plain").body(format!("ready\n{held}")))
+    let body = if hold.is_some() { "ready\nheld: true\n" } else { "ready\n" };
+    Ok(HttpResponse::Ok().content_type("text/plain").body(body))
 }

@@ -42,8 +42,8 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
         // Not even a sign of life: the time may be wrong, and what waits is given the time of its waiting back.
         Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None })),
         Some(Hold::Recovery) => {
-            let recovered = recover(rows, env)?;
-            let rows = if recovered.done { 0 } else { 1 };
+            // Not nothing, while something is left: the loop turns at once.
+            let rows = usize::from(!recover(rows, env)?.done);
             Ok(Some(Fired { rows, next_due: None }))
         }
         None => {
