@@ -1,5 +1,7 @@
 //! The system's time and randomness: the only place that asks for either.
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::ids::Entropy;
@@ -19,6 +21,12 @@ impl Clock for SystemClock {
 
     fn agreed(&self, database: DateTime<Utc>) -> DateTime<Utc> {
         to_micros(database)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn since_boot(&self) -> Option<Duration> {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
     }
 }
 

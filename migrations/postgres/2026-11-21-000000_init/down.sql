@@ -1,4 +1,3 @@
-DROP TABLE suspension_traces;
 DROP TABLE secrets;
 DROP TABLE api_keys;
 DROP TABLE leases;

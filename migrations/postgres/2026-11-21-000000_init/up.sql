@@ -125,8 +125,6 @@ CREATE TABLE outbox (
     lease bytea
 ) WITH (fillfactor = 80);
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 0;
--- A reminder continues the thread of the first message, and a question shows what became of its messages.
-CREATE INDEX outbox_by_suspension ON outbox (suspension);
 
 -- Answer links: only the hash of a token is kept.
 CREATE TABLE tokens (
@@ -168,10 +166,4 @@ CREATE TABLE api_keys (
 CREATE TABLE secrets (
     name text PRIMARY KEY,
     value bytea NOT NULL
-);
-
--- The span that asked, while its question is open and spans are exported: what ends the question links to it. A `traceparent`.
-CREATE TABLE suspension_traces (
-    suspension bigint PRIMARY KEY REFERENCES suspensions (rid),
-    context text NOT NULL
 );

@@ -13,7 +13,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::store::codes::{Code, DeliveryState};
-use crate::store::rows::{IntentRow, OutboxRow, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
+use crate::store::rows::{IntentRow, OutboxRow, PresenceRow, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
 use crate::store::unit::last_hash;
 
 fn unsigned(number: i32) -> RowsResult<u32> {
@@ -124,6 +124,7 @@ pub(super) struct SuspensionColumns {
     response: Option<Value>,
     resolved_by: Option<String>,
     metadata: Option<Value>,
+    reminded_at: Option<DateTime<Utc>>,
 }
 
 impl SuspensionColumns {
@@ -150,6 +151,7 @@ impl SuspensionColumns {
                 refusals: unsigned(self.refusals)?,
                 asked_by: Asker { name: self.asker, owner: self.asker_owner },
                 ending,
+                reminded_at: self.reminded_at,
             },
         })
     }
@@ -237,6 +239,39 @@ impl TokenColumns {
             suspension: self.suspension,
             recipient: self.recipient,
             created_at: self.created_at,
+        }
+    }
+}
+
+#[derive(Queryable)]
+pub(super) struct PresenceColumns {
+    _rid: i32,
+    version: i64,
+    beat_at: DateTime<Utc>,
+    held_since: Option<DateTime<Utc>>,
+    released: bool,
+    tokens_void_to: i64,
+    absent_from: Option<DateTime<Utc>>,
+    absent_until: Option<DateTime<Utc>>,
+    restored: bool,
+    done_to: i64,
+    up_to: i64,
+}
+
+impl PresenceColumns {
+    pub(super) fn version(&self) -> i64 {
+        self.version
+    }
+
+    pub(super) fn into_row(self) -> PresenceRow {
+        let Self { restored, done_to, up_to, .. } = self;
+        let recovery = |(from, until)| Recovery { from, until, restored, done_to, up_to };
+        PresenceRow {
+            beat_at: self.beat_at,
+            held_since: self.held_since,
+            released: self.released,
+            tokens_void_to: self.tokens_void_to,
+            recovery: self.absent_from.zip(self.absent_until).map(recovery),
         }
     }
 }

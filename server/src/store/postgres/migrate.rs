@@ -10,6 +10,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 use super::address::Address;
 use super::connection::{Connection, connect};
+use crate::kill_points::{self, Point};
 use crate::store::Schema;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/postgres");
@@ -98,6 +99,7 @@ fn run(conn: &mut Connection) -> anyhow::Result<()> {
     conn.transaction(|conn| {
         diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(MIGRATION_LOCK).execute(conn)?;
         conn.run_pending_migrations(MIGRATIONS).map_err(|error| anyhow::anyhow!(error))?;
+        kill_points::reached(Point::WithinMigration);
         Ok(())
     })
 }

@@ -34,17 +34,18 @@ pub use self::inspect::{Examination, examine};
 use self::listener::Teller;
 use self::pool::Pool;
 use self::rows::Writing;
-use self::session::Session;
+use self::session::{DatabaseClock, Session};
 use self::transaction::Surroundings;
 use super::hub::Hub;
 use super::link::LinkToken;
 use super::outside::Outside;
-use super::rows::{ReadRows, RowsResult};
+use super::rows::{ReadRows, Rows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
-    CreateIntent, DeliveryResult, EventFilter, Fired, Leased, LinkView, NewKey, Outcome, Request, Standing, Store, StoreError,
-    SuspensionFilter, Unit, reads as read, unit,
+    CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request, Standing,
+    Store, StoreError, SuspensionFilter, Unit, reads as read, unit,
 };
+use crate::clock_watch::ClockWatch;
 use crate::metrics::WriterMetrics;
 
 /// Connections that look keys up; apart, so that heavy work cannot lock everybody out.
@@ -80,6 +81,7 @@ pub struct PostgresStore {
     key_readers: Arc<Pool>,
     shares: Shares,
     outside: Arc<Outside>,
+    watch: Arc<ClockWatch>,
     teller: Arc<Teller>,
     _runtime: OwnRuntime,
 }
@@ -96,7 +98,9 @@ impl PostgresStore {
         let handle = runtime.handle().clone();
         let prepared = address.clone();
         handle.spawn_blocking(move || migrate::prepare(&prepared)).await.context("the database's thread has ended")??;
-        let pool = |connections| Pool::new(address.clone(), outside.clock.clone(), handle.clone(), connections);
+        let database_clock = Arc::new(DatabaseClock::new(outside.clock.clone()));
+        let pool =
+            |connections| Pool::new(address.clone(), outside.clock.clone(), database_clock.clone(), handle.clone(), connections);
         let (writers, readers, key_readers) = (pool(shares.writing), pool(shares.reading), pool(KEY_CONNECTIONS));
         let listening = address.clone();
         let hub = outside.hub.clone();
@@ -104,7 +108,8 @@ impl PostgresStore {
             let _inside = handle.enter();
             Arc::new(listener::start(listening, hub))
         };
-        Ok(Self { writers, readers, key_readers, shares, outside: Arc::new(outside), teller, _runtime: runtime })
+        let watch = Arc::new(ClockWatch::new(database_clock));
+        Ok(Self { writers, readers, key_readers, shares, outside: Arc::new(outside), watch, teller, _runtime: runtime })
     }
 
     fn write<T: Send + 'static>(
@@ -112,12 +117,13 @@ impl PostgresStore {
         name: &'static str,
         work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
     ) -> Unit<'_, T> {
-        let (outside, teller) = (self.outside.clone(), self.teller.clone());
+        let (outside, watch, teller) = (self.outside.clone(), self.watch.clone(), self.teller.clone());
         async move {
             let queued = Queued::enter(&outside.metrics.writer);
             let written = self.writers.run(move |pool| {
                 queued.leave();
                 let around = Surroundings {
+                    watch: &watch,
                     entropy: &*outside.entropy,
                     traced: outside.traces.is_some(),
                     metrics: &outside.metrics.writer,
@@ -204,6 +210,27 @@ impl Store for PostgresStore {
     /// Nothing: a server on a shared database cannot know that it is alone. Their leases end by themselves.
     fn release_deliveries(&self) -> Unit<'_, u64> {
         async { Ok(0) }.boxed()
+    }
+
+    fn recover(&self) -> Unit<'_, Recovered> {
+        self.write("recover", |rows, env| unit::presence::recover(rows, env))
+    }
+
+    fn depart(&self) -> Unit<'_, ()> {
+        self.write("depart", |rows, env| unit::presence::depart(rows, env))
+    }
+
+    fn hold_after_restore(&self) -> Unit<'_, ()> {
+        self.write("hold_after_restore", |rows, env| unit::presence::hold_after_restore(rows, env))
+    }
+
+    fn release(&self) -> Unit<'_, bool> {
+        self.write("release", |rows, _| unit::presence::release(rows))
+    }
+
+    /// In a transaction that writes, because only there the database's clock is read.
+    fn hold(&self) -> Unit<'_, Option<Hold>> {
+        self.write("hold", |rows, env| unit::presence::hold(rows.reads(), env.watch.is_steady()))
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {

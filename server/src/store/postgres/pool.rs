@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use super::address::Address;
 use super::connection::{ConnectError, connect};
-use super::session::Session;
+use super::session::{DatabaseClock, Session};
 use crate::store::StoreError;
 
 /// How many units of work may wait; more are refused at once rather than answered late.
@@ -25,6 +25,7 @@ const WORK_WAIT: Duration = Duration::from_secs(60);
 pub(super) struct Pool {
     address: Address,
     clock: Arc<dyn Clock>,
+    database_clock: Arc<DatabaseClock>,
     runtime: Handle,
     places: Arc<Semaphore>,
     waiting: Arc<AtomicUsize>,
@@ -34,10 +35,17 @@ pub(super) struct Pool {
 
 impl Pool {
     /// A pool of at most `connections_max`, made when they are needed.
-    pub(super) fn new(address: Address, clock: Arc<dyn Clock>, runtime: Handle, connections_max: u32) -> Arc<Self> {
+    pub(super) fn new(
+        address: Address,
+        clock: Arc<dyn Clock>,
+        database_clock: Arc<DatabaseClock>,
+        runtime: Handle,
+        connections_max: u32,
+    ) -> Arc<Self> {
         Arc::new(Self {
             address,
             clock,
+            database_clock,
             runtime,
             places: Arc::new(Semaphore::new(connections_max as usize)),
             waiting: Arc::default(),
@@ -81,7 +89,7 @@ impl Pool {
         let idle = self.idle().pop();
         match idle {
             Some(session) => Ok(session),
-            None => Ok(Session::new(connect(&self.address)?, self.clock.clone())),
+            None => Ok(Session::new(connect(&self.address)?, self.clock.clone(), self.database_clock.clone())),
         }
     }
 

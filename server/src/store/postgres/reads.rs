@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
-use diesel::sql_types::Integer;
+use diesel::sql_types::{Bool, Integer};
 use domain::authority::Principal;
 use domain::body::IntentBody;
 use domain::ids::{IntentId, KeyId, SuspensionId};
@@ -13,15 +13,19 @@ use domain::wire::KeyView;
 use uuid::Uuid;
 
 use super::columns::{
-    BodyColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, SuspensionColumns, TimerColumns, TokenColumns,
+    BodyColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns, TimerColumns,
+    TokenColumns,
 };
 use super::schema::{
-    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, secrets, suspension_keys, suspensions, timers, tokens,
+    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys, suspensions,
+    timers, tokens,
 };
 use super::session::{Mode, Session};
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
-use crate::store::rows::{EventLink, IntentRow, OutboxRow, ReadRows, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
+use crate::store::rows::{
+    EventLink, IntentRow, OutboxRow, PresenceRow, ReadRows, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+};
 use crate::store::unit::day;
 
 /// How long an idempotency record counts, in hours.
@@ -198,6 +202,32 @@ impl ReadRows for Session {
 
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {
         Ok(secrets::table.find(name).select(secrets::value).first(&mut self.conn).optional()?)
+    }
+
+    fn presence(&mut self) -> RowsResult<Option<PresenceRow>> {
+        let found = presence::table.find(1).first::<PresenceColumns>(&mut self.conn).optional()?;
+        // Read by every server and locked by none: whoever writes it proves that nobody wrote it meanwhile.
+        self.presence_version = found.as_ref().map(PresenceColumns::version);
+        Ok(found.map(PresenceColumns::into_row))
+    }
+
+    fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
+        let left = suspensions::rid.gt(recovery.done_to).and(suspensions::rid.le(recovery.up_to));
+        let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
+        if with_fallback {
+            // Written out, so that the partial index serves it.
+            open = open.filter(diesel::dsl::sql::<Bool>("fallback_policy <> 0"));
+        }
+        Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(&mut self.conn)?)
+    }
+
+    fn newest_suspension(&mut self) -> RowsResult<i64> {
+        let newest = suspensions::table.select(diesel::dsl::max(suspensions::rid));
+        Ok(newest.first::<Option<i64>>(&mut self.conn)?.unwrap_or(0))
+    }
+
+    fn newest_token(&mut self) -> RowsResult<i64> {
+        Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(&mut self.conn)?.unwrap_or(0))
     }
 }
 

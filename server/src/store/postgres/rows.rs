@@ -12,12 +12,14 @@ use serde_json::{Map, Value};
 
 use super::columns::signed;
 use super::reads::IDEMPOTENCY_HOURS;
-use super::schema::{api_keys, intent_bodies, leases, outbox, secrets, suspension_traces, timers};
+use super::schema::{api_keys, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions, timers};
 use super::session::Session;
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
-use crate::store::rows::{IntentRow, NewEvent, OutboxRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow};
+use crate::store::rows::{
+    IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
+};
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
 use crate::store::{Idempotency, NewKey};
@@ -172,6 +174,20 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
+    fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()> {
+        diesel::update(suspensions::table.find(suspension))
+            .set(suspensions::reminded_at.eq(at))
+            .execute(&mut self.session.conn)?;
+        Ok(())
+    }
+
+    fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
+        diesel::update(suspensions::table.find(suspension))
+            .set(suspensions::expires_at.eq(expires_at))
+            .execute(&mut self.session.conn)?;
+        Ok(())
+    }
+
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
         let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
         diesel::insert_into(suspension_traces::table).values(row).execute(&mut self.session.conn)?;
@@ -286,9 +302,7 @@ impl Rows for Writing<'_> {
         }
         .execute(&mut self.session.conn)?;
         if kept == 0 {
-            // As an index would say it: the transaction is run again, and finds what the other one kept.
-            let why = "another request with the same key was first".to_owned();
-            return Err(RowsError::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(why))));
+            return Err(overtaken("another request with the same key was first"));
         }
         Ok(())
     }
@@ -326,4 +340,37 @@ impl Rows for Writing<'_> {
             .execute(&mut self.session.conn)?;
         Ok(())
     }
+
+    fn save_presence(&mut self, row: &PresenceRow) -> RowsResult<()> {
+        let recovery = row.recovery;
+        let columns = (
+            presence::beat_at.eq(row.beat_at),
+            presence::held_since.eq(row.held_since),
+            presence::released.eq(row.released),
+            presence::tokens_void_to.eq(row.tokens_void_to),
+            presence::absent_from.eq(recovery.map(|recovery| recovery.from)),
+            presence::absent_until.eq(recovery.map(|recovery| recovery.until)),
+            presence::restored.eq(recovery.is_some_and(|recovery| recovery.restored)),
+            presence::done_to.eq(recovery.map_or(0, |recovery| recovery.done_to)),
+            presence::up_to.eq(recovery.map_or(0, |recovery| recovery.up_to)),
+        );
+        let Some(version) = self.session.presence_version else {
+            let first = (presence::rid.eq(1), presence::version.eq(1_i64), columns);
+            diesel::insert_into(presence::table).values(first).execute(&mut self.session.conn)?;
+            self.session.presence_version = Some(1);
+            return Ok(());
+        };
+        let as_read = presence::table.find(1).filter(presence::version.eq(version));
+        let next = (presence::version.eq(version + 1), columns);
+        if diesel::update(as_read).set(next).execute(&mut self.session.conn)? == 0 {
+            return Err(overtaken("another server left a sign of life meanwhile"));
+        }
+        self.session.presence_version = Some(version + 1);
+        Ok(())
+    }
+}
+
+/// As an index would say that another transaction was first: this one is run again, and finds what that one wrote.
+fn overtaken(why: &str) -> RowsError {
+    RowsError::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(why.to_owned())))
 }

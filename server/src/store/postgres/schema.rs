@@ -72,6 +72,7 @@ diesel::table! {
         response -> Nullable<Json>,
         resolved_by -> Nullable<Text>,
         metadata -> Nullable<Json>,
+        reminded_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -169,4 +170,20 @@ diesel::table! {
         context -> Text,
     }
 }
+diesel::table! {
+    presence (rid) {
+        rid -> Integer,
+        version -> BigInt,
+        beat_at -> Timestamptz,
+        held_since -> Nullable<Timestamptz>,
+        released -> Bool,
+        tokens_void_to -> BigInt,
+        absent_from -> Nullable<Timestamptz>,
+        absent_until -> Nullable<Timestamptz>,
+        restored -> Bool,
+        done_to -> BigInt,
+        up_to -> BigInt,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -25,6 +26,42 @@ pub(super) enum Mode {
     Locking,
 }
 
+/// The database's clock, as the last transaction of this server saw it, for whoever watches it for jumps: held against the time since
+/// boot, like the wall clock of this machine would be.
+pub(super) struct DatabaseClock {
+    clock: Arc<dyn Clock>,
+    /// How far the database's clock is ahead of the time since boot, in microseconds.
+    lead: AtomicI64,
+}
+
+impl DatabaseClock {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let seen = Self { clock, lead: AtomicI64::new(0) };
+        seen.saw(seen.clock.now());
+        seen
+    }
+
+    fn saw(&self, time: DateTime<Utc>) {
+        let boot = self.clock.since_boot().map_or(0, whole_micros);
+        self.lead.store(micros(time) - boot, Ordering::Relaxed);
+    }
+}
+
+impl Clock for DatabaseClock {
+    fn now(&self) -> DateTime<Utc> {
+        let boot = self.clock.since_boot().map_or(0, whole_micros);
+        from_micros(self.lead.load(Ordering::Relaxed) + boot)
+    }
+
+    fn since_boot(&self) -> Option<Duration> {
+        self.clock.since_boot()
+    }
+}
+
+fn whole_micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
 /// The time inside a transaction: the database's, as of its first statement or of the last row it locked.
 ///
 /// Read after the lock, so that an answer which waited for another command is dated after it. Several servers on one database have one
@@ -32,14 +69,17 @@ pub(super) enum Mode {
 pub(super) struct TransactionClock {
     micros: AtomicI64,
     clock: Arc<dyn Clock>,
+    database: Arc<DatabaseClock>,
 }
 
 impl TransactionClock {
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { micros: AtomicI64::new(micros(clock.now())), clock }
+    /// Notes what the database says at the beginning of a transaction.
+    pub(super) fn begin(&self, time: DateTime<Utc>) {
+        self.set(time);
+        self.database.saw(self.now());
     }
 
-    pub(super) fn set(&self, time: DateTime<Utc>) {
+    fn set(&self, time: DateTime<Utc>) {
         self.micros.store(micros(time), Ordering::Relaxed);
     }
 }
@@ -62,6 +102,8 @@ pub(super) struct Session {
     pub(super) conn: Connection,
     pub(super) time: Arc<TransactionClock>,
     pub(super) mode: Mode,
+    /// The version of the presence this transaction has read.
+    pub(super) presence_version: Option<i64>,
     /// The intents this transaction has locked: what hangs on them cannot change under it.
     locked: Vec<i64>,
     events: Block,
@@ -69,14 +111,16 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(conn: Connection, clock: Arc<dyn Clock>) -> Self {
-        let time = Arc::new(TransactionClock::new(clock));
-        Self { conn, time, mode: Mode::Snapshot, locked: Vec::new(), events: Block::default(), tokens: Block::default() }
+    pub(super) fn new(conn: Connection, clock: Arc<dyn Clock>, database: Arc<DatabaseClock>) -> Self {
+        let time = Arc::new(TransactionClock { micros: AtomicI64::new(0), clock, database });
+        let (events, tokens) = (Block::default(), Block::default());
+        Self { conn, time, mode: Mode::Snapshot, presence_version: None, locked: Vec::new(), events, tokens }
     }
 
     /// Forgets what the transaction before this one held.
     pub(super) fn enter(&mut self, mode: Mode) {
         self.mode = mode;
+        self.presence_version = None;
         self.locked.clear();
     }
 

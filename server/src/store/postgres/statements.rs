@@ -107,7 +107,7 @@ statement!(
     SelectSuspension {
         "SELECT s.rid, s.id, s.intent, s.event, s.kind, s.version, s.attempt, s.response_type, s.choices, s.suspended_at, \
          s.expires_at, s.fallback_policy, s.fallback_value, s.reached, s.requires_delivery, s.refusals, s.asker, s.asker_owner, \
-         s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, i.id \
+         s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, s.reminded_at, i.id \
          FROM suspensions s JOIN intents i ON i.rid = s.intent WHERE s.id = " id: Uuid = SqlUuid,
     } "" -> (schema::suspensions::SqlType, SqlUuid)
 );
@@ -116,7 +116,7 @@ statement!(
     SelectSuspensionAt {
         "SELECT s.rid, s.id, s.intent, s.event, s.kind, s.version, s.attempt, s.response_type, s.choices, s.suspended_at, \
          s.expires_at, s.fallback_policy, s.fallback_value, s.reached, s.requires_delivery, s.refusals, s.asker, s.asker_owner, \
-         s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, i.id \
+         s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, s.reminded_at, i.id \
          FROM suspensions s JOIN intents i ON i.rid = s.intent WHERE s.rid = " rid: i64 = BigInt,
     } "" -> (schema::suspensions::SqlType, SqlUuid)
 );

@@ -20,6 +20,8 @@ use super::pool::Pool;
 use super::rows::Writing;
 use super::session::{Mode, Session};
 use super::statements::Begin;
+use crate::clock_watch::ClockWatch;
+use crate::kill_points::{self, Point};
 use crate::metrics::WriterMetrics;
 use crate::store::StoreError;
 use crate::store::hub::Notice;
@@ -37,6 +39,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 /// What every transaction needs besides a connection.
 pub(super) struct Surroundings<'a> {
+    pub(super) watch: &'a ClockWatch,
     pub(super) entropy: &'a dyn Entropy,
     pub(super) traced: bool,
     pub(super) metrics: &'a WriterMetrics,
@@ -116,13 +119,15 @@ fn once<T>(
     session.conn.batch_execute("BEGIN")?;
     session.enter(Mode::Locking);
     let (time, number) = Begin.get_result::<(DateTime<Utc>, String)>(&mut session.conn)?;
-    session.time.set(time);
+    session.time.begin(time);
     let clock = session.time.clone();
-    let env = Env { clock: &*clock, entropy: around.entropy, traced: around.traced };
+    let env = Env { clock: &*clock, watch: around.watch, entropy: around.entropy, traced: around.traced };
     let value = work(&mut Writing { session: &mut *session, notices }, &env)?;
+    kill_points::reached(Point::BeforeCommit);
     let decided = Instant::now();
     match session.conn.batch_execute("COMMIT") {
         Ok(()) => {
+            kill_points::reached(Point::AfterCommit);
             around.metrics.commit_seconds.observe(decided.elapsed().as_secs_f64());
             Ok(value)
         }
@@ -236,6 +241,7 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
             said,
         )) => StoreError::Unavailable(said.message().to_owned()),
         RowsError::Database(error) => StoreError::Failed(anyhow::anyhow!("the database refused: {error}")),
+        RowsError::Held(why) => StoreError::Unavailable((*why).to_owned()),
         RowsError::Inconsistent(_) | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}")),
     }
 }

@@ -20,6 +20,8 @@ use diesel::sqlite::SqliteConnection;
 use tokio::sync::{oneshot, watch};
 
 use super::rows::{RowIds, Writing};
+use crate::clock_watch::ClockWatch;
+use crate::kill_points::{self, Point};
 use crate::metrics::WriterMetrics;
 use crate::store::StoreError;
 use crate::store::hub::Notice;
@@ -104,14 +106,14 @@ impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for
 
 impl Writer {
     /// Starts the writer thread on `conn`.
-    pub(super) fn start(mut conn: SqliteConnection, outside: Outside) -> anyhow::Result<Self> {
+    pub(super) fn start(mut conn: SqliteConnection, outside: Outside, watch: Arc<ClockWatch>) -> anyhow::Result<Self> {
         let ids = RowIds::load(&mut conn)?;
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let (open, closed) = watch::channel(false);
         let metrics = outside.metrics.writer.clone();
         std::thread::Builder::new().name("store-writer".into()).spawn(move || {
             let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                run(&mut conn, ids, &queue, &outside);
+                run(&mut conn, ids, &queue, &outside, &watch);
                 // Who copies the file of a stopped server gets all of it: no commit is left in the log alone.
                 if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
                     tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
@@ -194,8 +196,8 @@ impl Writer {
     }
 }
 
-fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside) {
-    let env = Env { clock: &*outside.clock, entropy: &*outside.entropy, traced: outside.traces.is_some() };
+fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside, watch: &ClockWatch) {
+    let env = Env { clock: &*outside.clock, watch, entropy: &*outside.entropy, traced: outside.traces.is_some() };
     while let Ok(first) = queue.recv() {
         let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
         let last = batch.iter().any(|job| job.is_last());
@@ -258,11 +260,16 @@ fn attempt(
     let began = Instant::now();
     let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
     conn.batch_execute("BEGIN IMMEDIATE")?;
-    for job in batch {
+    for (number, job) in batch.iter_mut().enumerate() {
+        if number > 0 {
+            kill_points::reached(Point::WithinBatch);
+        }
         job.run(&mut Writing { conn: &mut *conn, ids: &mut *ids, notices: &mut *notices }, env)?;
     }
     let decided = Instant::now();
+    kill_points::reached(Point::BeforeCommit);
     conn.batch_execute("COMMIT")?;
+    kill_points::reached(Point::AfterCommit);
     metrics.batch_jobs.observe(f64::from(jobs));
     metrics.commit_seconds.observe(decided.elapsed().as_secs_f64());
     metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
@@ -294,6 +301,7 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
         | RowsError::Inconsistent(_)
         | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}: {}", cause(error))),
         RowsError::Database(error) => StoreError::Unavailable(in_words(&error.to_string())),
+        RowsError::Held(why) => StoreError::Unavailable((*why).to_owned()),
     }
 }
 
@@ -346,7 +354,7 @@ mod tests {
             metrics: metrics.clone(),
             traces: None,
         };
-        (Writer::start(conn, outside).unwrap(), metrics)
+        (Writer::start(conn, outside, Arc::new(ClockWatch::new(Arc::new(SystemClock)))).unwrap(), metrics)
     }
 
     fn insert(n: i64) -> impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<i64> + Send + 'static {

@@ -1,0 +1,35 @@
+//! `placet release`: lets deadlines and messages go on after a restore.
+
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::say;
+use crate::clock::{SystemClock, SystemEntropy};
+use crate::config::{DatabaseArgs, parse_database};
+use crate::store::postgres::CONNECTIONS_MIN;
+use crate::store::sqlite::Exclusive;
+use crate::store::{self, Database, Outside};
+
+#[derive(Args)]
+pub(super) struct ReleaseArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+}
+
+pub(super) async fn run(args: ReleaseArgs) -> anyhow::Result<()> {
+    let database = parse_database(args.database.database_url.as_deref(), CONNECTIONS_MIN)?;
+    if let Database::Sqlite(path) = &database
+        && !path.exists()
+    {
+        anyhow::bail!("there is no database at {database}");
+    }
+    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let store = store::open(&database, Exclusive::Beside, outside).await?;
+    say(if store.release().await? {
+        "Released. The server goes on within five seconds, or when it starts: open questions get time back and are mailed afresh."
+    } else {
+        "Nothing waits to be released."
+    })?;
+    Ok(())
+}
