@@ -58,6 +58,28 @@ pub struct TestApp {
     running: Option<Running>,
 }
 
+/// Another server beside the one of a test.
+pub struct Replica {
+    /// `http://127.0.0.1:PORT/`.
+    pub base: String,
+    pub store: Arc<dyn Store>,
+    pub deadlines: Arc<Deadlines>,
+    pub deliveries: Arc<Deliveries>,
+    serving: Serving,
+}
+
+impl Replica {
+    /// An actor's way to this server.
+    pub fn api(&self, actor: &Api) -> Api {
+        Api::new(&self.base, Some(actor.key()))
+    }
+
+    /// Stops it.
+    pub async fn stop(self) {
+        self.serving.stop().await;
+    }
+}
+
 struct Running {
     serving: Serving,
     store: Arc<dyn Store>,
@@ -190,6 +212,32 @@ impl TestApp {
     /// A person whose browser has not been here before.
     pub fn person(&self) -> Person {
         Person::new(&self.base)
+    }
+
+    /// Another server on the same database, clock and mail server; PostgreSQL alone allows one.
+    pub async fn replica(&self) -> Replica {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}/", listener.local_addr().unwrap());
+        // Links lead to where people go, whichever server sends them.
+        let config = Config { public_url: Some(self.base.parse().unwrap()), ..self.config.clone() };
+        let app = App::build_on(listener, config, self.clock.clone(), Arc::new(SystemEntropy)).await.unwrap();
+        let (store, deadlines, deliveries) = (app.store(), app.deadlines(), app.deliveries());
+        Replica { base, store, deadlines, deliveries, serving: app.serve_only() }
+    }
+
+    /// The scratch database, where there is one.
+    pub fn scratch(&self) -> Option<&Scratch> {
+        self.scratch.as_ref()
+    }
+
+    /// The deadline loop.
+    pub fn deadlines(&self) -> Arc<Deadlines> {
+        self.running().deadlines.clone()
+    }
+
+    /// The delivery loop.
+    pub fn deliveries(&self) -> Arc<Deliveries> {
+        self.running().deliveries.clone()
     }
 
     /// The store, for what no surface shows.

@@ -10,4 +10,5 @@ pub mod crawler;
 pub mod person;
 pub mod postgres;
 pub mod process;
+pub mod severed;
 pub mod smtp;

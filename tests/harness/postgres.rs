@@ -158,6 +158,19 @@ impl Scratch {
         Database::Postgres { address: Address::parse(&self.url()).unwrap(), connections: CONNECTIONS }
     }
 
+    /// Everything it holds, rows of bytes as their bytes.
+    pub fn dump(&self) -> Vec<u8> {
+        let dumped = Command::new(programs().join("pg_dump")).arg(self.url()).output().unwrap();
+        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+        let mut held = dumped.stdout.clone();
+        let text = String::from_utf8(dumped.stdout).unwrap();
+        for hex in text.split("\\\\x").skip(1) {
+            let digits: Vec<u8> = hex.bytes().map_while(|byte| char::from(byte).to_digit(16)).map(|digit| digit as u8).collect();
+            held.extend(digits.chunks_exact(2).map(|pair| pair[0] * 16 + pair[1]));
+        }
+        held
+    }
+
     /// Makes room: hundreds of tests would fill the disk.
     pub async fn forget(self) {
         Cluster::of_this_process().sql("postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;

@@ -1,5 +1,6 @@
 -- The life of each row is told in docs/data-model.md; the tables are those of SQLite with PostgreSQL's own types. Rows are linked by
--- `rid`, from sequences. JSON is `json`, not `jsonb`: it comes back as it was said, and it may hold \u0000, which jsonb refuses.
+-- `rid`, from sequences. JSON is `json`, not `jsonb`: it comes back as it was said, and it may hold \u0000, which jsonb and text refuse.
+-- Words of callers that may hold one are JSON strings for that reason.
 
 CREATE SEQUENCE intents_rid;
 CREATE SEQUENCE suspensions_rid;
@@ -30,9 +31,9 @@ CREATE INDEX intents_by_creator ON intents (creator, rid);
 -- What deciding does not need, kept apart so that the row above stays small.
 CREATE TABLE intent_bodies (
     rid bigint PRIMARY KEY REFERENCES intents (rid),
-    title text NOT NULL,
-    description text NOT NULL,
-    created_by text NOT NULL,
+    title json NOT NULL,
+    description json NOT NULL,
+    created_by json NOT NULL,
     parent uuid,
     depends_on json NOT NULL,
     constraints json NOT NULL,
@@ -122,7 +123,9 @@ CREATE TABLE outbox (
     state integer NOT NULL,
     due_at timestamptz NOT NULL,
     tries integer NOT NULL,
-    lease bytea
+    lease bytea,
+    -- Which server holds the lease: the number it holds an advisory lock under while it lives.
+    leased_by integer
 ) WITH (fillfactor = 80);
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 0;
 
@@ -140,7 +143,7 @@ CREATE TABLE leases (
     id uuid NOT NULL UNIQUE,
     intent bigint NOT NULL REFERENCES intents (rid),
     agent_id text NOT NULL,
-    scope text NOT NULL,
+    scope json NOT NULL,
     status integer NOT NULL,
     acquired_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,

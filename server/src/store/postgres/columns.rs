@@ -71,9 +71,9 @@ impl IntentColumns {
 #[derive(Queryable)]
 pub(super) struct BodyColumns {
     _rid: i64,
-    title: String,
-    description: String,
-    created_by: String,
+    title: Value,
+    description: Value,
+    created_by: Value,
     parent: Option<Uuid>,
     depends_on: Value,
     constraints: Value,
@@ -85,9 +85,9 @@ pub(super) struct BodyColumns {
 impl BodyColumns {
     pub(super) fn into_body(self) -> RowsResult<IntentBody> {
         Ok(IntentBody {
-            title: self.title,
-            description: self.description,
-            created_by: self.created_by,
+            title: serde_json::from_value(self.title)?,
+            description: serde_json::from_value(self.description)?,
+            created_by: serde_json::from_value(self.created_by)?,
             parent_intent_id: self.parent.map(IntentId),
             depends_on: serde_json::from_value(self.depends_on)?,
             constraints: serde_json::from_value(self.constraints)?,
@@ -200,6 +200,7 @@ pub(super) struct OutboxColumns {
     due_at: DateTime<Utc>,
     tries: i32,
     lease: Option<Vec<u8>>,
+    _leased_by: Option<i32>,
 }
 
 impl OutboxColumns {
@@ -282,7 +283,7 @@ pub(super) struct LeaseColumns {
     id: Uuid,
     _intent: i64,
     agent_id: String,
-    scope: String,
+    scope: Value,
     status: i32,
     acquired_at: DateTime<Utc>,
     expires_at: DateTime<Utc>,
@@ -296,7 +297,7 @@ impl LeaseColumns {
             id: LeaseId(self.id),
             intent_id,
             agent_id: self.agent_id,
-            scope: self.scope,
+            scope: serde_json::from_value(self.scope)?,
             status: Code::from_code(self.status)?,
             acquired_at: self.acquired_at,
             created_at: self.acquired_at,

@@ -8,11 +8,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::ids::SuspensionId;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 use tokio_postgres::{AsyncMessage, Client};
 
@@ -30,65 +31,105 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The pause before a lost connection is made again.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// The first half of the locks by which servers know that others live: "plac".
+const SERVERS: i32 = 0x706c_6163;
+
+const LIVE: &str = "SELECT pg_advisory_lock($1, $2)";
 const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
 
 /// The way to the other servers.
-pub(super) struct Teller(mpsc::Sender<SuspensionId>);
+pub(super) struct Listener {
+    told: mpsc::Sender<SuspensionId>,
+    stop: watch::Sender<bool>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
 
-impl Teller {
+impl Listener {
     /// Tells the others of what changed.
     pub(super) fn tell(&self, notices: &[Notice]) {
         for notice in notices {
             if let Notice::Suspension(id) = notice
-                && self.0.try_send(*id).is_err()
+                && self.told.try_send(*id).is_err()
             {
                 tracing::debug!("too much to tell the other servers at once; they find the rest by looking");
                 return;
             }
         }
     }
+
+    /// Gives the server's number back, so that nobody takes it for alive, and ends.
+    pub(super) async fn stop(&self) {
+        self.stop.send_replace(true);
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            // A panic in it was logged where it happened.
+            drop(task.await);
+        }
+    }
 }
 
-/// Starts listening, on the runtime this is called in; it ends with the [`Teller`].
-pub(super) fn start(address: Address, hub: Arc<Hub>) -> Teller {
+/// Connects and begins to listen; holds a lock under the number `server` from then on, by which the others know that it lives.
+pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Result<Listener, ConnectError> {
     let (teller, told) = mpsc::channel(UNTOLD_MAX);
-    let listener = Listener { address, hub, told };
-    // Ends when the teller is dropped or the runtime is.
-    drop(spawn_named("database-listener", listener.run()));
-    Teller(teller)
+    let (stop, stopping) = watch::channel(false);
+    let mut listening = Listening { address, server, hub, told, stopping };
+    let first = listening.connect().await?;
+    let task = spawn_named("database-listener", async move { listening.run(first).await });
+    Ok(Listener { told: teller, stop, task: Mutex::new(Some(task)) })
 }
 
-struct Listener {
+/// A connection that listens.
+struct Heard {
+    client: Client,
+    hearing: JoinHandle<()>,
+}
+
+struct Listening {
     address: Address,
+    server: i32,
     hub: Arc<Hub>,
     told: mpsc::Receiver<SuspensionId>,
+    stopping: watch::Receiver<bool>,
 }
 
-impl Listener {
-    async fn run(mut self) {
-        let mut warned = false;
-        while !self.told.is_closed() {
-            let lost = match self.connected(&mut warned).await {
-                Ok(()) => return,
-                Err(error) => error,
-            };
-            if !warned {
-                tracing::warn!(error = %lost, "not hearing of other servers' commits; looking for them instead");
-                warned = true;
+impl Listening {
+    async fn connect(&mut self) -> Result<Heard, ConnectError> {
+        let (client, wire) = dial(&self.address).await?;
+        let hearing = spawn_named("database-notifications", hear(wire, self.hub.clone()));
+        client.query_one(LIVE, &[&SERVERS, &self.server]).await.map_err(|error| lost(&error))?;
+        client.batch_execute("LISTEN placet").await.map_err(|error| lost(&error))?;
+        // What was told while nobody listened is lost.
+        self.hub.wake_all();
+        Ok(Heard { client, hearing })
+    }
+
+    async fn run(mut self, first: Heard) {
+        let mut heard = Ok(first);
+        while !*self.stopping.borrow() {
+            match heard {
+                Ok(connection) => match self.listen(connection).await {
+                    Ok(()) => return,
+                    Err(error) => {
+                        tracing::warn!(error = %error, "not hearing of other servers' commits; looking for them instead");
+                    }
+                },
+                Err(error) => tracing::debug!(error = %error, "still not hearing of other servers' commits"),
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::select! {
+                () = tokio::time::sleep(PAUSE) => {}
+                // A store that is gone means the same.
+                _ = self.stopping.changed() => return,
+            }
+            heard = self.connect().await;
+            if heard.is_ok() {
+                tracing::info!("hearing of other servers' commits again");
+            }
         }
     }
 
-    /// Listens and tells until the connection is lost, or nobody has anything to tell any more.
-    async fn connected(&mut self, warned: &mut bool) -> Result<(), ConnectError> {
-        let (client, wire) = dial(&self.address).await?;
-        let mut hearing = spawn_named("database-notifications", hear(wire, self.hub.clone()));
-        client.batch_execute("LISTEN placet").await.map_err(|error| lost(&error))?;
-        if std::mem::take(warned) {
-            tracing::info!("hearing of other servers' commits again");
-        }
-        self.hub.wake_all();
+    /// Listens and tells until it is stopped, or the connection is lost.
+    async fn listen(&mut self, connection: Heard) -> Result<(), ConnectError> {
+        let Heard { client, mut hearing } = connection;
         let mut look = tokio::time::interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut ids = Vec::new();
@@ -102,6 +143,9 @@ impl Listener {
                 }
                 _ = look.tick() => self.look(&client).await?,
                 _ = &mut hearing => return Err(ConnectError::Refused("the connection was closed".into())),
+                _ = self.stopping.changed() => {
+                    return client.batch_execute("SELECT pg_advisory_unlock_all()").await.map_err(|error| lost(&error));
+                }
             }
         }
     }

@@ -17,7 +17,8 @@ mod session;
 mod statements;
 mod transaction;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use domain::authority::Principal;
@@ -31,7 +32,7 @@ use tokio::runtime::Runtime;
 
 pub use self::address::Address;
 pub use self::inspect::{Examination, examine};
-use self::listener::Teller;
+use self::listener::Listener;
 use self::pool::Pool;
 use self::rows::Writing;
 use self::session::{DatabaseClock, Session};
@@ -59,6 +60,9 @@ pub const CONNECTIONS_MAX: u32 = 200;
 /// Connections of one server, unless configured.
 pub const CONNECTIONS_DEFAULT: u32 = 20;
 
+/// How often messages are looked for whose server is gone.
+const RELEASE_EVERY: Duration = Duration::from_secs(5);
+
 /// How many connections do what.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
@@ -82,7 +86,9 @@ pub struct PostgresStore {
     shares: Shares,
     outside: Arc<Outside>,
     watch: Arc<ClockWatch>,
-    teller: Arc<Teller>,
+    listener: Arc<Listener>,
+    /// When messages of servers that live no more were last looked for.
+    released: Mutex<Option<Instant>>,
     _runtime: OwnRuntime,
 }
 
@@ -98,18 +104,29 @@ impl PostgresStore {
         let handle = runtime.handle().clone();
         let prepared = address.clone();
         handle.spawn_blocking(move || migrate::prepare(&prepared)).await.context("the database's thread has ended")??;
+        // Two servers that draw the same number out of two thousand million would each wait for the other's leases; no worse.
+        let server = i32::from_be_bytes(outside.entropy.bytes32()[..4].try_into()?) & i32::MAX;
         let database_clock = Arc::new(DatabaseClock::new(outside.clock.clone()));
-        let pool =
-            |connections| Pool::new(address.clone(), outside.clock.clone(), database_clock.clone(), handle.clone(), connections);
-        let (writers, readers, key_readers) = (pool(shares.writing), pool(shares.reading), pool(KEY_CONNECTIONS));
-        let listening = address.clone();
-        let hub = outside.hub.clone();
-        let teller = {
-            let _inside = handle.enter();
-            Arc::new(listener::start(listening, hub))
+        let pool = |connections| {
+            Pool::new(address.clone(), server, outside.clock.clone(), database_clock.clone(), handle.clone(), connections)
         };
+        let (writers, readers, key_readers) = (pool(shares.writing), pool(shares.reading), pool(KEY_CONNECTIONS));
+        let hub = outside.hub.clone();
+        let (listening, handle) = (address.clone(), handle.clone());
+        let listener = handle.clone().spawn(async move { listener::start(listening, server, hub).await });
+        let listener = listener.await.context("the database's thread has ended")??;
         let watch = Arc::new(ClockWatch::new(database_clock));
-        Ok(Self { writers, readers, key_readers, shares, outside: Arc::new(outside), watch, teller, _runtime: runtime })
+        Ok(Self {
+            writers,
+            readers,
+            key_readers,
+            shares,
+            outside: Arc::new(outside),
+            watch,
+            listener: Arc::new(listener),
+            released: Mutex::default(),
+            _runtime: runtime,
+        })
     }
 
     fn write<T: Send + 'static>(
@@ -117,7 +134,7 @@ impl PostgresStore {
         name: &'static str,
         work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
     ) -> Unit<'_, T> {
-        let (outside, watch, teller) = (self.outside.clone(), self.watch.clone(), self.teller.clone());
+        let (outside, watch, listener) = (self.outside.clone(), self.watch.clone(), self.listener.clone());
         async move {
             let queued = Queued::enter(&outside.metrics.writer);
             let written = self.writers.run(move |pool| {
@@ -130,12 +147,22 @@ impl PostgresStore {
                 };
                 let (value, notices) = transaction::write(pool, name, &around, &work)?;
                 outside.announce(&notices);
-                teller.tell(&notices);
+                listener.tell(&notices);
                 Ok(value)
             });
             written.await
         }
         .boxed()
+    }
+
+    /// Whether this lease should look for messages of servers that live no more: every few seconds one does.
+    fn is_time_to_release(&self) -> bool {
+        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = released.is_none_or(|at| at.elapsed() > RELEASE_EVERY);
+        if is_time {
+            *released = Some(Instant::now());
+        }
+        is_time
     }
 
     fn decide<T: Send + 'static>(
@@ -200,16 +227,22 @@ impl Store for PostgresStore {
     }
 
     fn lease_deliveries(&self) -> Unit<'_, Leased> {
-        self.write("lease_deliveries", |rows, env| unit::deliveries::lease_deliveries(rows, env))
+        let release = self.is_time_to_release();
+        self.write("lease_deliveries", move |rows, env| {
+            if release && unit::deliveries::release_deliveries(rows, env)? > 0 {
+                tracing::info!("messages a server that is gone had under way are due again");
+            }
+            unit::deliveries::lease_deliveries(rows, env)
+        })
     }
 
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
         self.write("complete_delivery", move |rows, env| unit::deliveries::complete_delivery(rows, env, rid, &lease, &result))
     }
 
-    /// Nothing: a server on a shared database cannot know that it is alone. Their leases end by themselves.
+    /// Those of servers that are gone; one that lives holds a lock under its number.
     fn release_deliveries(&self) -> Unit<'_, u64> {
-        async { Ok(0) }.boxed()
+        self.write("release_deliveries", |rows, env| unit::deliveries::release_deliveries(rows, env))
     }
 
     fn recover(&self) -> Unit<'_, Recovered> {
@@ -273,6 +306,7 @@ impl Store for PostgresStore {
     fn close(&self) -> BoxFuture<'_, ()> {
         async move {
             self.writers.close(self.shares.writing).await;
+            self.listener.stop().await;
             self.readers.close(self.shares.reading).await;
             self.key_readers.close(KEY_CONNECTIONS).await;
         }

@@ -24,6 +24,7 @@ const WORK_WAIT: Duration = Duration::from_secs(60);
 /// Connections to one database.
 pub(super) struct Pool {
     address: Address,
+    server: i32,
     clock: Arc<dyn Clock>,
     database_clock: Arc<DatabaseClock>,
     runtime: Handle,
@@ -37,6 +38,7 @@ impl Pool {
     /// A pool of at most `connections_max`, made when they are needed.
     pub(super) fn new(
         address: Address,
+        server: i32,
         clock: Arc<dyn Clock>,
         database_clock: Arc<DatabaseClock>,
         runtime: Handle,
@@ -44,6 +46,7 @@ impl Pool {
     ) -> Arc<Self> {
         Arc::new(Self {
             address,
+            server,
             clock,
             database_clock,
             runtime,
@@ -89,7 +92,7 @@ impl Pool {
         let idle = self.idle().pop();
         match idle {
             Some(session) => Ok(session),
-            None => Ok(Session::new(connect(&self.address)?, self.clock.clone(), self.database_clock.clone())),
+            None => Ok(Session::new(connect(&self.address)?, self.server, self.clock.clone(), self.database_clock.clone())),
         }
     }
 

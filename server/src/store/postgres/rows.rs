@@ -3,7 +3,6 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error};
-use diesel::sql_types::Integer;
 use domain::body::IntentBody;
 use domain::ids::KeyId;
 use domain::lease::Lease;
@@ -68,9 +67,9 @@ impl Rows for Writing<'_> {
         .execute(&mut self.session.conn)?;
         hot::InsertBody {
             rid: &row.rid,
-            title: &body.title,
-            description: &body.description,
-            created_by: &body.created_by,
+            title: &json(&body.title)?,
+            description: &json(&body.description)?,
+            created_by: &json(&body.created_by)?,
             parent: &body.parent_intent_id.map(|id| id.0),
             depends_on: &json(&body.depends_on)?,
             constraints: &json(&body.constraints)?,
@@ -232,21 +231,19 @@ impl Rows for Writing<'_> {
     }
 
     fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()> {
-        hot::LeaseOutbox { lease, due_at: &due_at, tries: &signed(tries), rid: &rid }.execute(&mut self.session.conn)?;
+        hot::LeaseOutbox { lease, leased_by: &self.session.server, due_at: &due_at, tries: &signed(tries), rid: &rid }
+            .execute(&mut self.session.conn)?;
         Ok(())
     }
 
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
-        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(due_at));
+        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::leased_by.eq(None::<i32>), outbox::due_at.eq(due_at));
         diesel::update(outbox::table.find(rid)).set(released).execute(&mut self.session.conn)?;
         Ok(())
     }
 
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64> {
-        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
-        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(due_at));
-        let leased = queued.filter(outbox::lease.is_not_null());
-        Ok(diesel::update(leased).set(released).execute(&mut self.session.conn)? as u64)
+        Ok(hot::ReleaseOutbox { due_at: &due_at }.execute(&mut self.session.conn)? as u64)
     }
 
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState) -> RowsResult<()> {
@@ -277,7 +274,7 @@ impl Rows for Writing<'_> {
             leases::id.eq(lease.id.0),
             leases::intent.eq(intent),
             leases::agent_id.eq(&lease.agent_id),
-            leases::scope.eq(&lease.scope),
+            leases::scope.eq(json(&lease.scope)?),
             leases::acquired_at.eq(lease.acquired_at),
         );
         let saved = diesel::insert_into(leases::table).values((new, changes)).on_conflict(leases::id).do_update().set(changes);

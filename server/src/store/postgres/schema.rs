@@ -22,9 +22,9 @@ diesel::table! {
 diesel::table! {
     intent_bodies (rid) {
         rid -> BigInt,
-        title -> Text,
-        description -> Text,
-        created_by -> Text,
+        title -> Json,
+        description -> Json,
+        created_by -> Json,
         parent -> Nullable<Uuid>,
         depends_on -> Json,
         constraints -> Json,
@@ -115,6 +115,7 @@ diesel::table! {
         due_at -> Timestamptz,
         tries -> Integer,
         lease -> Nullable<Binary>,
+        leased_by -> Nullable<Integer>,
     }
 }
 
@@ -134,7 +135,7 @@ diesel::table! {
         id -> Uuid,
         intent -> BigInt,
         agent_id -> Text,
-        scope -> Text,
+        scope -> Json,
         status -> Integer,
         acquired_at -> Timestamptz,
         expires_at -> Timestamptz,

@@ -101,6 +101,8 @@ struct Block {
 pub(super) struct Session {
     pub(super) conn: Connection,
     pub(super) time: Arc<TransactionClock>,
+    /// The number this server goes by among those on the database.
+    pub(super) server: i32,
     pub(super) mode: Mode,
     /// The version of the presence this transaction has read.
     pub(super) presence_version: Option<i64>,
@@ -111,10 +113,10 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(conn: Connection, clock: Arc<dyn Clock>, database: Arc<DatabaseClock>) -> Self {
+    pub(super) fn new(conn: Connection, server: i32, clock: Arc<dyn Clock>, database: Arc<DatabaseClock>) -> Self {
         let time = Arc::new(TransactionClock { micros: AtomicI64::new(0), clock, database });
         let (events, tokens) = (Block::default(), Block::default());
-        Self { conn, time, mode: Mode::Snapshot, presence_version: None, locked: Vec::new(), events, tokens }
+        Self { conn, time, server, mode: Mode::Snapshot, presence_version: None, locked: Vec::new(), events, tokens }
     }
 
     /// Forgets what the transaction before this one held.

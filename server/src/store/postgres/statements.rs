@@ -139,9 +139,9 @@ statement!(
     InsertBody {
         "INSERT INTO intent_bodies (rid, title, description, created_by, parent, depends_on, constraints, state, governance_policy, \
          confidence) VALUES (" rid: i64 = BigInt,
-        ", " title: str = Text,
-        ", " description: str = Text,
-        ", " created_by: str = Text,
+        ", " title: Value = Json,
+        ", " description: Value = Json,
+        ", " created_by: Value = Json,
         ", " parent: Option<Uuid> = Nullable<SqlUuid>,
         ", " depends_on: Value = Json,
         ", " constraints: Value = Json,
@@ -249,6 +249,7 @@ statement!(
 statement!(
     LeaseOutbox {
         "UPDATE outbox SET lease = " lease: [u8] = Binary,
+        ", leased_by = " leased_by: i32 = Integer,
         ", due_at = " due_at: Time = Timestamptz,
         ", tries = " tries: i32 = Integer,
         " WHERE rid = " rid: i64 = BigInt,
@@ -257,7 +258,7 @@ statement!(
 
 statement!(
     FinishOutbox {
-        "UPDATE outbox SET lease = NULL, state = " state: i32 = Integer,
+        "UPDATE outbox SET lease = NULL, leased_by = NULL, state = " state: i32 = Integer,
         " WHERE rid = " rid: i64 = BigInt,
     } ""
 );
@@ -299,6 +300,15 @@ statement!(
         "DELETE FROM idempotency WHERE (day, key_hash) IN (SELECT day, key_hash FROM idempotency WHERE day < " day: i32 = Integer,
         " LIMIT " limit: i64 = BigInt,
     } " FOR UPDATE SKIP LOCKED)"
+);
+
+statement!(
+    /// Makes messages due that a server leased which lives no more: nobody holds the advisory lock under its number.
+    ReleaseOutbox {
+        "UPDATE outbox SET lease = NULL, leased_by = NULL, due_at = " due_at: Time = Timestamptz,
+    } " WHERE state = 0 AND lease IS NOT NULL AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+       AND classid = 1886151011 AND objid = outbox.leased_by::bigint::oid)"
 );
 
 statement!(
