@@ -18,7 +18,7 @@ use crate::suspension::{
     FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
 };
 
-pub use self::schedule::{AtTheEnd, ExtendRequest, ScheduledAttempt, SuspensionPreview, What};
+pub use self::schedule::{AtTheEnd, ExtendRequest, RemindRequest, ScheduledAttempt, SuspensionPreview, What};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -27,6 +27,7 @@ mod preview;
 mod process;
 mod race;
 mod reference;
+mod remind;
 mod reminders;
 mod respond;
 mod restore;

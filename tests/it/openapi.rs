@@ -7,7 +7,7 @@ use harness::on_each_store;
 use serde_json::Value;
 
 /// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
-const ROUTES: [&str; 29] = [
+const ROUTES: [&str; 30] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -33,6 +33,7 @@ const ROUTES: [&str; 29] = [
     "get /api/v1/suspensions/{suspension_id}",
     "post /api/v1/suspensions/{suspension_id}/cancel",
     "post /api/v1/suspensions/{suspension_id}/extend",
+    "post /api/v1/suspensions/{suspension_id}/remind",
     "get /healthz",
     "get /metrics",
     "get /openapi.json",

@@ -85,13 +85,18 @@ async fn first_key(store: &dyn Store, development: bool) -> anyhow::Result<()> {
     }
     // A secret goes to a terminal, never into a file somebody redirected the output to.
     if !std::io::stdout().is_terminal() {
-        say("No key exists yet. Make one: placet keys create --role agent --name my-agent")?;
+        say(format!("No key exists yet. Make one: {} keys create --role agent --name my-agent", program()))?;
         return Ok(());
     }
     let secret = make_key(store, Role::Admin, "admin").await?;
     say(format!("Your admin key, shown this once: {}", secret.expose_secret()))?;
-    say("Make a key for an agent: placet keys create --role agent --name my-agent")?;
+    say(format!("Make a key for an agent: {} keys create --role agent --name my-agent", program()))?;
     Ok(())
+}
+
+/// What a person types to start this program, which cargo does not put on the path.
+fn program() -> String {
+    std::env::args_os().next().map_or_else(|| "placet".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Makes a key under a name and returns its secret.

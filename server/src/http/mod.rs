@@ -15,6 +15,7 @@ mod openapi;
 mod preview;
 mod problem;
 mod query;
+mod reminders;
 mod suspensions;
 pub(crate) mod trace;
 

@@ -161,6 +161,8 @@ pub struct LeasedDelivery {
     pub first: Option<DeliveryId>,
     /// Who else was told by earlier attempts.
     pub asked_before: Vec<String>,
+    /// Whether the same recipient's mail server took a message of this very attempt before.
+    pub repeated: bool,
     pub tries: u32,
     /// The answer link's token, known only here and in the message.
     pub token: LinkToken,

@@ -173,6 +173,8 @@ pub(super) trait Rows {
     fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool>;
     /// Writes what may change while it is open, or after: `version`, `attempt`, `reached` and `refusals`.
     fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()>;
+    /// Writes when people were last reminded on request.
+    fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()>;
     /// Writes a later deadline.
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
     /// Keeps the span that asked.

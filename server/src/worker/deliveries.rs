@@ -160,6 +160,9 @@ impl Deliveries {
 
 /// Why this message goes out: somebody is asked, asked again, or asked because others did not answer.
 fn occasion(delivery: &LeasedDelivery) -> Occasion {
+    if delivery.first.is_some() && delivery.repeated {
+        return Occasion::RemindedOnRequest;
+    }
     if delivery.first.is_some() {
         let attempts = delivery.question.retry_policy.as_ref().map_or(delivery.attempt, |policy| policy.max_attempts);
         return Occasion::Reminder { attempt: delivery.attempt, attempts };

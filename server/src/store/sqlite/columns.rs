@@ -127,6 +127,7 @@ pub(super) struct SuspensionColumns {
     response: Option<String>,
     resolved_by: Option<String>,
     metadata: Option<String>,
+    reminded_at: Option<i64>,
 }
 
 impl SuspensionColumns {
@@ -152,6 +153,7 @@ impl SuspensionColumns {
                 reached: self.reached,
                 requires_delivery: self.requires_delivery,
                 refusals: unsigned(self.refusals)?,
+                reminded_at: self.reminded_at.map(from_micros),
                 asked_by: Asker { name: self.asker, owner: self.asker_owner },
                 ending,
             },

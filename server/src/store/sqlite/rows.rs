@@ -206,6 +206,12 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
+    fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()> {
+        let reminded = suspensions::reminded_at.eq(micros(at));
+        diesel::update(suspensions::table.find(suspension)).set(reminded).execute(self.conn)?;
+        Ok(())
+    }
+
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
         let moved = suspensions::expires_at.eq(micros(expires_at));
         diesel::update(suspensions::table.find(suspension)).set(moved).execute(self.conn)?;

@@ -72,6 +72,7 @@ diesel::table! {
         response -> Nullable<Text>,
         resolved_by -> Nullable<Text>,
         metadata -> Nullable<Text>,
+        reminded_at -> Nullable<BigInt>,
     }
 }
 

@@ -1,12 +1,12 @@
 //! The log, and every row an appended event implies.
 
 use chrono::{DateTime, Utc};
-use domain::event::{Event, Extended, Renotified};
+use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
 use domain::log::Envelope;
 
-use super::deliveries::queue;
+use super::deliveries::{queue, requeue};
 use super::{Env, Loaded};
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
@@ -92,6 +92,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             queue(rows, env, rid, 1, &question.recipients_during(1..=1), now)
         }
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
+        Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
         Event::SuspensionExtended(extended) => extend(rows, loaded, extended),
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
@@ -130,6 +131,16 @@ fn ask_again<R: Rows>(
         rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
     }
     queue(rows, env, suspension, renotified.attempt, &renotified.notify_to, now)
+}
+
+/// Writes what a reminder on request implies: when it was, and a message to each; one still under way is sent now instead.
+fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
+    let suspension = loaded.suspension_row(reminded.suspension_id)?.rid;
+    rows.mark_reminded(suspension, now)?;
+    let waiting = requeue(rows, suspension, now)?;
+    let is_waiting = |person: &String| waiting.iter().any(|waiting| waiting.eq_ignore_ascii_case(person));
+    let others: Vec<String> = reminded.notify_to.iter().filter(|person| !is_waiting(person)).cloned().collect();
+    queue(rows, env, suspension, reminded.attempt, &others, now)
 }
 
 /// Moves the deadline and its timer; whoever waits or has the page open learns of it.

@@ -11,6 +11,8 @@ mod outcome;
 pub(super) mod presence;
 pub(super) mod timers;
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, Utc};
 use domain::authority::{Action, Object, Principal, authorize};
 use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
@@ -98,7 +100,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(None) => {}
     }
     let command = match &request.command {
-        Ok(command) => command,
+        Ok(command) => &completed(rows, &loaded, command)?,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
     if let Precondition::Version(version) = request.precondition {
@@ -139,6 +141,16 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             Ok(Ok(outcome))
         }
     }
+}
+
+/// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
+fn completed<'a, R: Rows>(rows: &mut R, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
+    let Command::Remind { suspension_id, question: None } = command else { return Ok(Cow::Borrowed(command)) };
+    let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
+        return Ok(Cow::Borrowed(command));
+    };
+    let question = Some(Box::new(rows.reads().question(open)?));
+    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, question }))
 }
 
 fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::SuspensionId>) -> RowsResult<Loaded> {
