@@ -2,6 +2,7 @@
 
 mod answer_page;
 mod browser;
+mod clock;
 mod crash;
 mod deadlines;
 mod events;
@@ -19,6 +20,7 @@ mod mail;
 mod metrics;
 mod negatives;
 mod openapi;
+mod outage;
 mod page_headers;
 mod preview;
 #[path = "../process/mod.rs"]
@@ -28,6 +30,7 @@ mod reference;
 mod remind;
 mod reminders;
 mod respond;
+mod restore;
 mod sdk;
 mod sdk_blocking;
 mod sdk_hooks;

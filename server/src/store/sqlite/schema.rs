@@ -165,6 +165,21 @@ diesel::table! {
 }
 
 diesel::table! {
+    presence (rid) {
+        rid -> BigInt,
+        beat_at -> BigInt,
+        held_since -> Nullable<BigInt>,
+        released -> Bool,
+        tokens_void_to -> BigInt,
+        absent_from -> Nullable<BigInt>,
+        absent_until -> Nullable<BigInt>,
+        restored -> Bool,
+        done_to -> BigInt,
+        up_to -> BigInt,
+    }
+}
+
+diesel::table! {
     suspension_traces (suspension) {
         suspension -> BigInt,
         context -> Text,

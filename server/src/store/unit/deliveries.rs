@@ -7,7 +7,7 @@ use domain::ids::DeliveryId;
 use domain::suspension::Question;
 
 use super::timers::PUT_OFF_SECONDS;
-use super::{Env, act, load_of};
+use super::{Env, act, load_of, presence};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
@@ -71,6 +71,9 @@ pub(super) fn requeue<R: Rows>(rows: &mut R, suspension: i64, now: DateTime<Utc>
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Leased> {
     let now = env.clock.now();
     let mut leased = Leased { deliveries: Vec::new(), obsolete: 0, next_due: None };
+    if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
+        return Ok(leased);
+    }
     for row in rows.reads().due_deliveries(now, DELIVERIES_PER_UNIT)? {
         let suspension = match rows.reads().suspension_at(row.suspension) {
             Ok(suspension) => suspension,

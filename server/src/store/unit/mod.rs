@@ -8,6 +8,7 @@ pub(super) mod deliveries;
 pub(super) mod keys;
 mod log;
 mod outcome;
+pub(super) mod presence;
 pub(super) mod timers;
 
 use std::borrow::Cow;
@@ -30,6 +31,7 @@ use self::outcome::outcome;
 use super::rows::{IntentRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table};
 use super::span::{SpanEnd, SpanRecord, TraceContext};
 use super::{CreateIntent, Outcome, Precondition, Request, Target};
+use crate::clock_watch::ClockWatch;
 
 /// Idempotency records forgotten in one transaction.
 const FORGOTTEN_PER_UNIT: u32 = 500;
@@ -37,6 +39,8 @@ const FORGOTTEN_PER_UNIT: u32 = 500;
 /// What a transaction needs from outside: time and randomness.
 pub(super) struct Env<'a> {
     pub(super) clock: &'a dyn Clock,
+    /// Whether to believe it.
+    pub(super) watch: &'a ClockWatch,
     pub(super) entropy: &'a dyn Entropy,
     /// Whether spans are exported; if not, none are made or kept.
     pub(super) traced: bool,
@@ -107,6 +111,12 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
     match decide(&loaded.intent, command, &request.principal, now) {
         Err(refusal) => {
+            // A deadline that may not come by its timer may not come by a late answer either.
+            if !refusal.deadline.is_empty()
+                && let Some(hold) = presence::hold(rows.reads(), env.watch.is_steady())?
+            {
+                return Err(RowsError::Held(hold.why()));
+            }
             // What time did is the server's act, whoever's try brought it to light.
             let trace_parent = loaded.trace_parent.take();
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
