@@ -172,6 +172,11 @@ impl TestApp {
         Person::new(&self.base)
     }
 
+    /// The deadline loop.
+    pub fn deadlines(&self) -> Arc<Deadlines> {
+        self.running().deadlines.clone()
+    }
+
     /// The store, for what no surface shows.
     pub fn store(&self) -> Arc<dyn Store> {
         self.running().store.clone()
