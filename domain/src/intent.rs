@@ -14,8 +14,8 @@ use crate::command::{Command, Respond, Suspend};
 use crate::event::{
     Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
 };
-use crate::ids::{IntentId, LeaseId, SuspensionId};
-use crate::lease::{Lease, LeaseStatus};
+use crate::ids::{IntentId, SuspensionId};
+use crate::lease::{self, Lease};
 use crate::problem::Rejection;
 use crate::suspension::{
     Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension,
@@ -173,10 +173,10 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::SetStatus { status, reason } => set_status(intent, *status, reason.as_ref(), by, now),
         Command::Append(event) => Ok(vec![Event::Appended(event.clone())]),
         Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
-            acquire(intent, *id, agent_id, scope, *duration_seconds, now)
+            lease::acquire(intent, *id, agent_id, scope, *duration_seconds, now)
         }
-        Command::RenewLease { id, agent_id, duration_seconds } => renew(intent, *id, agent_id, *duration_seconds, now),
-        Command::ReleaseLease { id, agent_id } => release(intent, *id, agent_id, now),
+        Command::RenewLease { id, agent_id, duration_seconds } => lease::renew(intent, *id, agent_id, *duration_seconds, now),
+        Command::ReleaseLease { id, agent_id } => lease::release(intent, *id, agent_id, now),
         Command::Suspend(suspend) => self::suspend(intent, suspend, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
@@ -235,61 +235,6 @@ fn set_status(
         return Err(expired(intent, open));
     }
     Ok(vec![withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by), changed])
-}
-
-fn acquire(
-    intent: &Intent,
-    id: LeaseId,
-    agent_id: &str,
-    scope: &str,
-    duration_seconds: u32,
-    now: DateTime<Utc>,
-) -> Result<Vec<Event>, Refusal> {
-    let suspended = intent.suspended_since();
-    if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
-        if held.agent_id != agent_id {
-            return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
-        }
-        // Asking again for what one holds prolongs it; two grants of one scope never exist.
-        return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
-    }
-    if intent.open.as_ref().is_some_and(|open| open.asked_by.name != agent_id) {
-        return Err(Rejection::LeaseWhileSuspended.into());
-    }
-    Ok(vec![Event::LeaseAcquired(Box::new(Lease {
-        id,
-        intent_id: intent.id,
-        agent_id: agent_id.to_owned(),
-        scope: scope.to_owned(),
-        status: LeaseStatus::Active,
-        acquired_at: now,
-        created_at: now,
-        expires_at: now + seconds(duration_seconds),
-        released_at: None,
-        duration_seconds,
-    }))])
-}
-
-fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease {
-    Lease { expires_at: now + seconds(duration_seconds), duration_seconds, ..lease.clone() }
-}
-
-/// Renewal succeeds while the intent is suspended, also when the time ran out meanwhile (RFC-0025 §2).
-fn renew(intent: &Intent, id: LeaseId, agent_id: &str, duration_seconds: u32, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    let lease = own_lease(intent, id, agent_id)?;
-    if !lease.holds(now, intent.suspended_since()) {
-        return Err(Rejection::invalid("lease_id", "expired", "the lease has run out; acquire it again").into());
-    }
-    Ok(vec![Event::LeaseRenewed(Box::new(prolonged(lease, duration_seconds, now)))])
-}
-
-fn release(intent: &Intent, id: LeaseId, agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    let lease = own_lease(intent, id, agent_id)?;
-    Ok(vec![Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))])
-}
-
-fn own_lease<'a>(intent: &'a Intent, id: LeaseId, agent_id: &str) -> Result<&'a Lease, Rejection> {
-    intent.leases.iter().find(|lease| lease.id == id && lease.agent_id == agent_id).ok_or(Rejection::NotFound)
 }
 
 fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
