@@ -36,6 +36,7 @@ mod sdk_blocking;
 mod sdk_hooks;
 mod sdk_waiting;
 mod secrets;
+mod seeming_secrets;
 mod suspend;
 mod tidy;
 mod traces;
