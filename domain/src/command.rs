@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::authority::Action;
 use crate::body::Patch;
-use crate::event::{ClientEvent, Delivery};
+use crate::delivery::DeliveryRecord;
+use crate::event::ClientEvent;
 use crate::ids::{LeaseId, SuspensionId};
 use crate::intent::Status;
 use crate::retry::Schedule;
@@ -117,13 +118,8 @@ pub enum Command {
         /// What it asks, and whom; the caller read it beside the suspension.
         question: Box<Question>,
     },
-    /// A message about a suspension was accepted for delivery, or never will be.
-    RecordDelivery {
-        /// What became of it.
-        delivery: Delivery,
-        /// Whether it was accepted.
-        sent: bool,
-    },
+    /// A message about a suspension was accepted for delivery, came back, or never will be accepted.
+    RecordDelivery(Box<DeliveryRecord>),
 }
 
 impl Command {
@@ -137,7 +133,7 @@ impl Command {
             Self::Suspend(_) => Some(Action::Suspend),
             Self::Respond(_) => Some(Action::Respond),
             Self::Cancel { .. } => Some(Action::Cancel),
-            Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery { .. } => None,
+            Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery(_) => None,
         }
     }
 
@@ -149,7 +145,7 @@ impl Command {
             Self::Cancel { suspension_id, .. }
             | Self::DeadlineReached { suspension_id }
             | Self::AttemptDue { suspension_id, .. } => Some(*suspension_id),
-            Self::RecordDelivery { delivery, .. } => Some(delivery.suspension_id),
+            Self::RecordDelivery(record) => Some(record.delivery.suspension_id),
             Self::PatchState { .. }
             | Self::SetStatus { .. }
             | Self::Append(_)

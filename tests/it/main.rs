@@ -4,6 +4,7 @@ mod answer_page;
 mod browser;
 mod crash;
 mod deadlines;
+mod deliveries;
 mod events;
 mod hostile;
 mod idempotency;

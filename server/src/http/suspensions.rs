@@ -201,7 +201,7 @@ pub(super) async fn cancel(request: HttpRequest, payload: Payload, shared: Data<
 }
 
 /// The suspension a path names; anything that is no id of ours does not exist.
-fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Failure> {
+pub(super) fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Failure> {
     let id = request.match_info().get("suspension_id").and_then(SuspensionId::parse);
     id.ok_or_else(|| Rejection::NotFound.into())
 }

@@ -89,7 +89,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
             }
-            queue(rows, env, rid, 1, &question.recipients_during(1..=1), now)
+            queue(rows, env, &[], rid, 1, &question.recipients_during(1..=1), now)
         }
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::Resumed(_)
@@ -97,7 +97,13 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
-        Event::DeliverySent(delivery) => touch(rows, loaded, delivery.suspension_id),
+        Event::DeliverySent(delivery) | Event::DeliveryBounced { delivery, .. } => touch(rows, loaded, delivery.suspension_id),
+        Event::DeliveryFailover(failover) => {
+            let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
+            let known = rows.reads().deliveries(suspension)?;
+            rows.notice(Notice::Fact(Fact::FailedOver));
+            queue(rows, env, &known, suspension, failover.attempt, &failover.notify_to, now)
+        }
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
             loaded.row.has_leases = true;
             rows.save_lease(loaded.row.rid, lease)
@@ -128,7 +134,8 @@ fn ask_again<R: Rows>(
         let attempt = renotified.attempt + 1;
         rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
     }
-    queue(rows, env, suspension, renotified.attempt, &renotified.notify_to, now)
+    let known = rows.reads().deliveries(suspension)?;
+    queue(rows, env, &known, suspension, renotified.attempt, &renotified.notify_to, now)
 }
 
 /// The one place where a suspension's row ends, for every ending and every way to it.
