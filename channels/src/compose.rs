@@ -173,6 +173,7 @@ mod tests {
         To: priya.raman@northpine.example
         Subject: Re: [Placet] Refund =?utf-8?b?4oKsNDEyLjAw?= to Marta Kowalska for
          order 10-88421?
+        X-Placet-Delivery: 1f.00112233445566778899aabb
         Auto-Submitted: auto-generated
         X-Auto-Response-Suppress: All
         In-Reply-To: <0193600b-2f1c-7000-8000-000000000001@placet.northpine.example>

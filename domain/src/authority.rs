@@ -140,8 +140,14 @@ pub enum Action {
     Suspend,
     /// Answer one.
     Respond,
+    /// See who would be told when, before anything is asked.
+    Preview,
     /// Take one back.
     Cancel,
+    /// Give people more time for one.
+    Extend,
+    /// Tell people of one again, now.
+    Remind,
     /// Create, list, revoke and import keys.
     ManageKeys,
     /// Read what the server counts and measures.
@@ -152,7 +158,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::CreateIntent,
         Self::Read,
         Self::PatchState,
@@ -161,7 +167,10 @@ impl Action {
         Self::Lease,
         Self::Suspend,
         Self::Respond,
+        Self::Preview,
         Self::Cancel,
+        Self::Extend,
+        Self::Remind,
         Self::ManageKeys,
         Self::ReadMetrics,
         Self::ReportBounce,
@@ -201,6 +210,9 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
         // The asker is told why: it holds the question, so there is nothing to hide.
         Action::Respond if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
+        Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
+        // Never the asker: a deadline it could move would bind nobody, and reminders at its will would press people.
+        Action::Extend | Action::Remind => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::ManageKeys => principal.role == Role::Admin,
         Action::ReadMetrics => matches!(principal.role, Role::Admin | Role::Auditor),
@@ -259,23 +271,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read patch status append lease suspend respond cancel keys metrics bounce.
+        // Columns: create read patch status append lease suspend respond preview cancel extend remind keys metrics bounce.
         let expected = "\
-agent own: yes yes yes yes yes yes yes self yes 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes 403 403 yes 403 403 self 403 403 403 403
-operator sibling: 403 yes 403 403 yes 403 403 self 403 403 403 403
-operator foreign: 403 yes 403 403 yes 403 403 yes 403 403 403 403
-admin own: 403 yes 403 yes 403 403 403 403 yes yes yes 403
-admin sibling: 403 yes 403 yes 403 403 403 403 yes yes yes 403
-admin foreign: 403 yes 403 yes 403 403 403 403 yes yes yes 403
-auditor own: 403 yes 403 403 403 403 403 403 403 403 yes 403
-auditor sibling: 403 yes 403 403 403 403 403 403 403 403 yes 403
-auditor foreign: 403 yes 403 403 403 403 403 403 403 403 yes 403
-channel own: 403 yes 403 403 403 403 403 self 403 403 403 yes
-channel sibling: 403 yes 403 403 403 403 403 self 403 403 403 yes
-channel foreign: 403 yes 403 403 403 403 403 yes 403 403 403 yes
+agent own: yes yes yes yes yes yes yes self yes yes 403 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403
+operator sibling: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403
+operator foreign: 403 yes 403 403 yes 403 403 yes yes 403 yes yes 403 403 403
+admin own: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403
+admin sibling: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403
+admin foreign: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403
+auditor own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403
+auditor sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403
+auditor foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403
+channel own: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403 yes
+channel sibling: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403 yes
+channel foreign: 403 yes 403 403 403 403 403 yes 403 403 403 403 403 403 yes
 ";
         assert_eq!(table, expected);
     }

@@ -1,11 +1,12 @@
 //! What somebody, or time, wants to do to an intent.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value};
 
 use crate::authority::Action;
 use crate::body::Patch;
 use crate::delivery::DeliveryRecord;
-use crate::event::ClientEvent;
+use crate::event::{ClientEvent, ExtensionCause};
 use crate::ids::{LeaseId, SuspensionId};
 use crate::intent::Status;
 use crate::retry::Schedule;
@@ -47,6 +48,15 @@ pub struct Respond {
     pub claimed_responded_by: Option<String>,
     /// What came with it.
     pub metadata: Option<Map<String, Value>>,
+}
+
+/// A later deadline as asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Later {
+    /// At this time.
+    Until(DateTime<Utc>),
+    /// So long after the present deadline.
+    By(TimeDelta),
 }
 
 /// What somebody, or time, wants to do to an intent that exists.
@@ -106,6 +116,17 @@ pub enum Command {
         /// Why.
         reason: Option<String>,
     },
+    /// Move the deadline of an open one, later only.
+    Extend {
+        /// Which.
+        suspension_id: SuspensionId,
+        /// Until when.
+        later: Later,
+        /// Why.
+        reason: Option<String>,
+        /// What made it necessary.
+        cause: ExtensionCause,
+    },
     /// The deadline of a suspension is due (RFC-0025 §6).
     DeadlineReached {
         /// Which.
@@ -133,6 +154,7 @@ impl Command {
             Self::Suspend(_) => Some(Action::Suspend),
             Self::Respond(_) => Some(Action::Respond),
             Self::Cancel { .. } => Some(Action::Cancel),
+            Self::Extend { .. } => Some(Action::Extend),
             Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery(_) => None,
         }
     }
@@ -143,6 +165,7 @@ impl Command {
             Self::Respond(respond) => SuspensionId::parse(&respond.suspension_id),
             Self::Suspend(suspend) => suspend.supersedes.as_deref().and_then(SuspensionId::parse),
             Self::Cancel { suspension_id, .. }
+            | Self::Extend { suspension_id, .. }
             | Self::DeadlineReached { suspension_id }
             | Self::AttemptDue { suspension_id, .. } => Some(*suspension_id),
             Self::RecordDelivery(record) => Some(record.delivery.suspension_id),

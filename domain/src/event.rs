@@ -64,6 +64,8 @@ pub enum Event {
         /// The channel from now on.
         channel_hint: Option<String>,
     },
+    /// The deadline moved, later only.
+    SuspensionExtended(Box<Extended>),
     /// Nobody could be reached until the deadline.
     SuspensionUndeliverable {
         /// Which.
@@ -105,6 +107,32 @@ pub enum Event {
     DeliveryFailover(Box<Failover>),
     /// A client recorded something.
     Appended(ClientEvent),
+}
+
+/// A deadline that moved.
+#[derive(Clone, Debug)]
+pub struct Extended {
+    /// Which suspension.
+    pub suspension_id: SuspensionId,
+    /// What made it necessary.
+    pub cause: ExtensionCause,
+    /// The deadline before.
+    pub old_expires_at: DateTime<Utc>,
+    /// The deadline from now on.
+    pub new_expires_at: DateTime<Utc>,
+    /// The words of whoever moved it.
+    pub reason: Option<String>,
+    /// Who.
+    pub extended_by: String,
+}
+
+/// Why a deadline moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtensionCause {
+    /// Somebody gave people more time.
+    Request,
+    /// The server was away, and gives back the time nobody could use: our outage must not become consent.
+    Outage,
 }
 
 /// One attempt after the first.
@@ -254,6 +282,7 @@ impl Event {
             Self::SuspensionExpired { .. } => "intent.suspension_expired",
             Self::SuspensionRenotified(_) => "intent.suspension_renotified",
             Self::SuspensionEscalated { .. } => "intent.suspension_escalated",
+            Self::SuspensionExtended(_) => "intent.suspension_extended",
             Self::SuspensionUndeliverable { .. } => "intent.suspension_undeliverable",
             Self::SuspensionCancelled { .. } => "intent.suspension_cancelled",
             Self::LateAnswer(_) => "intent.late_answer",
@@ -291,6 +320,14 @@ impl Event {
                 "attempt": attempt,
                 "escalated_to": escalated_to,
                 "channel_hint": channel_hint,
+            }),
+            Self::SuspensionExtended(extended) => json!({
+                "suspension_id": extended.suspension_id,
+                "cause": match extended.cause { ExtensionCause::Request => "request", ExtensionCause::Outage => "outage" },
+                "old_expires_at": naive(extended.old_expires_at),
+                "new_expires_at": naive(extended.new_expires_at),
+                "reason": extended.reason,
+                "extended_by": extended.extended_by,
             }),
             Self::SuspensionUndeliverable { suspension_id } => json!({ "suspension_id": suspension_id }),
             Self::SuspensionCancelled { suspension_id, reason, note, cancelled_by } => json!({
@@ -452,6 +489,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::Suspended(..)
         | Event::SuspensionRenotified(_)
         | Event::SuspensionEscalated { .. }
+        | Event::SuspensionExtended(_)
         | Event::LateAnswer(_)
         | Event::ResponseRejected(_)
         | Event::LeaseAcquired(_)

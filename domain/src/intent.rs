@@ -7,16 +7,17 @@ use utoipa::ToSchema;
 
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
-use crate::command::{Command, Respond, Suspend};
+use crate::command::{Command, Later, Respond, Suspend};
 use crate::delivery;
 use crate::event::{
-    Delivery, Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
+    Delivery, Event, ExpiryReason, Extended, ExtensionCause, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed,
+    client_may_append, ending_of,
 };
 use crate::ids::{IntentId, LeaseId, SuspensionId};
 use crate::lease::{Lease, LeaseStatus};
 use crate::problem::Rejection;
 use crate::suspension::{
-    Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension,
+    Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension, WINDOW_SECONDS_MAX,
 };
 use crate::time::seconds;
 
@@ -149,6 +150,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
         | Command::Suspend(_)
         | Command::Respond(_)
         | Command::Cancel { .. }
+        | Command::Extend { .. }
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
         | Command::RecordDelivery(_) => Ok(()),
@@ -176,6 +178,9 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::Suspend(suspend) => self::suspend(intent, suspend, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
+        Command::Extend { suspension_id, later, reason, cause } => {
+            extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
+        }
         Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
             Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
             // An answer beat the timer. Losing that race is normal, so it is not an error.
@@ -469,6 +474,53 @@ fn cancel(
     ])
 }
 
+/// Moves the deadline of an open suspension, later only, whoever asks and why.
+///
+/// What somebody asks for keeps the bound of every window and comes too late once the deadline has passed. What an outage took is given
+/// back beyond either: nobody could have acted in that time.
+fn extend(
+    intent: &Intent,
+    suspension_id: SuspensionId,
+    later: Later,
+    reason: Option<&String>,
+    cause: ExtensionCause,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
+        return Err(why_refused(intent, &suspension_id.expose()).into());
+    };
+    if cause == ExtensionCause::Request && open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    let field = match later {
+        Later::Until(_) => "expires_at",
+        Later::By(_) => "seconds",
+    };
+    let Some(old_expires_at) = open.expires_at else {
+        return Err(Rejection::invalid(field, "deadline", "the question has no deadline, so there is none to move").into());
+    };
+    let new_expires_at = match later {
+        Later::Until(at) => at,
+        Later::By(span) => old_expires_at + span,
+    };
+    if new_expires_at <= old_expires_at {
+        return Err(Rejection::invalid(field, "later", "must be later than the present deadline").into());
+    }
+    if cause == ExtensionCause::Request && new_expires_at > open.suspended_at + seconds(WINDOW_SECONDS_MAX) {
+        let message = format!("a question is open for at most {WINDOW_SECONDS_MAX} seconds in all");
+        return Err(Rejection::invalid(field, "range", message).into());
+    }
+    Ok(vec![Event::SuspensionExtended(Box::new(Extended {
+        suspension_id,
+        cause,
+        old_expires_at,
+        new_expires_at,
+        reason: reason.cloned(),
+        extended_by: by.subject.clone(),
+    }))])
+}
+
 fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Option<String>, by: &Principal) -> Event {
     Event::SuspensionCancelled { suspension_id: open.id, reason, note, cancelled_by: by.subject.clone() }
 }
@@ -538,6 +590,12 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         Event::SuspensionRenotified(renotified) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == renotified.suspension_id) {
                 open.attempt = renotified.attempt;
+                open.version += 1;
+            }
+        }
+        Event::SuspensionExtended(extended) => {
+            if let Some(open) = intent.open.as_mut().filter(|open| open.id == extended.suspension_id) {
+                open.expires_at = Some(extended.new_expires_at);
                 open.version += 1;
             }
         }

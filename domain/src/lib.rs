@@ -17,6 +17,7 @@ pub mod intent;
 pub mod json;
 pub mod lease;
 pub mod log;
+pub mod plan;
 pub mod problem;
 pub mod retry;
 pub mod suspension;

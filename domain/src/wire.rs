@@ -1,6 +1,7 @@
 //! Request and response bodies, shared by server and SDK. The row and the decision are other types.
 
 mod deliveries;
+mod schedule;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use crate::suspension::{
 };
 
 pub use self::deliveries::{BOUNCE_DETAIL_MAX, BounceRequest, BounceView, DeliveryList, DeliveryView, RETURNED_TO_MAX};
+pub use self::schedule::{AtTheEnd, ExtendRequest, ScheduledAttempt, SuspensionPreview, What};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -6,6 +6,7 @@ mod crash;
 mod deadlines;
 mod deliveries;
 mod events;
+mod extensions;
 mod hostile;
 mod idempotency;
 mod inbox;
@@ -20,6 +21,7 @@ mod metrics;
 mod negatives;
 mod openapi;
 mod page_headers;
+mod preview;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;

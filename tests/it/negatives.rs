@@ -154,6 +154,13 @@ fn rows() -> Vec<Row> {
         Row::new("POST /api/v1/deliveries/bounces", Channel)
             .forbidden(&[Agent, Operator, Admin, Auditor])
             .invalid(json!({"returned_to": "", "kind": "hard"}), "returned_to"),
+        Row::new("POST /api/v1/suspensions/{suspension_id}/extend", Operator)
+            .forbidden(&[Agent, Auditor, Channel])
+            .invalid(json!({"seconds": 0}), "seconds")
+            .versioned(false),
+        Row::new("POST /api/v1/suspensions/preview", Agent)
+            .forbidden(&[Auditor, Channel])
+            .invalid(json!({"question": ""}), "question"),
         Row::new("POST /api/v1/keys", Admin).forbidden(NOT_ADMINS).invalid(json!({"role": "agent", "name": ""}), "name"),
         Row::new("GET /api/v1/keys", Admin).forbidden(NOT_ADMINS),
         Row::new("GET /metrics", Auditor).forbidden(&[Agent, Operator, Channel]),
@@ -322,6 +329,7 @@ on_each_store! {
                     "state" => json!({"state": {"a": 1}}),
                     "status" => json!({"status": "abandoned"}),
                     "suspend" => json!({"question": "Go?", "response_type": "text", "supersedes": things.suspension}),
+                    "extend" => json!({"seconds": 60}),
                     "respond" => json!({"suspension_id": things.suspension, "value": "approve"}),
                     _ => json!({}),
                 };

@@ -7,7 +7,7 @@ use harness::on_each_store;
 use serde_json::Value;
 
 /// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
-const ROUTES: [&str; 29] = [
+const ROUTES: [&str; 31] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -30,9 +30,11 @@ const ROUTES: [&str; 29] = [
     "delete /api/v1/keys/{key_id}",
     "get /api/v1/server/config",
     "get /api/v1/suspensions",
+    "post /api/v1/suspensions/preview",
     "get /api/v1/suspensions/{suspension_id}",
     "post /api/v1/suspensions/{suspension_id}/cancel",
     "get /api/v1/suspensions/{suspension_id}/deliveries",
+    "post /api/v1/suspensions/{suspension_id}/extend",
     "get /healthz",
     "get /metrics",
     "get /openapi.json",

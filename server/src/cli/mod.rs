@@ -34,17 +34,15 @@ File only (--config; the flags above are keys of the file as well):
 
 /// The Placet approval server: agents ask, people decide, and anyone can check afterwards.
 #[derive(Parser)]
-#[command(name = "placet", version, about, args_conflicts_with_subcommands = true, after_help = ENVIRONMENT_ONLY)]
+#[command(name = "placet", version, about, after_help = "Every setting of the server: placet serve --help")]
 pub struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    serve: ServeArgs,
+    command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the server (the default).
+    /// Run the server: what `placet` does without a command.
     #[command(after_help = ENVIRONMENT_ONLY)]
     Serve(Box<ServeArgs>),
     /// Create, list, revoke and import API keys; works beside a running server.
@@ -69,7 +67,12 @@ impl Cli {
     /// What to exit with once everything is said: 2 for wrong usage, 0 for help. For `ask` and `answer`, whose 2 means something else,
     /// wrong usage is 3.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
-        let arguments: Vec<OsString> = arguments.into_iter().collect();
+        let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+        // Not flags of the root: a server's setting that cannot be understood must not stop `ask`.
+        let of_serve = |word: &str| word.starts_with('-') && !["-h", "--help", "-V", "--version"].contains(&word);
+        if arguments.get(1).is_none_or(|word| word.to_str().is_some_and(of_serve)) {
+            arguments.insert(1.min(arguments.len()), "serve".into());
+        }
         let error = match Self::try_parse_from(&arguments) {
             Ok(cli) => return Ok(cli),
             Err(error) => error,
@@ -90,9 +93,9 @@ impl Cli {
     /// What is logged unless `RUST_LOG` says otherwise.
     pub fn log_filter(&self) -> &'static str {
         match self.command {
-            None | Some(Command::Serve(_)) => SERVER_FILTER,
-            Some(Command::Keys(_) | Command::Doctor(_) | Command::Demo(_)) => COMMAND_FILTER,
-            Some(Command::Ask(_) | Command::Answer(_)) => SPEAKING_FILTER,
+            Command::Serve(_) => SERVER_FILTER,
+            Command::Keys(_) | Command::Doctor(_) | Command::Demo(_) => COMMAND_FILTER,
+            Command::Ask(_) | Command::Answer(_) => SPEAKING_FILTER,
         }
     }
 
@@ -103,13 +106,12 @@ impl Cli {
     /// One or two lines that say what happened and what to do.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            None => serve::run(self.serve).await?,
-            Some(Command::Serve(args)) => serve::run(*args).await?,
-            Some(Command::Keys(command)) => keys::run(command).await?,
-            Some(Command::Ask(args)) => return Ok(ask::run(*args).await),
-            Some(Command::Answer(args)) => return Ok(answer::run(args).await),
-            Some(Command::Doctor(args)) => doctor::run(*args).await?,
-            Some(Command::Demo(args)) => demo::run(args).await?,
+            Command::Serve(args) => serve::run(*args).await?,
+            Command::Keys(command) => keys::run(command).await?,
+            Command::Ask(args) => return Ok(ask::run(*args).await),
+            Command::Answer(args) => return Ok(answer::run(args).await),
+            Command::Doctor(args) => doctor::run(*args).await?,
+            Command::Demo(args) => demo::run(args).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -21,7 +21,7 @@ use super::body::Json;
 use super::intents::{PAGE_DEFAULT, PAGE_MAX, REASON_MAX, Write};
 use super::problem::{Detail, Failure, Problem};
 use super::query::Query;
-use super::{Shared, resource, respond};
+use super::{Shared, extensions, preview, resource, respond};
 use crate::store::{Outcome, SuspensionFilter, Target};
 
 /// The longest wait, in seconds.
@@ -32,8 +32,10 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 pub(super) fn routes(config: &mut ServiceConfig) {
     config
         .service(resource("", [(Method::GET, web::to(list))]))
+        .service(resource("/preview", [(Method::POST, web::to(preview::preview))]))
         .service(resource("/{suspension_id}", [(Method::GET, web::to(get))]))
-        .service(resource("/{suspension_id}/cancel", [(Method::POST, web::to(cancel))]));
+        .service(resource("/{suspension_id}/cancel", [(Method::POST, web::to(cancel))]))
+        .service(resource("/{suspension_id}/extend", [(Method::POST, web::to(extensions::extend))]));
 }
 
 pub(super) fn intent_routes(config: &mut ServiceConfig) {

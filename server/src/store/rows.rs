@@ -150,6 +150,8 @@ pub(super) trait Rows {
     fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool>;
     /// Writes what may change while it is open, or after: `version`, `attempt`, `reached` and `refusals`.
     fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()>;
+    /// Writes a later deadline.
+    fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
     /// Keeps the span that asked.
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
     /// Takes the span that asked, if one was kept.

@@ -13,13 +13,14 @@ use actix_web::HttpResponse;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
-use super::{deliveries, discovery, events, health, intents, keys, leases, metrics, suspensions};
+use super::{deliveries, discovery, events, extensions, health, intents, keys, leases, metrics, preview, suspensions};
 
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Placet"),
     paths(
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
+        preview::preview, extensions::extend,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         deliveries::list, deliveries::report_bounce,
         events::list, events::append,
@@ -131,9 +132,7 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
     match (method, path) {
         ("post", "/api/v1/intents") | ("get", "/api/v1/intents/{intent_id}") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
-        ("get", "/api/v1/suspensions/{suspension_id}") | ("post", "/api/v1/suspensions/{suspension_id}/cancel") => {
-            Some("suspension")
-        }
+        ("get" | "post", path) if path.starts_with("/api/v1/suspensions/{suspension_id}") => Some("suspension"),
         _ => None,
     }
 }

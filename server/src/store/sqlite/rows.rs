@@ -207,6 +207,12 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
+    fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
+        let moved = suspensions::expires_at.eq(micros(expires_at));
+        diesel::update(suspensions::table.find(suspension)).set(moved).execute(self.conn)?;
+        Ok(())
+    }
+
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
         let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
         diesel::insert_into(suspension_traces::table).values(row).execute(self.conn)?;
