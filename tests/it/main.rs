@@ -33,6 +33,7 @@ mod sdk_blocking;
 mod sdk_hooks;
 mod sdk_waiting;
 mod secrets;
+mod smtp_faults;
 mod suspend;
 mod tidy;
 mod traces;
