@@ -42,11 +42,11 @@ async fn states(app: &TestApp, id: &str) -> Vec<String> {
     seen(app, id).await.into_iter().map(|(state, _)| state).collect()
 }
 
-/// One sample of a scrape; a series that is not there counts as nothing happened yet.
-async fn metric(app: &TestApp, name: &str) -> f64 {
+/// One count of a scrape; a series that is not there counts as nothing happened yet.
+async fn metric(app: &TestApp, name: &str) -> u64 {
     let scraped = app.api(Role::Auditor).get("metrics").await.text;
     let line = scraped.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
-    line.map_or(0.0, |value| value.parse().unwrap())
+    line.map_or(0, |value| value.parse().unwrap())
 }
 
 async fn reached(app: &TestApp, id: &str) -> bool {
@@ -90,7 +90,7 @@ on_each_store! {
         assert_eq!(waiting, ["ops@example.com 3 queued", "lead@example.com 7 queued"], "the newest to each person");
         assert!(down.iter().all(|(_, detail)| !detail.is_empty()), "{down:?}");
         assert!(!reached(app, &id).await);
-        assert_eq!(metric(app, "placet_deliveries_pending{state=\"queued\"}").await, 2.0);
+        assert_eq!(metric(app, "placet_deliveries_pending{state=\"queued\"}").await, 2);
         assert_eq!(app.anonymous().get("healthz").await.status, 200);
 
         app.smtp.set_down(false);
@@ -104,7 +104,7 @@ on_each_store! {
             assert_eq!(superseded["detail"], json!("not accepted before the next attempt was due"));
         }
         assert!(logged(app, intent, "delivery.failover").await.is_empty(), "late is not lost");
-        assert_eq!(metric(app, "placet_deliveries_total{channel=\"email\",state=\"sent\"}").await, 2.0);
+        assert_eq!(metric(app, "placet_deliveries_total{channel=\"email\",state=\"sent\"}").await, 2);
         let page = app.person().answer(&mails[1].link(&app.base), "approve").await;
         assert_eq!(page.heading(), "Your answer was recorded");
     }
@@ -117,7 +117,7 @@ on_each_store! {
         assert_eq!(state, "ops@example.com 1 queued");
         assert!(detail.contains("451") && detail.contains("try again later"), "{detail}");
         assert!(!reached(app, &id).await && logged(app, intent, "delivery.failed").await.is_empty());
-        assert_eq!(metric(app, "placet_delivery_attempts_total{channel=\"email\",result=\"retry\"}").await, 1.0);
+        assert_eq!(metric(app, "placet_delivery_attempts_total{channel=\"email\",result=\"retry\"}").await, 1);
         app.advance(5).await;
         assert_eq!(states(app, &id).await, ["ops@example.com 1 sent"]);
         assert!(reached(app, &id).await);
@@ -155,7 +155,7 @@ on_each_store! {
         assert!(reached(app, &id).await);
         assert_eq!(logged(app, intent, "delivery.failed").await[0]["recipient"], json!("gone@example.com"));
         for state in ["sent", "failed"] {
-            assert_eq!(metric(app, &format!("placet_deliveries_total{{channel=\"email\",state=\"{state}\"}}")).await, 1.0, "{state}");
+            assert_eq!(metric(app, &format!("placet_deliveries_total{{channel=\"email\",state=\"{state}\"}}")).await, 1, "{state}");
         }
         app.advance(3600).await;
         assert_eq!(app.agent().suspension(&id).await["resolution"], json!("expired"), "somebody was asked and said nothing");
@@ -198,6 +198,6 @@ async fn a_mail_server_that_refuses_encryption_gets_nothing() {
     assert_eq!((&ended["resolution_reason"], &ended["response"]), (&json!("undeliverable"), &Value::Null));
     assert_eq!(states(&app, &id).await, ["ops@example.com 1 obsolete"]);
     assert!(app.smtp.received().is_empty());
-    assert_eq!(metric(&app, "placet_expired_unreached_total").await, 1.0);
+    assert_eq!(metric(&app, "placet_expired_unreached_total").await, 1);
     app.finish().await;
 }
