@@ -127,6 +127,13 @@ pub enum Command {
         /// What made it necessary.
         cause: ExtensionCause,
     },
+    /// Tell the people in force of an open one again, now.
+    Remind {
+        /// Which.
+        suspension_id: SuspensionId,
+        /// What it asks, and whom; the store reads it where the suspension is open.
+        question: Option<Box<Question>>,
+    },
     /// The deadline of a suspension is due (RFC-0025 §6).
     DeadlineReached {
         /// Which.
@@ -155,6 +162,7 @@ impl Command {
             Self::Respond(_) => Some(Action::Respond),
             Self::Cancel { .. } => Some(Action::Cancel),
             Self::Extend { .. } => Some(Action::Extend),
+            Self::Remind { .. } => Some(Action::Remind),
             Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery(_) => None,
         }
     }
@@ -166,6 +174,7 @@ impl Command {
             Self::Suspend(suspend) => suspend.supersedes.as_deref().and_then(SuspensionId::parse),
             Self::Cancel { suspension_id, .. }
             | Self::Extend { suspension_id, .. }
+            | Self::Remind { suspension_id, .. }
             | Self::DeadlineReached { suspension_id }
             | Self::AttemptDue { suspension_id, .. } => Some(*suspension_id),
             Self::RecordDelivery(record) => Some(record.delivery.suspension_id),

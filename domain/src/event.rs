@@ -64,6 +64,8 @@ pub enum Event {
         /// The channel from now on.
         channel_hint: Option<String>,
     },
+    /// Somebody had the people in force told again, between two attempts.
+    SuspensionReminded(Box<Reminded>),
     /// The deadline moved, later only.
     SuspensionExtended(Box<Extended>),
     /// Nobody could be reached until the deadline.
@@ -107,6 +109,19 @@ pub enum Event {
     DeliveryFailover(Box<Failover>),
     /// A client recorded something.
     Appended(ClientEvent),
+}
+
+/// A reminder that somebody asked for.
+#[derive(Clone, Debug)]
+pub struct Reminded {
+    /// Which suspension.
+    pub suspension_id: SuspensionId,
+    /// The attempt in force, which goes on as it was.
+    pub attempt: u32,
+    /// Who is told.
+    pub notify_to: Vec<String>,
+    /// Who asked for it.
+    pub reminded_by: String,
 }
 
 /// A deadline that moved.
@@ -282,6 +297,7 @@ impl Event {
             Self::SuspensionExpired { .. } => "intent.suspension_expired",
             Self::SuspensionRenotified(_) => "intent.suspension_renotified",
             Self::SuspensionEscalated { .. } => "intent.suspension_escalated",
+            Self::SuspensionReminded(_) => "intent.suspension_reminded",
             Self::SuspensionExtended(_) => "intent.suspension_extended",
             Self::SuspensionUndeliverable { .. } => "intent.suspension_undeliverable",
             Self::SuspensionCancelled { .. } => "intent.suspension_cancelled",
@@ -320,6 +336,12 @@ impl Event {
                 "attempt": attempt,
                 "escalated_to": escalated_to,
                 "channel_hint": channel_hint,
+            }),
+            Self::SuspensionReminded(reminded) => json!({
+                "suspension_id": reminded.suspension_id,
+                "attempt": reminded.attempt,
+                "notify_to": reminded.notify_to,
+                "reminded_by": reminded.reminded_by,
             }),
             Self::SuspensionExtended(extended) => json!({
                 "suspension_id": extended.suspension_id,
@@ -489,6 +511,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::Suspended(..)
         | Event::SuspensionRenotified(_)
         | Event::SuspensionEscalated { .. }
+        | Event::SuspensionReminded(_)
         | Event::SuspensionExtended(_)
         | Event::LateAnswer(_)
         | Event::ResponseRejected(_)

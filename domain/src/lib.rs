@@ -4,6 +4,7 @@
 //! arguments, so the server, the simulator and the offline verifier run the same functions and reach the same events.
 #![warn(missing_docs)]
 
+pub mod absence;
 pub mod asking;
 pub mod authority;
 pub mod body;

@@ -20,7 +20,7 @@ use crate::suspension::{
 };
 
 pub use self::deliveries::{BOUNCE_DETAIL_MAX, BounceRequest, BounceView, DeliveryList, DeliveryView, RETURNED_TO_MAX};
-pub use self::schedule::{AtTheEnd, ExtendRequest, ScheduledAttempt, SuspensionPreview, What};
+pub use self::schedule::{AtTheEnd, ExtendRequest, RemindRequest, ScheduledAttempt, SuspensionPreview, What};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -2,6 +2,7 @@
 
 mod answer_page;
 mod browser;
+mod clock;
 mod crash;
 mod deadlines;
 mod deliveries;
@@ -20,14 +21,17 @@ mod mail;
 mod metrics;
 mod negatives;
 mod openapi;
+mod outage;
 mod page_headers;
 mod preview;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;
 mod reference;
+mod remind;
 mod reminders;
 mod respond;
+mod restore;
 mod sdk;
 mod sdk_blocking;
 mod sdk_hooks;

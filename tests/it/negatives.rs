@@ -158,6 +158,10 @@ fn rows() -> Vec<Row> {
             .forbidden(&[Agent, Auditor, Channel])
             .invalid(json!({"seconds": 0}), "seconds")
             .versioned(false),
+        Row::new("POST /api/v1/suspensions/{suspension_id}/remind", Operator)
+            .forbidden(&[Agent, Auditor, Channel])
+            .invalid(json!({"because": "x"}), "because")
+            .versioned(false),
         Row::new("POST /api/v1/suspensions/preview", Agent)
             .forbidden(&[Auditor, Channel])
             .invalid(json!({"question": ""}), "question"),

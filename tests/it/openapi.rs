@@ -7,7 +7,7 @@ use harness::on_each_store;
 use serde_json::Value;
 
 /// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
-const ROUTES: [&str; 31] = [
+const ROUTES: [&str; 32] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -35,6 +35,7 @@ const ROUTES: [&str; 31] = [
     "post /api/v1/suspensions/{suspension_id}/cancel",
     "get /api/v1/suspensions/{suspension_id}/deliveries",
     "post /api/v1/suspensions/{suspension_id}/extend",
+    "post /api/v1/suspensions/{suspension_id}/remind",
     "get /healthz",
     "get /metrics",
     "get /openapi.json",

@@ -124,6 +124,11 @@ pub struct ExtendRequest {
     pub reason: Option<String>,
 }
 
+/// `POST /api/v1/suspensions/{id}/remind`. Unknown fields are refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RemindRequest {}
+
 impl ExtendRequest {
     /// What is asked for, and why.
     ///

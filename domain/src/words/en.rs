@@ -91,9 +91,11 @@ pub fn reminder(attempt: impl Display, attempts: impl Display) -> String {
     format!("Reminder, message {attempt} of {attempts}")
 }
 
+/// Opens a reminder that somebody asked for, between two attempts.
+pub const REMINDER_ON_REQUEST: &str = "Reminder, sent by request";
+
 /// Opens the text part of a reminder.
-pub fn reminder_in_text(attempt: u32, attempts: u32, left: Option<&str>) -> String {
-    let reminder = reminder(attempt, attempts);
+pub fn reminder_in_text(reminder: &str, left: Option<&str>) -> String {
     match left {
         Some(left) => format!("{reminder}. This is still open: {left} left."),
         None => format!("{reminder}. {STILL_OPEN}"),

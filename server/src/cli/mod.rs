@@ -1,10 +1,11 @@
-//! The command line: `placet serve | keys | ask | answer | doctor | demo`.
+//! The command line: `placet serve | keys | ask | answer | release | doctor | demo`.
 
 mod answer;
 mod ask;
 mod demo;
 mod doctor;
 mod keys;
+mod release;
 mod remote;
 mod serve;
 
@@ -15,7 +16,6 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use self::remote::{FAILED, tell};
-use crate::config::ServeArgs;
 use crate::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
 /// What commands log that say themselves whatever there is to say, in words for people.
@@ -44,7 +44,7 @@ pub struct Cli {
 enum Command {
     /// Run the server: what `placet` does without a command.
     #[command(after_help = ENVIRONMENT_ONLY)]
-    Serve(Box<ServeArgs>),
+    Serve(Box<serve::StartArgs>),
     /// Create, list, revoke and import API keys; works beside a running server.
     #[command(subcommand)]
     Keys(keys::KeysCommand),
@@ -52,6 +52,8 @@ enum Command {
     Ask(Box<ask::AskArgs>),
     /// List the questions that are open, show one, or answer it, with an operator's key.
     Answer(answer::AnswerArgs),
+    /// Let deadlines and messages go on after `serve --after-restore`; works beside a running server and before the next start.
+    Release(release::ReleaseArgs),
     /// Check settings, database, clock, mail server, public URL and file permissions; changes nothing.
     #[command(after_help = ENVIRONMENT_ONLY)]
     Doctor(Box<doctor::DoctorArgs>),
@@ -94,7 +96,7 @@ impl Cli {
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             Command::Serve(_) => SERVER_FILTER,
-            Command::Keys(_) | Command::Doctor(_) | Command::Demo(_) => COMMAND_FILTER,
+            Command::Keys(_) | Command::Release(_) | Command::Doctor(_) | Command::Demo(_) => COMMAND_FILTER,
             Command::Ask(_) | Command::Answer(_) => SPEAKING_FILTER,
         }
     }
@@ -110,6 +112,7 @@ impl Cli {
             Command::Keys(command) => keys::run(command).await?,
             Command::Ask(args) => return Ok(ask::run(*args).await),
             Command::Answer(args) => return Ok(answer::run(args).await),
+            Command::Release(args) => release::run(args).await?,
             Command::Doctor(args) => doctor::run(*args).await?,
             Command::Demo(args) => demo::run(args).await?,
         }

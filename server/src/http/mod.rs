@@ -16,6 +16,7 @@ mod openapi;
 mod preview;
 mod problem;
 mod query;
+mod reminders;
 mod suspensions;
 pub(crate) mod trace;
 

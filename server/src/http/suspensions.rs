@@ -21,7 +21,7 @@ use super::body::Json;
 use super::intents::{PAGE_DEFAULT, PAGE_MAX, REASON_MAX, Write};
 use super::problem::{Detail, Failure, Problem};
 use super::query::Query;
-use super::{Shared, extensions, preview, resource, respond};
+use super::{Shared, extensions, preview, reminders, resource, respond};
 use crate::store::{Outcome, SuspensionFilter, Target};
 
 /// The longest wait, in seconds.
@@ -35,7 +35,8 @@ pub(super) fn routes(config: &mut ServiceConfig) {
         .service(resource("/preview", [(Method::POST, web::to(preview::preview))]))
         .service(resource("/{suspension_id}", [(Method::GET, web::to(get))]))
         .service(resource("/{suspension_id}/cancel", [(Method::POST, web::to(cancel))]))
-        .service(resource("/{suspension_id}/extend", [(Method::POST, web::to(extensions::extend))]));
+        .service(resource("/{suspension_id}/extend", [(Method::POST, web::to(extensions::extend))]))
+        .service(resource("/{suspension_id}/remind", [(Method::POST, web::to(reminders::remind))]));
 }
 
 pub(super) fn intent_routes(config: &mut ServiceConfig) {

@@ -207,6 +207,10 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
 
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<Option<LinkView>> {
     let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
+    // Who restored the database may have done so because links of it are in the wrong hands.
+    if rows.presence()?.is_some_and(|presence| kept.rid <= presence.tokens_void_to) {
+        return Ok(None);
+    }
     let row = rows.suspension_at(kept.suspension)?;
     let question = rows.question(&row)?;
     let intent_title = rows.body(row.intent)?.title;

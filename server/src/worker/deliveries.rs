@@ -20,6 +20,7 @@ use futures_util::stream::{self, StreamExt};
 use tokio::sync::watch;
 use url::Url;
 
+use crate::kill_points::{self, Point};
 use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError};
 
 /// Messages on their way at the same time.
@@ -66,6 +67,9 @@ impl Deliveries {
             if leased.deliveries.is_empty() && leased.obsolete == 0 {
                 return Ok((sent, leased.next_due));
             }
+            if !leased.deliveries.is_empty() {
+                kill_points::reached(Point::AfterLease);
+            }
             sent += leased.deliveries.len();
             let results: Vec<_> = stream::iter(leased.deliveries)
                 .map(|delivery| self.send(delivery))
@@ -100,6 +104,7 @@ impl Deliveries {
     async fn send(&self, delivery: LeasedDelivery) -> Result<(), StoreError> {
         let carry = async { self.channel.deliver(&self.message(&delivery)).await };
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
+        kill_points::reached(Point::AfterSend);
         let result = match outcome {
             Ok(Ok(receipt)) => DeliveryResult::Sent(receipt.reply),
             Ok(Err(DeliveryError::Retry { reason, after })) => {
@@ -156,6 +161,9 @@ impl Deliveries {
 
 /// Why this message goes out: somebody is asked, asked again, or asked because others did not answer.
 fn occasion(delivery: &LeasedDelivery) -> Occasion {
+    if delivery.first.is_some() && delivery.repeated {
+        return Occasion::RemindedOnRequest;
+    }
     if delivery.first.is_some() {
         let attempts = delivery.question.retry_policy.as_ref().map_or(delivery.attempt, |policy| policy.max_attempts);
         return Occasion::Reminder { attempt: delivery.attempt, attempts };

@@ -22,6 +22,7 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
             },
         }),
         "suspensions_extend" => json!({ "seconds": 3_600, "reason": "The lawyer is back at noon." }),
+        "suspensions_remind" => json!({}),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
         "suspensions_cancel" => json!({ "reason": "The customer withdrew the order." }),
         "deliveries_report_bounce" => json!({

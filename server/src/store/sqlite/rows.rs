@@ -13,13 +13,14 @@ use serde_json::{Map, Value};
 
 use super::columns::signed;
 use super::schema::{
-    api_keys, bounces, events, intent_bodies, intents, leases, outbox, secrets, suspension_traces, suspensions, timers, tokens,
+    api_keys, bounces, events, intent_bodies, intents, leases, outbox, presence, secrets, suspension_traces, suspensions, timers,
+    tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{
-    BounceRow, IntentRow, NewEvent, OutboxRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
+    BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
 };
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
@@ -207,6 +208,12 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
+    fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()> {
+        let reminded = suspensions::reminded_at.eq(micros(at));
+        diesel::update(suspensions::table.find(suspension)).set(reminded).execute(self.conn)?;
+        Ok(())
+    }
+
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
         let moved = suspensions::expires_at.eq(micros(expires_at));
         diesel::update(suspensions::table.find(suspension)).set(moved).execute(self.conn)?;
@@ -263,9 +270,11 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
-    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: &str) -> RowsResult<()> {
-        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(micros(due_at)), outbox::detail.eq(why));
-        diesel::update(outbox::table.find(rid)).set(released).execute(self.conn)?;
+    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()> {
+        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(micros(due_at)));
+        // What is none is not written.
+        let changes = (released, why.map(|why| outbox::detail.eq(why)));
+        diesel::update(outbox::table.find(rid)).set(changes).execute(self.conn)?;
         Ok(())
     }
 
@@ -383,6 +392,24 @@ impl Rows for Writing<'_> {
         diesel::insert_into(secrets::table)
             .values((secrets::name.eq(name), secrets::value.eq(value.to_vec())))
             .execute(self.conn)?;
+        Ok(())
+    }
+
+    fn save_presence(&mut self, row: &PresenceRow) -> RowsResult<()> {
+        let recovery = row.recovery;
+        let columns = (
+            presence::rid.eq(1),
+            presence::beat_at.eq(micros(row.beat_at)),
+            presence::held_since.eq(row.held_since.map(micros)),
+            presence::released.eq(row.released),
+            presence::tokens_void_to.eq(row.tokens_void_to),
+            presence::absent_from.eq(recovery.map(|recovery| micros(recovery.from))),
+            presence::absent_until.eq(recovery.map(|recovery| micros(recovery.until))),
+            presence::restored.eq(recovery.is_some_and(|recovery| recovery.restored)),
+            presence::done_to.eq(recovery.map_or(0, |recovery| recovery.done_to)),
+            presence::up_to.eq(recovery.map_or(0, |recovery| recovery.up_to)),
+        );
+        diesel::replace_into(presence::table).values(columns).execute(self.conn)?;
         Ok(())
     }
 }

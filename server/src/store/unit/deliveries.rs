@@ -11,7 +11,7 @@ use domain::wire::DeliveryView;
 
 use super::keys::secret;
 use super::timers::PUT_OFF_SECONDS;
-use super::{Decided, Env, act, load_of};
+use super::{Decided, Env, act, load_of, presence};
 use crate::store::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
@@ -29,33 +29,37 @@ pub(in crate::store) const DELIVERY_TRIES_MAX: u32 = 100;
 /// The longest pause between two tries, in seconds.
 pub(in crate::store) const DELIVERY_BACKOFF_SECONDS_MAX: i64 = 1_800;
 
-/// Queues one message per recipient, besides those in `known`: nobody is asked twice at one attempt over one channel, by whichever way
-/// they came to be asked. (Which channel a recipient is reached by is decided when there is more than one.)
-pub(super) fn queue<R: Rows>(
-    rows: &mut R,
-    env: &Env<'_>,
-    known: &[(OutboxRow, DeliveryState)],
-    suspension: i64,
-    attempt: u32,
-    recipients: &[String],
-    now: DateTime<Utc>,
-) -> RowsResult<()> {
+/// What one event queues messages for.
+pub(super) struct Queueing<'a> {
+    pub(super) suspension: i64,
+    pub(super) attempt: u32,
+    pub(super) people: &'a [String],
+    /// The messages about the suspension there are.
+    pub(super) known: &'a [(OutboxRow, DeliveryState)],
+}
+
+impl Queueing<'_> {
+    /// Leaves out whoever has a message of this attempt already: nobody is asked twice at one, by whichever way they came to be asked.
+    pub(super) fn unasked(&self) -> Vec<String> {
+        let asked = |person: &str| {
+            self.known.iter().any(|(row, _)| row.attempt == self.attempt && row.recipient.eq_ignore_ascii_case(person))
+        };
+        self.people.iter().filter(|person| !asked(person)).cloned().collect()
+    }
+}
+
+/// Queues one message per recipient. (Which channel a recipient is reached by is decided when there is more than one.)
+pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
     // Messages of one suspension are written here alone, one after the other, and never deleted.
-    let channel = "email";
-    let mut sequence = u32::try_from(known.len()).unwrap_or(u32::MAX);
-    for recipient in recipients {
-        let asked =
-            |row: &OutboxRow| row.attempt == attempt && row.channel == channel && row.recipient.eq_ignore_ascii_case(recipient);
-        if known.iter().any(|(row, _)| asked(row)) {
-            continue;
-        }
+    let mut sequence = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX);
+    for recipient in queueing.people {
         sequence += 1;
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
-            suspension,
-            attempt,
-            channel: channel.to_owned(),
+            suspension: queueing.suspension,
+            attempt: queueing.attempt,
+            channel: "email".to_owned(),
             recipient: recipient.clone(),
             tries: 0,
             due_at: now,
@@ -71,10 +75,30 @@ pub(super) fn queue<R: Rows>(
     Ok(())
 }
 
+/// Makes those messages of a question due that wait for another try; returns whose message is still on its way.
+pub(super) fn requeue<R: Rows>(
+    rows: &mut R,
+    known: &[(OutboxRow, DeliveryState)],
+    now: DateTime<Utc>,
+) -> RowsResult<Vec<String>> {
+    let mut people = Vec::new();
+    for (row, _) in known.iter().filter(|(_, state)| *state == DeliveryState::Queued) {
+        if row.lease.is_none() {
+            rows.requeue_outbox(row.rid, now, None)?;
+            rows.notice(Notice::Delivery);
+        }
+        people.push(row.recipient.clone());
+    }
+    Ok(people)
+}
+
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Leased> {
     let now = env.clock.now();
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut leased = Leased { deliveries: Vec::new(), obsolete: 0, next_due: None };
+    if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
+        return Ok(leased);
+    }
     for row in rows.reads().due_deliveries(now, DELIVERIES_PER_UNIT)? {
         let suspension = match rows.reads().suspension_at(row.suspension) {
             Ok(suspension) => suspension,
@@ -119,7 +143,7 @@ fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, now: DateTime<Utc>, error: Ro
         return Err(error.into());
     }
     tracing::error!(delivery.id = %row.id, "the question of a message cannot be read; trying again in an hour");
-    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS), "the question of this message cannot be read")
+    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS), Some("the question of this message cannot be read"))
 }
 
 /// What a message says besides its own row; read before anything is written.
@@ -130,6 +154,8 @@ struct Told {
     first: Option<DeliveryId>,
     /// Who else was told by earlier attempts.
     asked_before: Vec<String>,
+    /// Whether the same recipient's mail server took a message of this very attempt before.
+    repeated: bool,
     /// Whether a newer message to the same recipient is queued or gone.
     superseded: bool,
 }
@@ -138,17 +164,19 @@ impl Told {
     fn of<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<Self> {
         let question = rows.reads().question(suspension)?;
         let intent_title = rows.reads().body(suspension.intent)?.title;
-        let mut told = Self { question, intent_title, first: None, asked_before: Vec::new(), superseded: false };
-        if suspension.suspension.attempt == 1 {
+        let (first, asked_before) = (None, Vec::new());
+        let mut told = Self { question, intent_title, first, asked_before, repeated: false, superseded: false };
+        if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {
             return Ok(told);
         }
         for (other, state) in rows.reads().deliveries(suspension.rid)? {
             let same = other.recipient.eq_ignore_ascii_case(&row.recipient);
-            let earlier = other.attempt < row.attempt && state == DeliveryState::Sent;
+            let earlier = other.rid < row.rid && state == DeliveryState::Sent;
             told.superseded |= same && other.attempt > row.attempt;
+            told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
                 told.first = Some(other.id);
-            } else if !same && earlier && !told.asked_before.contains(&other.recipient) {
+            } else if !same && earlier && other.attempt < row.attempt && !told.asked_before.contains(&other.recipient) {
                 told.asked_before.push(other.recipient);
             }
         }
@@ -188,6 +216,7 @@ fn lease_delivery<R: Rows>(
         bounce_token,
         first: told.first,
         asked_before: told.asked_before,
+        repeated: told.repeated,
         tries,
         token,
         intent_title: told.intent_title,
@@ -215,7 +244,7 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
         DeliveryResult::Retry { reason, after } if row.tries < DELIVERY_TRIES_MAX => {
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
             let pause = after.map_or_else(|| backoff(row.tries), |after| after.max(backoff(row.tries)));
-            rows.requeue_outbox(rid, env.clock.now() + pause, reason)?;
+            rows.requeue_outbox(rid, env.clock.now() + pause, Some(reason))?;
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
             return Ok(true);
         }

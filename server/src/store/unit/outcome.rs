@@ -38,7 +38,7 @@ pub(super) fn outcome<R: Rows>(
             }),
             _ => Err(RowsError::Inconsistent("an accepted answer without its event")),
         },
-        Command::Cancel { suspension_id, .. } | Command::Extend { suspension_id, .. } => {
+        Command::Cancel { suspension_id, .. } | Command::Extend { suspension_id, .. } | Command::Remind { suspension_id, .. } => {
             let row = loaded.suspension_row(*suspension_id)?;
             let question = rows.reads().question(row)?;
             let suspension = loaded.intent.suspension(*suspension_id).unwrap_or(&row.suspension);
