@@ -77,6 +77,7 @@ impl TestApp {
             mail: Some(MailConfig {
                 smtp_url: smtp.url().into(),
                 from: "Placet <placet@example.com>".into(),
+                bounce_to: None,
                 allow_insecure: false,
             }),
             asking: asking_policy(),
