@@ -1,25 +1,26 @@
 //! What a command does to an intent: `decide` says which events, `evolve` folds them back.
 
-use chrono::{DateTime, TimeDelta, Utc};
+mod operator;
+
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use self::operator::{extend, remind};
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
-use crate::command::{Command, Later, Respond, Suspend};
+use crate::command::{Command, Respond, Suspend};
+use crate::delivery;
 use crate::event::{
-    Event, ExpiryReason, Extended, ExtensionCause, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Reminded, Renotified, Resumed,
-    client_may_append, ending_of,
+    Delivery, Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
 };
 use crate::ids::{IntentId, SuspensionId};
 use crate::lease::{self, Lease};
 use crate::problem::Rejection;
 use crate::suspension::{
-    Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, REMINDER_PAUSE_SECONDS, Resolution, ResolutionReason,
-    Suspension, WINDOW_SECONDS_MAX,
+    Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension,
 };
-use crate::time::seconds;
 
 /// The lifecycle of an intent (RFC-0001, RFC-0025 §2); other protocols' states never appear here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -154,7 +155,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
         | Command::Remind { .. }
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
-        | Command::RecordDelivery { .. } => Ok(()),
+        | Command::RecordDelivery(_) => Ok(()),
     }
 }
 
@@ -193,9 +194,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
             Some(open) if open.id == *suspension_id && !open.is_expired(now) => ask_again(open, question, now),
             _ => Vec::new(),
         }),
-        Command::RecordDelivery { delivery, sent } => {
-            Ok(vec![if *sent { Event::DeliverySent(delivery.clone()) } else { Event::DeliveryFailed(delivery.clone()) }])
-        }
+        Command::RecordDelivery(record) => Ok(delivery::record(intent, record, now)),
     }
 }
 
@@ -424,83 +423,6 @@ fn cancel(
     ])
 }
 
-/// Moves the deadline of an open suspension, later only, whoever asks and why.
-///
-/// What somebody asks for keeps the bound of every window and comes too late once the deadline has passed. What an outage took is given
-/// back beyond either: nobody could have acted in that time.
-fn extend(
-    intent: &Intent,
-    suspension_id: SuspensionId,
-    later: Later,
-    reason: Option<&String>,
-    cause: ExtensionCause,
-    by: &Principal,
-    now: DateTime<Utc>,
-) -> Result<Vec<Event>, Refusal> {
-    let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
-        return Err(why_refused(intent, &suspension_id.expose()).into());
-    };
-    if cause == ExtensionCause::Request && open.is_expired(now) {
-        return Err(expired(intent, open));
-    }
-    let field = match later {
-        Later::Until(_) => "expires_at",
-        Later::By(_) => "seconds",
-    };
-    let Some(old_expires_at) = open.expires_at else {
-        return Err(Rejection::invalid(field, "deadline", "the question has no deadline, so there is none to move").into());
-    };
-    let new_expires_at = match later {
-        Later::Until(at) => at,
-        Later::By(span) => old_expires_at + span,
-    };
-    if new_expires_at <= old_expires_at {
-        return Err(Rejection::invalid(field, "later", "must be later than the present deadline").into());
-    }
-    if cause == ExtensionCause::Request && new_expires_at > open.suspended_at + seconds(WINDOW_SECONDS_MAX) {
-        let message = format!("a question is open for at most {WINDOW_SECONDS_MAX} seconds in all");
-        return Err(Rejection::invalid(field, "range", message).into());
-    }
-    Ok(vec![Event::SuspensionExtended(Box::new(Extended {
-        suspension_id,
-        cause,
-        old_expires_at,
-        new_expires_at,
-        reason: reason.cloned(),
-        extended_by: by.subject.clone(),
-    }))])
-}
-
-/// Tells those in force again. Not often: people who are pressed stop reading.
-fn remind(
-    intent: &Intent,
-    suspension_id: SuspensionId,
-    question: Option<&Question>,
-    by: &Principal,
-    now: DateTime<Utc>,
-) -> Result<Vec<Event>, Refusal> {
-    let (Some(open), Some(question)) = (intent.open.as_ref().filter(|open| open.id == suspension_id), question) else {
-        return Err(why_refused(intent, &suspension_id.expose()).into());
-    };
-    if open.is_expired(now) {
-        return Err(expired(intent, open));
-    }
-    let left = open.reminded_at.map(|at| at + seconds(REMINDER_PAUSE_SECONDS) - now);
-    if let Some(left) = left.filter(|left| *left > TimeDelta::zero()) {
-        // Rounded up: whoever waits so long is not refused again.
-        let whole_seconds = left.num_seconds() + i64::from(left.subsec_nanos() > 0);
-        let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);
-        return Err(Rejection::TooSoon { retry_after_seconds }.into());
-    }
-    let notify_to = question.recipients_at(open.attempt).to_vec();
-    if notify_to.is_empty() {
-        return Err(Rejection::invalid("notify_to", "required", "the question names nobody who could be reminded").into());
-    }
-    let attempt = open.attempt;
-    let reminded_by = by.subject.clone();
-    Ok(vec![Event::SuspensionReminded(Box::new(Reminded { suspension_id, attempt, notify_to, reminded_by }))])
-}
-
 fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Option<String>, by: &Principal) -> Event {
     Event::SuspensionCancelled { suspension_id: open.id, reason, note, cancelled_by: by.subject.clone() }
 }
@@ -562,7 +484,11 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
     intent.updated_at = now;
     match event {
         // Born with version 1: see `Intent::born`.
-        Event::IntentCreated(..) | Event::Appended(_) | Event::DeliveryFailed(_) | Event::SuspensionEscalated { .. } => {}
+        Event::IntentCreated(..)
+        | Event::Appended(_)
+        | Event::DeliveryFailed(_)
+        | Event::DeliveryFailover(_)
+        | Event::SuspensionEscalated { .. } => {}
         Event::SuspensionRenotified(renotified) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == renotified.suspension_id) {
                 open.attempt = renotified.attempt;
@@ -605,14 +531,15 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
                 }
             }
         }
-        Event::DeliverySent(delivery) => {
-            for suspension in intent.open.iter_mut().chain(&mut intent.ended) {
-                // Only in time: what was decided about an ended one stays decided.
-                if suspension.id == delivery.suspension_id && suspension.ending.is_none() && !suspension.is_expired(now) {
-                    suspension.reached = true;
-                }
-            }
-        }
+        Event::DeliverySent(delivery) => set_reached(intent, delivery, true, now),
+        Event::DeliveryBounced { delivery, reached } => set_reached(intent, delivery, *reached, now),
+    }
+}
+
+/// Only in time: what was decided about an ended one stays decided.
+fn set_reached(intent: &mut Intent, delivery: &Delivery, reached: bool, now: DateTime<Utc>) {
+    if let Some(open) = intent.open.as_mut().filter(|open| open.id == delivery.suspension_id && !open.is_expired(now)) {
+        open.reached = reached;
     }
 }
 

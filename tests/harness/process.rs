@@ -5,10 +5,15 @@ use std::fs::File;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use placet_server::clock::{SystemClock, SystemEntropy};
+use placet_server::store::sqlite::{Exclusive, SqliteStore};
+use placet_server::store::{Outside, Store};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -16,6 +21,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
 use crate::api::Api;
+use crate::clock::FakeClock;
 
 /// How long a program may take to say or do what a test waits for.
 pub const PATIENCE: Duration = Duration::from_secs(40);
@@ -74,13 +80,20 @@ pub struct Site {
     folder: TempDir,
     port: u16,
     smtp_url: Option<String>,
+    database_url: Option<String>,
     runs: AtomicU16,
 }
 
 impl Site {
     /// A site of a server in development: mails stay in memory.
     pub fn development() -> Self {
-        Self { folder: TempDir::new().unwrap(), port: free_port(), smtp_url: None, runs: AtomicU16::new(0) }
+        let folder = TempDir::new().unwrap();
+        Self { folder, port: free_port(), smtp_url: None, database_url: None, runs: AtomicU16::new(0) }
+    }
+
+    /// A site whose database is elsewhere.
+    pub fn on(database_url: String) -> Self {
+        Self { database_url: Some(database_url), ..Self::development() }
     }
 
     /// A site of a server in production, which sends its mails to `smtp_url`.
@@ -98,6 +111,10 @@ impl Site {
         self.folder().join("data/placet.db")
     }
 
+    fn database_url(&self) -> String {
+        self.database_url.clone().unwrap_or_else(|| format!("sqlite://{}", self.database().display()))
+    }
+
     /// Writes what only another version or program would: `to` for `from`, of the same length, wherever it stands in the database.
     pub fn rewrite_database(&self, from: &str, to: &str) {
         assert_eq!(from.len(), to.len());
@@ -110,6 +127,15 @@ impl Site {
             bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
         }
         std::fs::write(self.database(), bytes).unwrap();
+    }
+
+    /// Makes it look as if the server, which does not run, had been away for so many seconds.
+    pub async fn away_for(&self, seconds: i64) {
+        let then = Arc::new(FakeClock::at(SystemClock.now() - TimeDelta::seconds(seconds)));
+        let store =
+            SqliteStore::open(&self.database(), Exclusive::Beside, Outside::alone(then, Arc::new(SystemEntropy))).unwrap();
+        store.depart().await.unwrap();
+        store.close().await;
     }
 
     /// `http://127.0.0.1:PORT/`; the same for every server of this site.
@@ -129,7 +155,7 @@ impl Site {
         command
             .args(arguments)
             .env_remove("RUST_LOG")
-            .env("PLACET_DATABASE_URL", format!("sqlite://{}", self.database().display()))
+            .env("PLACET_DATABASE_URL", self.database_url())
             .env("PLACET_LISTEN", format!("127.0.0.1:{}", self.port))
             .env("PLACET_OPERATORS", "ops@example.com")
             .env("PLACET_NOTIFY_ALLOW", "*@example.com")

@@ -101,7 +101,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
 }
 
 async fn open(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
-    let database = parse_database(database.database_url.as_deref(), CONNECTIONS_MIN)?;
+    let database = parse_database(database, None, CONNECTIONS_MIN)?;
     store::open(&database, Exclusive::Beside, Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy))).await
 }
 

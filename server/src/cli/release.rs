@@ -18,7 +18,7 @@ pub(super) struct ReleaseArgs {
 }
 
 pub(super) async fn run(args: ReleaseArgs) -> anyhow::Result<()> {
-    let database = parse_database(args.database.database_url.as_deref(), CONNECTIONS_MIN)?;
+    let database = parse_database(&args.database, None, CONNECTIONS_MIN)?;
     if let Database::Sqlite(path) = &database
         && !path.exists()
     {

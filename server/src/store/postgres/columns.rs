@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use diesel::Queryable;
 use domain::authority::{Assurance, Principal};
 use domain::body::IntentBody;
+use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
 use domain::intent::Intent;
 use domain::lease::Lease;
@@ -13,7 +14,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::store::codes::{Code, DeliveryState};
-use crate::store::rows::{IntentRow, OutboxRow, PresenceRow, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
+use crate::store::rows::{
+    BounceRow, IntentRow, OutboxRow, PresenceRow, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+};
 use crate::store::unit::last_hash;
 
 fn unsigned(number: i32) -> RowsResult<u32> {
@@ -201,11 +204,16 @@ pub(super) struct OutboxColumns {
     tries: i32,
     lease: Option<Vec<u8>>,
     _leased_by: Option<i32>,
+    sequence: i32,
+    detail: Option<Value>,
+    settled_at: Option<DateTime<Utc>>,
 }
 
 impl OutboxColumns {
-    pub(super) fn state(&self) -> RowsResult<DeliveryState> {
-        Code::from_code(self.state)
+    /// The message, and where it stands.
+    pub(super) fn into_both(self) -> RowsResult<(OutboxRow, DeliveryState)> {
+        let state = Code::from_code(self.state)?;
+        Ok((self.into_row()?, state))
     }
 
     pub(super) fn into_row(self) -> RowsResult<OutboxRow> {
@@ -219,7 +227,25 @@ impl OutboxColumns {
             tries: unsigned(self.tries)?,
             due_at: self.due_at,
             lease: self.lease,
+            sequence: unsigned(self.sequence)?,
+            detail: self.detail.map(serde_json::from_value).transpose()?,
+            settled_at: self.settled_at,
         })
+    }
+}
+
+#[derive(Queryable)]
+pub(super) struct BounceColumns {
+    _outbox: i64,
+    hard: bool,
+    reported_at: DateTime<Utc>,
+    detail: Option<Value>,
+}
+
+impl BounceColumns {
+    pub(super) fn into_row(self) -> RowsResult<BounceRow> {
+        let kind = if self.hard { BounceKind::Hard } else { BounceKind::Soft };
+        Ok(BounceRow { kind, reported_at: self.reported_at, detail: self.detail.map(serde_json::from_value).transpose()? })
     }
 }
 

@@ -25,7 +25,7 @@ use domain::authority::Principal;
 use domain::ids::{IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryList, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Runtime;
@@ -43,8 +43,8 @@ use super::outside::Outside;
 use super::rows::{ReadRows, Rows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
-    CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request, Standing,
-    Store, StoreError, SuspensionFilter, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request,
+    Standing, Store, StoreError, SuspensionFilter, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::metrics::WriterMetrics;
@@ -214,6 +214,10 @@ impl Store for PostgresStore {
         self.authorized(move |rows| read::suspension(rows, &principal, id))
     }
 
+    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList> {
+        self.authorized(move |rows| read::deliveries(rows, &principal, id))
+    }
+
     fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage> {
         self.read(move |rows| read::suspensions(rows, &principal, &filter))
     }
@@ -238,6 +242,10 @@ impl Store for PostgresStore {
 
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
         self.write("complete_delivery", move |rows, env| unit::deliveries::complete_delivery(rows, env, rid, &lease, &result))
+    }
+
+    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
+        self.decide("report_bounce", move |rows, env| unit::deliveries::report_bounce(rows, env, &report))
     }
 
     /// Those of servers that are gone; one that lives holds a lock under its number.

@@ -21,6 +21,9 @@ const PLACE_WAIT: Duration = Duration::from_secs(5);
 /// swallows everything.
 const WORK_WAIT: Duration = Duration::from_secs(60);
 
+/// How long closing waits for what is under way.
+const CLOSE_WAIT: Duration = Duration::from_secs(10);
+
 /// Connections to one database.
 pub(super) struct Pool {
     address: Address,
@@ -109,8 +112,8 @@ impl Pool {
 
     /// Takes no more work, and waits for what is under way.
     pub(super) async fn close(&self, connections_max: u32) {
-        // An error means that it is closed already.
-        if let Ok(places) = self.places.acquire_many(connections_max).await {
+        // An error in it means that it is closed already; what takes longer is cut off, and was promised to nobody.
+        if let Ok(Ok(places)) = tokio::time::timeout(CLOSE_WAIT, self.places.acquire_many(connections_max)).await {
             places.forget();
         }
         self.places.close();

@@ -13,18 +13,19 @@ use domain::wire::KeyView;
 use uuid::Uuid;
 
 use super::columns::{
-    BodyColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns, TimerColumns,
-    TokenColumns,
+    BodyColumns, BounceColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns,
+    TimerColumns, TokenColumns,
 };
 use super::schema::{
-    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys, suspensions,
-    timers, tokens,
+    api_keys, bounces, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys,
+    suspensions, timers, tokens,
 };
 use super::session::{Mode, Session};
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    EventLink, IntentRow, OutboxRow, PresenceRow, ReadRows, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, ReadRows, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow,
+    TokenRow,
 };
 use crate::store::unit::day;
 
@@ -151,19 +152,23 @@ impl ReadRows for Session {
         Ok((queued().count().get_result(&mut self.conn)?, leased))
     }
 
-    fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>> {
+    fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
         // Locked where it is written: two workers may both believe that they hold its lease.
         let found = match self.mode {
             Mode::Locking => outbox::table.find(rid).for_no_key_update().first::<OutboxColumns>(&mut self.conn),
             Mode::Snapshot => outbox::table.find(rid).first::<OutboxColumns>(&mut self.conn),
         };
-        found.optional()?.map(OutboxColumns::into_row).transpose()
+        found.optional()?.map(OutboxColumns::into_both).transpose()
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
         let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
-        let about = about.load::<OutboxColumns>(&mut self.conn)?.into_iter();
-        about.map(|columns| Ok((columns.state()?, columns.into_row()?))).map(|row| row.map(|(state, row)| (row, state))).collect()
+        about.load::<OutboxColumns>(&mut self.conn)?.into_iter().map(OutboxColumns::into_both).collect()
+    }
+
+    fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>> {
+        let found = bounces::table.find(outbox).first::<BounceColumns>(&mut self.conn);
+        found.optional()?.map(BounceColumns::into_row).transpose()
     }
 
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {

@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error};
 use domain::body::IntentBody;
+use domain::delivery::BounceKind;
 use domain::ids::KeyId;
 use domain::lease::Lease;
 use domain::suspension::Suspension;
@@ -11,13 +12,15 @@ use serde_json::{Map, Value};
 
 use super::columns::signed;
 use super::reads::IDEMPOTENCY_HOURS;
-use super::schema::{api_keys, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions, timers};
+use super::schema::{
+    api_keys, bounces, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions, timers,
+};
 use super::session::Session;
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{
-    IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
+    BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
 };
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
@@ -225,6 +228,7 @@ impl Rows for Writing<'_> {
             channel: &row.channel,
             recipient: &row.recipient,
             due_at: &row.due_at,
+            sequence: &signed(row.sequence),
         }
         .execute(&mut self.session.conn)?;
         Ok(())
@@ -236,9 +240,11 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
-    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()> {
         let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::leased_by.eq(None::<i32>), outbox::due_at.eq(due_at));
-        diesel::update(outbox::table.find(rid)).set(released).execute(&mut self.session.conn)?;
+        // What is none is not written.
+        let changes = (released, json_option(why.as_ref())?.map(|why| outbox::detail.eq(why)));
+        diesel::update(outbox::table.find(rid)).set(changes).execute(&mut self.session.conn)?;
         Ok(())
     }
 
@@ -246,8 +252,25 @@ impl Rows for Writing<'_> {
         Ok(hot::ReleaseOutbox { due_at: &due_at }.execute(&mut self.session.conn)? as u64)
     }
 
-    fn finish_outbox(&mut self, rid: i64, state: DeliveryState) -> RowsResult<()> {
-        hot::FinishOutbox { state: &state.code(), rid: &rid }.execute(&mut self.session.conn)?;
+    fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()> {
+        let detail = json_option(detail.as_ref())?;
+        hot::FinishOutbox { state: &state.code(), settled_at: &now, detail: &detail, rid: &rid }
+            .execute(&mut self.session.conn)?;
+        Ok(())
+    }
+
+    fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()> {
+        let said = (
+            bounces::hard.eq(bounce.kind == BounceKind::Hard),
+            bounces::reported_at.eq(bounce.reported_at),
+            bounces::detail.eq(json_option(bounce.detail.as_ref())?),
+        );
+        diesel::insert_into(bounces::table)
+            .values((bounces::outbox.eq(outbox), said.clone()))
+            .on_conflict(bounces::outbox)
+            .do_update()
+            .set(said)
+            .execute(&mut self.session.conn)?;
         Ok(())
     }
 

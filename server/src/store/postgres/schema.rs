@@ -116,6 +116,9 @@ diesel::table! {
         tries -> Integer,
         lease -> Nullable<Binary>,
         leased_by -> Nullable<Integer>,
+        sequence -> Integer,
+        detail -> Nullable<Json>,
+        settled_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -184,6 +187,15 @@ diesel::table! {
         restored -> Bool,
         done_to -> BigInt,
         up_to -> BigInt,
+    }
+}
+
+diesel::table! {
+    bounces (outbox) {
+        outbox -> BigInt,
+        hard -> Bool,
+        reported_at -> Timestamptz,
+        detail -> Nullable<Json>,
     }
 }
 

@@ -236,14 +236,15 @@ statement!(
 
 statement!(
     InsertOutbox {
-        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, due_at, tries) VALUES (" rid: i64 = BigInt,
+        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, due_at, tries, sequence) VALUES (" rid: i64 = BigInt,
         ", " id: Uuid = SqlUuid,
         ", " suspension: i64 = BigInt,
         ", " attempt: i32 = Integer,
         ", " channel: str = Text,
         ", " recipient: str = Text,
         ", 0, " due_at: Time = Timestamptz,
-    } ", 0)"
+        ", 0, " sequence: i32 = Integer,
+    } ")"
 );
 
 statement!(
@@ -259,7 +260,9 @@ statement!(
 statement!(
     FinishOutbox {
         "UPDATE outbox SET lease = NULL, leased_by = NULL, state = " state: i32 = Integer,
-        " WHERE rid = " rid: i64 = BigInt,
+        ", settled_at = " settled_at: Time = Timestamptz,
+        ", detail = coalesce(" detail: Option<Value> = Nullable<Json>,
+        ", detail) WHERE rid = " rid: i64 = BigInt,
     } ""
 );
 
