@@ -227,7 +227,7 @@ pub fn parse_database(args: &DatabaseArgs, in_file: Option<&str>, connections: u
     let given = args.database_url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret)).or(in_file);
     let url = given.unwrap_or(DATABASE_URL_DEFAULT);
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return Ok(Database::Postgres { address: Address::parse(url)?, connections });
+        return Ok(Database::Postgres { address: Box::new(Address::parse(url)?), connections });
     }
     let path = url
         .strip_prefix("sqlite://")

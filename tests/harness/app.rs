@@ -106,8 +106,7 @@ impl TestApp {
             Backend::Sqlite => None,
             Backend::Postgres => Some(Cluster::of_this_process().scratch().await),
         };
-        let database =
-            scratch.as_ref().map_or_else(|| Database::Sqlite(folder.path().join("placet.db")), |scratch| scratch.database());
+        let database = scratch.as_ref().map_or_else(|| Database::Sqlite(folder.path().join("placet.db")), Scratch::database);
         let smtp = SmtpSink::start().await;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -342,6 +341,7 @@ pub fn mentions(value: &Value, text: &str) -> bool {
 macro_rules! on_each_store {
     ($($(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block)*) => {
         $($(#[$doc])*
+        #[cfg(test)]
         async fn $name($app: &mut $crate::app::TestApp) $body
 
         mod $name {

@@ -133,7 +133,7 @@ impl Cluster {
     async fn make_template(&self) {
         self.sql("postgres", "CREATE DATABASE placet_template").await;
         let outside = Outside::alone(std::sync::Arc::new(SystemClock), std::sync::Arc::new(SystemEntropy));
-        let address = Address::parse(&self.url("placet_template")).unwrap();
+        let address = Box::new(Address::parse(&self.url("placet_template")).unwrap());
         let store = open(&Database::Postgres { address, connections: CONNECTIONS_MIN }, Exclusive::Beside, outside).await;
         store.unwrap().close().await;
         // A database is copied while nobody is connected to it.
@@ -155,18 +155,21 @@ impl Scratch {
 
     /// As a server's configuration names it.
     pub fn database(&self) -> Database {
-        Database::Postgres { address: Address::parse(&self.url()).unwrap(), connections: CONNECTIONS }
+        Database::Postgres { address: Box::new(Address::parse(&self.url()).unwrap()), connections: CONNECTIONS }
     }
 
     /// Everything it holds, rows of bytes as their bytes.
     pub fn dump(&self) -> Vec<u8> {
         let dumped = Command::new(programs().join("pg_dump")).arg(self.url()).output().unwrap();
         assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
-        let mut held = dumped.stdout.clone();
-        let text = String::from_utf8(dumped.stdout).unwrap();
+        // pg_dump guards what psql will read with a word it draws anew each time.
+        let lines = dumped.stdout.split_inclusive(|byte| *byte == b'\n');
+        let guard = |line: &&[u8]| !line.starts_with(b"\\restrict") && !line.starts_with(b"\\unrestrict");
+        let mut held = lines.filter(guard).collect::<Vec<_>>().concat();
+        let text = String::from_utf8(held.clone()).unwrap();
         for hex in text.split("\\\\x").skip(1) {
-            let digits: Vec<u8> = hex.bytes().map_while(|byte| char::from(byte).to_digit(16)).map(|digit| digit as u8).collect();
-            held.extend(digits.chunks_exact(2).map(|pair| pair[0] * 16 + pair[1]));
+            let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
+            held.extend((0..end / 2).map(|byte| u8::from_str_radix(&hex[2 * byte..2 * byte + 2], 16).unwrap()));
         }
         held
     }

@@ -16,7 +16,7 @@ pub enum Database {
     /// A file of this machine.
     Sqlite(PathBuf),
     /// A database other servers may share, and how many connections this one makes to it.
-    Postgres { address: Address, connections: u32 },
+    Postgres { address: Box<Address>, connections: u32 },
 }
 
 impl fmt::Display for Database {

@@ -95,7 +95,7 @@ struct Listening {
 impl Listening {
     async fn connect(&mut self) -> Result<Heard, ConnectError> {
         let (client, wire) = dial(&self.address).await?;
-        let hearing = spawn_named("database-notifications", hear(wire, self.hub.clone()));
+        let hearing = spawn_named("database-notifications", hear(wire, self.server, self.hub.clone()));
         client.query_one(LIVE, &[&SERVERS, &self.server]).await.map_err(|error| lost(&error))?;
         client.batch_execute("LISTEN placet").await.map_err(|error| lost(&error))?;
         // What was told while nobody listened is lost.
@@ -139,7 +139,7 @@ impl Listening {
                     if told == 0 {
                         return Ok(());
                     }
-                    tell(&client, ids.drain(..)).await?;
+                    tell(&client, self.server, ids.drain(..)).await?;
                 }
                 _ = look.tick() => self.look(&client).await?,
                 _ = &mut hearing => return Err(ConnectError::Refused("the connection was closed".into())),
@@ -163,22 +163,26 @@ impl Listening {
     }
 }
 
-async fn tell(client: &Client, ids: impl Iterator<Item = SuspensionId>) -> Result<(), ConnectError> {
-    let mut payload = String::new();
+async fn tell(client: &Client, server: i32, ids: impl Iterator<Item = SuspensionId>) -> Result<(), ConnectError> {
+    let mut payload = server.to_string();
     for id in ids.map(|id| id.0).collect::<BTreeSet<_>>() {
         // Writing to a string cannot fail.
-        write!(payload, "{id} ").unwrap_or_default();
+        write!(payload, " {id}").unwrap_or_default();
     }
     client.execute("SELECT pg_notify('placet', $1)", &[&payload]).await.map_err(|error| lost(&error))?;
     Ok(())
 }
 
 /// Moves the connection's bytes, and announces what it hears.
-async fn hear(mut wire: Wire, hub: Arc<Hub>) {
+async fn hear(mut wire: Wire, server: i32, hub: Arc<Hub>) {
     while let Some(Ok(message)) = poll_fn(|context| wire.poll_message(context)).await {
         if let AsyncMessage::Notification(notification) = message {
-            // Who tells hears itself as well, a moment after it has announced; looking once more is cheap.
-            let ids = notification.payload().split_ascii_whitespace().filter_map(SuspensionId::parse);
+            let mut words = notification.payload().split_ascii_whitespace();
+            // Who tells hears itself as well; it has announced that already.
+            if words.next().is_none_or(|teller| teller == server.to_string()) {
+                continue;
+            }
+            let ids = words.filter_map(SuspensionId::parse);
             hub.announce(&ids.map(Notice::Suspension).collect::<Vec<_>>());
         }
     }

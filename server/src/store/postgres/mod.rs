@@ -40,7 +40,7 @@ use self::transaction::Surroundings;
 use super::hub::Hub;
 use super::link::LinkToken;
 use super::outside::Outside;
-use super::rows::{ReadRows, Rows, RowsResult};
+use super::rows::{ReadRows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
     BounceReport, CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request,
@@ -269,9 +269,12 @@ impl Store for PostgresStore {
         self.write("release", |rows, _| unit::presence::release(rows))
     }
 
-    /// In a transaction that writes, because only there the database's clock is read.
     fn hold(&self) -> Unit<'_, Option<Hold>> {
-        self.write("hold", |rows, env| unit::presence::hold(rows.reads(), env.watch.is_steady()))
+        let watch = self.watch.clone();
+        self.read(move |rows| {
+            rows.look_at_the_clock()?;
+            unit::presence::hold(rows, watch.is_steady())
+        })
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {

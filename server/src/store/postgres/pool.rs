@@ -19,7 +19,7 @@ const WAITING_MAX: usize = 4_096;
 const PLACE_WAIT: Duration = Duration::from_secs(5);
 /// How long one unit of work may take, its retries included. Statements have their own, shorter limit; this one is for a network that
 /// swallows everything.
-const WORK_WAIT: Duration = Duration::from_secs(60);
+const WORK_WAIT: Duration = Duration::from_mins(1);
 
 /// How long closing waits for what is under way.
 const CLOSE_WAIT: Duration = Duration::from_secs(10);

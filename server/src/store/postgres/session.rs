@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
+use diesel::sql_types::Timestamptz;
 use domain::clock::Clock;
 use domain::time::{from_micros, micros};
 
@@ -124,6 +125,13 @@ impl Session {
         self.mode = mode;
         self.presence_version = None;
         self.locked.clear();
+    }
+
+    /// Reads the database's time where no transaction that writes has.
+    pub(super) fn look_at_the_clock(&mut self) -> RowsResult<()> {
+        let now = diesel::select(diesel::dsl::sql::<Timestamptz>("clock_timestamp()")).get_result(&mut self.conn)?;
+        self.time.begin(now);
+        Ok(())
     }
 
     /// The next row id of a table. Ids that a rolled back transaction had taken are never given again.

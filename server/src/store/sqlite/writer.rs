@@ -334,9 +334,11 @@ mod tests {
 
     use diesel::RunQueryDsl;
     use diesel::connection::Connection;
+    use domain::clock::Clock;
 
     use super::*;
     use crate::clock::{SystemClock, SystemEntropy};
+    use crate::metrics::Metrics;
     use crate::store::fact::Fact;
     use crate::store::rows::{Rows, Table};
 
