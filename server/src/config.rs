@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use domain::asking::{AllowList, AskingPolicy, UnknownChannel, is_address};
+use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel, is_address};
 use domain::retry::{PartialRetryPolicy, Schedule};
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
@@ -85,6 +85,7 @@ struct FileConfig {
     suspension: SuspensionSection,
     fallback: FallbackSection,
     channels: ChannelsSection,
+    questions: QuestionsSection,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -105,6 +106,19 @@ struct FallbackSection {
 #[serde(deny_unknown_fields, default)]
 struct ChannelsSection {
     unknown: Option<Unknown>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct QuestionsSection {
+    secrets: Option<Secrets>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Secrets {
+    Warn,
+    Refuse,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -169,7 +183,7 @@ impl Config {
         }
         let operators = args.operators.clone().or(file.operators).unwrap_or_default();
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
-        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, &file.channels)?;
+        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, &file.channels, &file.questions)?;
         let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
@@ -310,6 +324,7 @@ fn asking(
     suspension: SuspensionSection,
     fallback: FallbackSection,
     channels: &ChannelsSection,
+    questions: &QuestionsSection,
 ) -> anyhow::Result<AskingPolicy> {
     let operators: Vec<String> =
         operators.iter().map(|address| address.trim().to_owned()).filter(|address| !address.is_empty()).collect();
@@ -337,6 +352,10 @@ fn asking(
         unknown_channel: match channels.unknown {
             Some(Unknown::Reject) => UnknownChannel::Reject,
             Some(Unknown::Warn) | None => UnknownChannel::Warn,
+        },
+        seeming_secret: match questions.secrets {
+            Some(Secrets::Refuse) => SeemingSecret::Refuse,
+            Some(Secrets::Warn) | None => SeemingSecret::Warn,
         },
         fallback_allowed: fallback.allowed.unwrap_or_else(|| FallbackPolicy::ALL.to_vec()),
         fallback_min_window_seconds: min_window_seconds,
@@ -464,6 +483,7 @@ mod tests {
         assert_eq!(file("[fallback]\nmin_window_seconds = 300").unwrap().asking.fallback_min_window_seconds, 300);
         assert!(!file("[fallback]\nrequires_delivery = false").unwrap().asking.fallback_requires_delivery);
         assert_eq!(file("[channels]\nunknown = 'reject'").unwrap().asking.unknown_channel, UnknownChannel::Reject);
+        assert_eq!(file("[questions]\nsecrets = 'refuse'").unwrap().asking.seeming_secret, SeemingSecret::Refuse);
     }
 
     #[test]
@@ -476,6 +496,7 @@ mod tests {
             "database_url = 'sqlite://'",
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
             "[fallback]\nallowed = ['maybe']",
+            "[questions]\nsecrets = 'ask'",
             "smtp_url = 'smtps://x.example'",
             "mail_bounce_to = 'c@b.example'",
             "otlp_endpoint = 'localhost:4318'",

@@ -37,6 +37,7 @@ mod sdk_blocking;
 mod sdk_hooks;
 mod sdk_waiting;
 mod secrets;
+mod seeming_secrets;
 mod smtp_faults;
 mod suspend;
 mod tidy;
