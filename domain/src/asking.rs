@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use validator::ValidateEmail;
 
+use crate::channel::Channels;
 use crate::command::Suspend;
 use crate::ids::SuspensionId;
 use crate::json;
@@ -94,7 +95,7 @@ pub struct AskingPolicy {
     /// Who may be asked.
     pub notify_allow: AllowList,
     /// The channels there are.
-    pub channels: Vec<&'static str>,
+    pub channels: Channels,
     /// What to do about others.
     pub unknown_channel: UnknownChannel,
     /// The fallback policies a call may choose.
@@ -126,7 +127,7 @@ impl AskingPolicy {
         check.question(&request);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
-        let recipients = self.recipients(request.notify_to, &mut check);
+        let recipients = self.recipients(request.notify_to, request.channel_hint.as_deref(), &mut check);
         // The call's word counts before the server's, whichever of the two names it uses for it.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
         let schedule = Schedule::resolve(request.retry_policy, request.timeout_seconds, self.default_retry_policy.as_ref());
@@ -180,10 +181,10 @@ impl AskingPolicy {
             check.error("channel_hint", "length", format!("is at most {CHANNEL_HINT_MAX} characters"));
             return;
         }
-        if self.channels.contains(&hint) {
+        if self.channels.contains(hint) {
             return;
         }
-        let known = self.channels.join(", ");
+        let known = self.channels.names().join(", ");
         match self.unknown_channel {
             UnknownChannel::Reject => check.error("channel_hint", "known", format!("unknown channel; this server has: {known}")),
             UnknownChannel::Warn => {
@@ -192,9 +193,9 @@ impl AskingPolicy {
         }
     }
 
-    fn recipients(&self, notify_to: Option<Vec<String>>, check: &mut Check) -> Vec<String> {
+    fn recipients(&self, notify_to: Option<Vec<String>>, hint: Option<&str>, check: &mut Check) -> Vec<String> {
         let Some(mut addresses) = notify_to else {
-            if self.operators.is_empty() {
+            if self.operators.is_empty() && !self.channels.reach_an_audience(hint) {
                 check.warnings.push("nobody is told: notify_to is absent and the server has no default operators; unless somebody answers through the API, it ends as undeliverable".into());
             }
             return self.operators.clone();
@@ -372,7 +373,7 @@ mod tests {
             default_retry_policy: None,
             operators: vec!["ops@example.com".into()],
             notify_allow: AllowList::parse(["*@example.com", "one@other.example"]).unwrap(),
-            channels: vec!["email"],
+            channels: Channels::email(),
             unknown_channel: UnknownChannel::Warn,
             fallback_allowed: FallbackPolicy::ALL.to_vec(),
             fallback_min_window_seconds: 10,

@@ -7,6 +7,7 @@
 pub mod asking;
 pub mod authority;
 pub mod body;
+pub mod channel;
 pub mod clock;
 pub mod command;
 pub mod engagement;

@@ -61,6 +61,11 @@ struct DeliveryLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ChannelLabel {
+    channel: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabel {
     state: &'static str,
 }
@@ -122,6 +127,7 @@ pub struct Metrics {
     late_seconds: Histogram,
     attempts: Family<AttemptLabels, Counter>,
     deliveries: Family<DeliveryLabels, Counter>,
+    circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
     auth_failures: Family<RouteLabel, Counter>,
@@ -146,6 +152,7 @@ impl Metrics {
             late_seconds: Histogram::new(LATE_SECONDS),
             attempts: Family::default(),
             deliveries: Family::default(),
+            circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
             auth_failures: Family::default(),
@@ -203,6 +210,11 @@ impl Metrics {
             "Age of the oldest message that is due and not under way",
             seconds(),
             self.delivery_overdue.clone(),
+        );
+        it.register(
+            "placet_channel_circuit_open",
+            "Whether a webhook endpoint is not tried because it keeps failing or is gone",
+            self.circuits.clone(),
         );
         it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
         it.register("placet_waiters", "Requests that wait for a question", self.waiters.waiting.clone());
@@ -280,6 +292,11 @@ impl Metrics {
                 self.deliveries.get_or_create(&DeliveryLabels { channel: channel.clone(), state }).inc();
             }
         }
+    }
+
+    /// Notes whether a webhook endpoint's circuit is open.
+    pub(crate) fn circuit(&self, channel: &str, is_open: bool) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(i64::from(is_open));
     }
 
     /// Counts a request that was answered; `route` is a pattern of ours, `method` anything a client sent.

@@ -34,3 +34,4 @@ mod suspend;
 mod tidy;
 mod traces;
 mod waiting;
+mod webhooks;

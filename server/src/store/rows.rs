@@ -93,6 +93,17 @@ pub(super) struct OutboxRow {
     pub(super) tries: u32,
     pub(super) due_at: DateTime<Utc>,
     pub(super) lease: Option<Vec<u8>>,
+    /// The place of the event that queued it in the intent's log.
+    pub(super) sequence: u64,
+    pub(super) queued_at: DateTime<Utc>,
+}
+
+/// A channel with messages that are queued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct QueuedChannel {
+    pub(super) channel: String,
+    /// When its next message is due.
+    pub(super) next_due: DateTime<Utc>,
 }
 
 /// An answer link's row.
@@ -176,8 +187,10 @@ pub(super) trait ReadRows {
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>>;
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>>;
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
-    fn due_deliveries(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    fn next_delivery(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
+    /// Those of one channel, longest due first.
+    fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// Every channel that has a queue, also one the server has no more; by whose message is due first.
+    fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>>;
     /// How many suspensions are open: those [`ReadRows::suspensions`] lists as open.
     fn open_suspensions(&mut self) -> RowsResult<i64>;
     /// How many messages are queued, and how many of them are leased.

@@ -206,6 +206,8 @@ pub(super) struct OutboxColumns {
     due_at: i64,
     tries: i32,
     lease: Option<Vec<u8>>,
+    sequence: i64,
+    queued_at: i64,
 }
 
 impl OutboxColumns {
@@ -224,6 +226,8 @@ impl OutboxColumns {
             tries: unsigned(self.tries)?,
             due_at: from_micros(self.due_at),
             lease: self.lease,
+            sequence: u64::try_from(self.sequence).map_err(|_| RowsError::Inconsistent("a negative sequence"))?,
+            queued_at: from_micros(self.queued_at),
         })
     }
 }

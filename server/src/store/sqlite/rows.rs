@@ -243,6 +243,8 @@ impl Rows for Writing<'_> {
             channel: &row.channel,
             recipient: &row.recipient,
             due_at: &micros(row.due_at),
+            sequence: &i64::try_from(row.sequence).map_err(|_| RowsError::Inconsistent("too many events"))?,
+            queued_at: &micros(row.queued_at),
         }
         .execute(self.conn)?;
         Ok(())

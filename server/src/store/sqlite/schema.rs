@@ -114,6 +114,8 @@ diesel::table! {
         due_at -> BigInt,
         tries -> Integer,
         lease -> Nullable<Binary>,
+        sequence -> BigInt,
+        queued_at -> BigInt,
     }
 }
 

@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
+use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use tokio::sync::{oneshot, watch};
@@ -48,6 +49,7 @@ pub(super) struct Writer {
 pub(super) struct Outside {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) channels: Channels,
     pub(super) hub: Arc<Hub>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) traces: Option<Arc<Traces>>,
@@ -224,7 +226,8 @@ impl Writer {
 }
 
 fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside) {
-    let env = Env { clock: &*outside.clock, entropy: &*outside.entropy, traced: outside.traces.is_some() };
+    let env =
+        Env { clock: &*outside.clock, entropy: &*outside.entropy, channels: &outside.channels, traced: outside.traces.is_some() };
     while let Ok(first) = queue.recv() {
         let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
         let last = batch.iter().any(|job| job.is_last());
@@ -371,6 +374,7 @@ mod tests {
         let outside = Outside {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
+            channels: Channels::email(),
             hub: Arc::default(),
             metrics: metrics.clone(),
             traces: None,

@@ -6,44 +6,47 @@ use domain::event::Delivery;
 use domain::ids::DeliveryId;
 use domain::suspension::Question;
 
+use super::backoff::pause;
 use super::timers::PUT_OFF_SECONDS;
 use super::{Env, act, load_of};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
 use crate::store::link::LinkToken;
-use crate::store::rows::{OutboxRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow};
-use crate::store::{DeliveryResult, Leased, LeasedDelivery};
+use crate::store::rows::{OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow};
+use crate::store::{DeliveryResult, Gate, Leased, LeasedDelivery, Turn};
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
 /// How long a worker may take to send one message before another may try, in seconds.
 pub(in crate::store) const DELIVERY_LEASE_SECONDS: i64 = 120;
-/// After how many tries a message counts as failed.
-pub(in crate::store) const DELIVERY_TRIES_MAX: u32 = 100;
-/// The longest pause between two tries, in seconds.
-pub(in crate::store) const DELIVERY_BACKOFF_SECONDS_MAX: i64 = 1_800;
 
-/// Queues one message per recipient. (Which channel a recipient is reached by is decided when there is more than one.)
-pub(super) fn queue<R: Rows>(
-    rows: &mut R,
-    env: &Env<'_>,
-    suspension: i64,
-    attempt: u32,
-    recipients: &[String],
-    now: DateTime<Utc>,
-) -> RowsResult<()> {
-    for recipient in recipients {
+/// What one attempt queues messages for.
+pub(super) struct Queueing<'a> {
+    pub(super) suspension: i64,
+    pub(super) attempt: u32,
+    /// The channel it prefers.
+    pub(super) hint: Option<&'a str>,
+    pub(super) people: &'a [String],
+    /// The place of the event that queues them in the intent's log.
+    pub(super) sequence: u64,
+}
+
+/// Queues one message per recipient and channel.
+pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
+    for route in env.channels.routes(queueing.hint, queueing.people) {
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
-            suspension,
-            attempt,
-            channel: "email".to_owned(),
-            recipient: recipient.clone(),
+            suspension: queueing.suspension,
+            attempt: queueing.attempt,
+            channel: route.channel.to_owned(),
+            recipient: route.recipient.to_owned(),
             tries: 0,
             due_at: now,
             lease: None,
+            sequence: queueing.sequence,
+            queued_at: now,
         };
         rows.insert_outbox(&row)?;
         rows.notice(Notice::Delivery);
@@ -52,41 +55,84 @@ pub(super) fn queue<R: Rows>(
     Ok(())
 }
 
-pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Leased> {
+pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
-    let mut leased = Leased { deliveries: Vec::new(), obsolete: 0, next_due: None };
-    for row in rows.reads().due_deliveries(now, DELIVERIES_PER_UNIT)? {
-        let suspension = match rows.reads().suspension_at(row.suspension) {
-            Ok(suspension) => suspension,
-            Err(error) => {
-                put_off(rows, &row, now, error)?;
-                continue;
-            }
+    let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
+    let mut shared_room = turn.shared_room;
+    let mut full = Vec::new();
+    // Whose message has waited longest goes first: the shared room is handed out fairly.
+    for QueuedChannel { channel, next_due } in rows.reads().queued_channels()? {
+        let lane = turn.lanes.iter().find(|lane| lane.channel == channel);
+        let gate = lane.map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone());
+        let room = match &gate {
+            Gate::Room(room) => *room,
+            Gate::SharedRoom(room) => (*room).min(shared_room),
+            Gate::Paused(_) | Gate::Closed(_) => u32::MAX,
         };
-        // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
-        if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
-            rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
-            rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
-            leased.obsolete += 1;
-            continue;
-        }
-        let told = match Told::of(rows, &row, &suspension) {
-            Ok(told) => told,
-            Err(error) => {
-                put_off(rows, &row, now, error)?;
-                continue;
+        let before = leased.deliveries.len();
+        if room > 0 && next_due <= now {
+            for row in rows.reads().due_deliveries(&channel, now, room.min(DELIVERIES_PER_UNIT))? {
+                take(rows, env, row, &gate, now, &mut leased)?;
             }
-        };
-        // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
-        if told.superseded {
-            finish_delivery(rows, env, row, &suspension, false, "not accepted before the next attempt was due")?;
-            leased.obsolete += 1;
-            continue;
         }
-        leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, now)?);
+        let taken = u32::try_from(leased.deliveries.len() - before).unwrap_or(u32::MAX);
+        if let Gate::SharedRoom(_) = gate {
+            shared_room -= taken;
+        }
+        if taken == room {
+            full.push(channel);
+        }
     }
-    leased.next_due = rows.reads().next_delivery()?;
+    // A full lane is looked at when one of its messages has ended; any other when its next one is due.
+    let next = rows.reads().queued_channels()?.into_iter().find(|queued| !full.contains(&queued.channel));
+    leased.next_due = next.map(|queued| queued.next_due);
     Ok(leased)
+}
+
+/// What is queued for a channel that was taken out of the settings.
+const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
+
+/// Deals with one message that is due.
+fn take<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: OutboxRow,
+    gate: &Gate,
+    now: DateTime<Utc>,
+    leased: &mut Leased,
+) -> RowsResult<()> {
+    let read = rows.reads().suspension_at(row.suspension).and_then(|suspension| {
+        let told = Told::of(rows, &row, &suspension)?;
+        Ok((suspension, told))
+    });
+    let (suspension, told) = match read {
+        Ok(read) => read,
+        Err(error) => return put_off(rows, &row, now, error),
+    };
+    // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
+    if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
+        leased.untried += 1;
+        rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
+        rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
+        return Ok(());
+    }
+    // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
+    if told.superseded {
+        leased.untried += 1;
+        return finish_delivery(rows, env, row, &suspension, false, "not accepted before the next attempt was due");
+    }
+    match gate {
+        Gate::Room(_) | Gate::SharedRoom(_) => leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, now)?),
+        Gate::Paused(until) => {
+            leased.untried += 1;
+            rows.requeue_outbox(row.rid, *until)?;
+        }
+        Gate::Closed(reason) => {
+            leased.untried += 1;
+            finish_delivery(rows, env, row, &suspension, false, reason)?;
+        }
+    }
+    Ok(())
 }
 
 /// A message whose rows cannot be read must not hold up the ones behind it: it is put off, loudly.
@@ -159,8 +205,11 @@ fn lease_delivery<R: Rows>(
         rid: row.rid,
         lease,
         id: row.id,
+        channel: row.channel,
         recipient: row.recipient,
         attempt: row.attempt,
+        sequence: row.sequence,
+        queued_at: row.queued_at,
         first: told.first,
         asked_before: told.asked_before,
         tries,
@@ -187,12 +236,9 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
     }
     let (sent, detail) = match result {
         DeliveryResult::Sent(reply) => (true, reply),
-        DeliveryResult::Retry { reason, after } if row.tries < DELIVERY_TRIES_MAX => {
+        DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
-            rows.requeue_outbox(
-                rid,
-                env.clock.now() + after.map_or_else(|| backoff(row.tries), |after| after.max(backoff(row.tries))),
-            )?;
+            rows.requeue_outbox(rid, env.clock.now() + after.map_or(pause, |after| after.max(pause)))?;
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
             return Ok(true);
         }
@@ -232,9 +278,4 @@ fn finish_delivery<R: Rows>(
 
 pub(in crate::store) fn release_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
     rows.release_outbox(env.clock.now())
-}
-
-/// 5 s, 10 s, 20 s … up to [`DELIVERY_BACKOFF_SECONDS_MAX`].
-fn backoff(tries: u32) -> TimeDelta {
-    TimeDelta::seconds((5_i64 << tries.saturating_sub(1).min(10)).min(DELIVERY_BACKOFF_SECONDS_MAX))
 }

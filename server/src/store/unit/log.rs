@@ -6,7 +6,7 @@ use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
 use domain::log::Envelope;
 
-use super::deliveries::queue;
+use super::deliveries::{Queueing, queue};
 use super::{Env, Loaded};
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
@@ -89,7 +89,9 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
             }
-            queue(rows, env, rid, 1, &question.recipients_during(1..=1), now)
+            let (hint, people) = (question.channel_at(1), question.recipients_during(1..=1));
+            let sequence = loaded.row.last_sequence;
+            queue(rows, env, &Queueing { suspension: rid, attempt: 1, hint, people: &people, sequence }, now)
         }
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::Resumed(_)
@@ -128,7 +130,8 @@ fn ask_again<R: Rows>(
         let attempt = renotified.attempt + 1;
         rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
     }
-    queue(rows, env, suspension, renotified.attempt, &renotified.notify_to, now)
+    let (attempt, hint, people) = (renotified.attempt, renotified.channel_hint.as_deref(), &renotified.notify_to);
+    queue(rows, env, &Queueing { suspension, attempt, hint, people, sequence: loaded.row.last_sequence }, now)
 }
 
 /// The one place where a suspension's row ends, for every ending and every way to it.
