@@ -34,6 +34,13 @@ pub struct Route<'a> {
     pub recipient: &'a str,
 }
 
+impl Route<'_> {
+    /// Whether both lead to the same place.
+    pub fn is_same(&self, other: &Route<'_>) -> bool {
+        self.channel == other.channel && self.recipient.eq_ignore_ascii_case(other.recipient)
+    }
+}
+
 /// All channels of a server, and those that are used when a question prefers none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channels {
@@ -94,14 +101,18 @@ impl Channels {
     ///
     /// A hint is a preference (RFC-0025 §4): one that was known when the question was asked may be gone by its next attempt.
     pub fn routes<'a>(&'a self, hint: Option<&str>, people: &'a [String]) -> Vec<Route<'a>> {
-        let to_each = |channel: &'a NamedChannel| -> Vec<Route<'a>> {
-            let route = |recipient| Route { channel: &channel.name, recipient };
-            match &channel.reach {
-                Reach::People => people.iter().map(|person| route(person.as_str())).collect(),
-                Reach::Audience(name) => vec![route(name.as_str())],
-            }
+        let routes =
+            |(channel, recipients): (&'a str, &'a [String])| recipients.iter().map(move |recipient| Route { channel, recipient });
+        self.recipients(hint, people).into_iter().flat_map(routes).collect()
+    }
+
+    /// As [`Channels::routes`], by channel; one that reaches people is among them also when there is nobody to reach.
+    pub fn recipients<'a>(&'a self, hint: Option<&str>, people: &'a [String]) -> Vec<(&'a str, &'a [String])> {
+        let recipients = |channel: &'a NamedChannel| match &channel.reach {
+            Reach::People => people,
+            Reach::Audience(name) => std::slice::from_ref(name),
         };
-        self.chosen(hint).flat_map(to_each).collect()
+        self.chosen(hint).map(|channel| (channel.name.as_str(), recipients(channel))).collect()
     }
 
     fn chosen(&self, hint: Option<&str>) -> impl Iterator<Item = &NamedChannel> {

@@ -1,21 +1,23 @@
 //! What a command does to an intent: `decide` says which events, `evolve` folds them back.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
-use crate::command::{Command, Respond, Suspend};
+use crate::command::{Command, Later, Respond, Suspend};
 use crate::event::{
-    Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
+    Event, ExpiryReason, Extended, ExtensionCause, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Reminded, Renotified, Resumed,
+    client_may_append, ending_of,
 };
 use crate::ids::{IntentId, LeaseId, SuspensionId};
 use crate::lease::{Lease, LeaseStatus};
 use crate::problem::Rejection;
 use crate::suspension::{
-    Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension,
+    Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, REMINDER_PAUSE_SECONDS, Resolution, ResolutionReason,
+    Suspension, WINDOW_SECONDS_MAX,
 };
 use crate::time::seconds;
 
@@ -148,6 +150,8 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
         | Command::Suspend(_)
         | Command::Respond(_)
         | Command::Cancel { .. }
+        | Command::Extend { .. }
+        | Command::Remind { .. }
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
         | Command::RecordDelivery { .. } => Ok(()),
@@ -175,6 +179,10 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::Suspend(suspend) => self::suspend(intent, suspend, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
+        Command::Extend { suspension_id, later, reason, cause } => {
+            extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
+        }
+        Command::Remind { suspension_id, question } => remind(intent, *suspension_id, question.as_deref(), by, now),
         Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
             Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
             // An answer beat the timer. Losing that race is normal, so it is not an error.
@@ -312,6 +320,7 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
         reached: false,
         requires_delivery: suspend.requires_delivery,
         refusals: 0,
+        reminded_at: None,
         asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
         ending: None,
     };
@@ -470,6 +479,83 @@ fn cancel(
     ])
 }
 
+/// Moves the deadline of an open suspension, later only, whoever asks and why.
+///
+/// What somebody asks for keeps the bound of every window and comes too late once the deadline has passed. What an outage took is given
+/// back beyond either: nobody could have acted in that time.
+fn extend(
+    intent: &Intent,
+    suspension_id: SuspensionId,
+    later: Later,
+    reason: Option<&String>,
+    cause: ExtensionCause,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
+        return Err(why_refused(intent, &suspension_id.expose()).into());
+    };
+    if cause == ExtensionCause::Request && open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    let field = match later {
+        Later::Until(_) => "expires_at",
+        Later::By(_) => "seconds",
+    };
+    let Some(old_expires_at) = open.expires_at else {
+        return Err(Rejection::invalid(field, "deadline", "the question has no deadline, so there is none to move").into());
+    };
+    let new_expires_at = match later {
+        Later::Until(at) => at,
+        Later::By(span) => old_expires_at + span,
+    };
+    if new_expires_at <= old_expires_at {
+        return Err(Rejection::invalid(field, "later", "must be later than the present deadline").into());
+    }
+    if cause == ExtensionCause::Request && new_expires_at > open.suspended_at + seconds(WINDOW_SECONDS_MAX) {
+        let message = format!("a question is open for at most {WINDOW_SECONDS_MAX} seconds in all");
+        return Err(Rejection::invalid(field, "range", message).into());
+    }
+    Ok(vec![Event::SuspensionExtended(Box::new(Extended {
+        suspension_id,
+        cause,
+        old_expires_at,
+        new_expires_at,
+        reason: reason.cloned(),
+        extended_by: by.subject.clone(),
+    }))])
+}
+
+/// Tells those in force again. Not often: people who are pressed stop reading.
+fn remind(
+    intent: &Intent,
+    suspension_id: SuspensionId,
+    question: Option<&Question>,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let (Some(open), Some(question)) = (intent.open.as_ref().filter(|open| open.id == suspension_id), question) else {
+        return Err(why_refused(intent, &suspension_id.expose()).into());
+    };
+    if open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    let left = open.reminded_at.map(|at| at + seconds(REMINDER_PAUSE_SECONDS) - now);
+    if let Some(left) = left.filter(|left| *left > TimeDelta::zero()) {
+        // Rounded up: whoever waits so long is not refused again.
+        let whole_seconds = left.num_seconds() + i64::from(left.subsec_nanos() > 0);
+        let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);
+        return Err(Rejection::TooSoon { retry_after_seconds }.into());
+    }
+    let notify_to = question.recipients_at(open.attempt).to_vec();
+    if notify_to.is_empty() {
+        return Err(Rejection::invalid("notify_to", "required", "the question names nobody who could be reminded").into());
+    }
+    let attempt = open.attempt;
+    let reminded_by = by.subject.clone();
+    Ok(vec![Event::SuspensionReminded(Box::new(Reminded { suspension_id, attempt, notify_to, reminded_by }))])
+}
+
 fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Option<String>, by: &Principal) -> Event {
     Event::SuspensionCancelled { suspension_id: open.id, reason, note, cancelled_by: by.subject.clone() }
 }
@@ -535,6 +621,17 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         Event::SuspensionRenotified(renotified) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == renotified.suspension_id) {
                 open.attempt = renotified.attempt;
+                open.version += 1;
+            }
+        }
+        Event::SuspensionReminded(reminded) => {
+            if let Some(open) = intent.open.as_mut().filter(|open| open.id == reminded.suspension_id) {
+                open.reminded_at = Some(now);
+            }
+        }
+        Event::SuspensionExtended(extended) => {
+            if let Some(open) = intent.open.as_mut().filter(|open| open.id == extended.suspension_id) {
+                open.expires_at = Some(extended.new_expires_at);
                 open.version += 1;
             }
         }

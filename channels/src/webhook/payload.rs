@@ -70,6 +70,7 @@ fn event_type(occasion: &Occasion) -> &'static str {
     match occasion {
         Occasion::Question => "intent.suspended",
         Occasion::Reminder { .. } => "intent.suspension_renotified",
+        Occasion::RemindedOnRequest => "intent.suspension_reminded",
         Occasion::Escalation { .. } => "intent.suspension_escalated",
     }
 }

@@ -14,17 +14,17 @@ use channels::{Answers, DeliveryError, Message, Occasion};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::ids::{DeliveryId, Entropy};
-use domain::suspension::{FallbackPolicy, ResponseType};
-use domain::text::quoted;
+use domain::plan::Plan;
+use domain::suspension::ResponseType;
 use domain::words;
 use futures_util::FutureExt;
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use url::Url;
 
 use super::circuit::Outcome;
 use super::lane::Lane;
+use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError, Turn};
 
@@ -34,8 +34,6 @@ const WEBHOOKS_IN_FLIGHT_MAX: u32 = 64;
 const SLEEP_MAX: Duration = Duration::from_secs(5);
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The longest label quoted in one of our sentences, in characters.
-const QUOTED_MAX: usize = 80;
 
 /// What the delivery loop stands on.
 pub struct Surroundings {
@@ -117,6 +115,9 @@ impl Deliveries {
             shared_room: WEBHOOKS_IN_FLIGHT_MAX.saturating_sub(shared),
         };
         let leased = self.around.store.lease_deliveries(turn).await?;
+        if !leased.deliveries.is_empty() {
+            kill_points::reached(Point::AfterLease);
+        }
         let mut sent = 0;
         for delivery in leased.deliveries {
             // Only what has a lane is leased.
@@ -132,6 +133,7 @@ impl Deliveries {
     async fn send(&self, lane: &Lane, delivery: LeasedDelivery) -> Result<(), StoreError> {
         let carry = async { lane.channel.deliver(&self.message(&delivery)).await };
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
+        kill_points::reached(Point::AfterSend);
         let (result, seen) = match outcome {
             Ok(Ok(receipt)) => (DeliveryResult::Sent(receipt.reply), Outcome::Worked),
             Ok(Err(DeliveryError::Retry { reason, after })) => {
@@ -218,6 +220,9 @@ impl Deliveries {
 
 /// Why this message goes out: somebody is asked, asked again, or asked because others did not answer.
 fn occasion(delivery: &LeasedDelivery) -> Occasion {
+    if delivery.first.is_some() && delivery.repeated {
+        return Occasion::RemindedOnRequest;
+    }
     if delivery.first.is_some() {
         let attempts = delivery.question.retry_policy.as_ref().map_or(delivery.attempt, |policy| policy.max_attempts);
         return Occasion::Reminder { attempt: delivery.attempt, attempts };
@@ -230,31 +235,14 @@ fn occasion(delivery: &LeasedDelivery) -> Occasion {
 
 /// Who is told when, from now on, as this recipient should read it; the last row is the end.
 fn plan(delivery: &LeasedDelivery) -> Vec<(DateTime<Utc>, String)> {
-    let (question, suspension) = (&delivery.question, &delivery.suspension);
-    let policy = question.retry_policy.iter();
-    let reminders = policy.flat_map(|policy| {
-        (delivery.attempt + 1..=policy.max_attempts).map(|attempt| {
-            let people = question.recipients_at(attempt);
-            let you = people.iter().any(|person| person.eq_ignore_ascii_case(&delivery.recipient));
-            let sentence = if you { words::YOU_GET_A_REMINDER.to_owned() } else { words::will_be_asked(people) };
-            (policy.due_at(suspension.suspended_at, attempt), sentence)
-        })
+    let plan = Plan::of(&delivery.suspension, &delivery.question);
+    let to_come = plan.steps.iter().filter(|step| step.attempt > delivery.attempt);
+    let rows = to_come.map(|step| {
+        let you = step.tells(&delivery.recipient);
+        let sentence = if you { words::YOU_GET_A_REMINDER.to_owned() } else { words::will_be_asked(step.recipients) };
+        (step.at, sentence)
     });
-    reminders.chain(suspension.expires_at.map(|at| (at, if_nobody_answers(delivery)))).collect()
-}
-
-/// Placet's sentence for what silence does.
-fn if_nobody_answers(delivery: &LeasedDelivery) -> String {
-    if delivery.suspension.fallback_policy == FallbackPolicy::Fail {
-        return words::CLOSES_WITHOUT_A_DECISION.to_owned();
-    }
-    let value = delivery.suspension.fallback_value.clone().unwrap_or_default();
-    let fallback = match (delivery.suspension.choice(&value), &value) {
-        (Some(choice), _) => choice.label.clone(),
-        (None, Value::String(text)) => text.clone(),
-        (None, _) => words::THE_VALUES_IT_NAMED.to_owned(),
-    };
-    words::closes_with_fallback(&quoted(&fallback, QUOTED_MAX))
+    rows.chain(plan.ends_at.map(|at| (at, plan.silence.sentence()))).collect()
 }
 
 fn word(result: &DeliveryResult) -> &'static str {

@@ -36,9 +36,11 @@ use super::link::LinkToken;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    CreateIntent, DeliveryResult, EventFilter, Fired, Leased, LinkView, NewKey, Outcome, Request, Standing, Store, StoreError,
-    SuspensionFilter, Turn, Unit, reads as read, unit,
+    CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request, Standing,
+    Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
 };
+use crate::clock_watch::ClockWatch;
+use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::traces::Traces;
 
@@ -79,6 +81,7 @@ pub struct SqliteStore {
     readers: Readers,
     key_readers: Readers,
     clock: Arc<dyn Clock>,
+    watch: Arc<ClockWatch>,
     hub: Arc<Hub>,
     // Held until the store is closed; the system drops it with the process, so a SIGKILL leaves none.
     lock: Mutex<Option<File>>,
@@ -131,8 +134,11 @@ impl SqliteStore {
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let hub = Arc::new(Hub::new(metrics.waiters.clone()));
-        let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, channels, hub: hub.clone(), metrics, traces })?;
-        Ok(Self { writer, readers, key_readers, clock, hub, lock: Mutex::new(lock) })
+        let watch = Arc::new(ClockWatch::new(clock.clone()));
+        let outside =
+            Outside { clock: clock.clone(), watch: watch.clone(), entropy, channels, hub: hub.clone(), metrics, traces };
+        let writer = Writer::start(conn, outside)?;
+        Ok(Self { writer, readers, key_readers, clock, watch, hub, lock: Mutex::new(lock) })
     }
 
     /// Writes what has queued, then nothing more, and lets another server have the file.
@@ -286,6 +292,27 @@ impl Store for SqliteStore {
         self.decide(move |rows, env| unit::keys::revoke_key(rows, env, id))
     }
 
+    fn recover(&self) -> Unit<'_, Recovered> {
+        self.write(|rows, env| unit::presence::recover(rows, env))
+    }
+
+    fn depart(&self) -> Unit<'_, ()> {
+        self.write(|rows, env| unit::presence::depart(rows, env))
+    }
+
+    fn hold_after_restore(&self) -> Unit<'_, ()> {
+        self.write(|rows, env| unit::presence::hold_after_restore(rows, env))
+    }
+
+    fn release(&self) -> Unit<'_, bool> {
+        self.write(|rows, _| unit::presence::release(rows))
+    }
+
+    fn hold(&self) -> Unit<'_, Option<Hold>> {
+        let is_steady = self.watch.is_steady();
+        self.read(move |rows| unit::presence::hold(rows, is_steady))
+    }
+
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
         self.write(move |rows, env| unit::keys::secret(rows, env, name))
     }
@@ -373,6 +400,7 @@ fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
     // Two processes may start on a new file at once: the second finds the lock, then finds nothing left to do.
     conn.exclusive_transaction(|conn| {
         conn.run_pending_migrations(MIGRATIONS).map_err(|error| anyhow::anyhow!(error))?;
+        kill_points::reached(Point::WithinMigration);
         Ok(())
     })
     .map_err(|error: MigrateError| error.0)

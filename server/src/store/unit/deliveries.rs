@@ -1,6 +1,7 @@
 //! Messages: queued with their cause, leased to one worker, completed by the lease's token.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::channel::Route;
 use domain::command::Command;
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
@@ -8,7 +9,7 @@ use domain::suspension::Question;
 
 use super::backoff::pause;
 use super::timers::PUT_OFF_SECONDS;
-use super::{Env, act, load_of};
+use super::{Env, act, load_of, presence};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
@@ -21,20 +22,24 @@ pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
 /// How long a worker may take to send one message before another may try, in seconds.
 pub(in crate::store) const DELIVERY_LEASE_SECONDS: i64 = 120;
 
-/// What one attempt queues messages for.
-pub(super) struct Queueing<'a> {
+/// What queues messages.
+#[derive(Clone, Copy)]
+pub(super) struct Queueing {
     pub(super) suspension: i64,
     pub(super) attempt: u32,
-    /// The channel it prefers.
-    pub(super) hint: Option<&'a str>,
-    pub(super) people: &'a [String],
     /// The place of the event that queues them in the intent's log.
     pub(super) sequence: u64,
 }
 
-/// Queues one message per recipient and channel.
-pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
-    for route in env.channels.routes(queueing.hint, queueing.people) {
+/// Queues one message per route.
+pub(super) fn queue<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    queueing: Queueing,
+    routes: &[Route<'_>],
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    for route in routes {
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
@@ -55,9 +60,28 @@ pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_
     Ok(())
 }
 
+/// Makes the messages of a question due that wait for another try; returns whose message is still on its way.
+pub(super) fn requeue<R: Rows>(rows: &mut R, suspension: i64, now: DateTime<Utc>) -> RowsResult<Vec<String>> {
+    let mut people = Vec::new();
+    for (row, state) in rows.reads().deliveries(suspension)? {
+        if state != DeliveryState::Queued {
+            continue;
+        }
+        if row.lease.is_none() {
+            rows.requeue_outbox(row.rid, now)?;
+            rows.notice(Notice::Delivery);
+        }
+        people.push(row.recipient);
+    }
+    Ok(people)
+}
+
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
     let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
+    if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
+        return Ok(leased);
+    }
     let mut shared_room = turn.shared_room;
     let mut full = Vec::new();
     // Whose message has waited longest goes first: the shared room is handed out fairly.
@@ -154,6 +178,8 @@ struct Told {
     first: Option<DeliveryId>,
     /// Who else was told by earlier attempts.
     asked_before: Vec<String>,
+    /// Whether the same recipient's mail server took a message of this very attempt before.
+    repeated: bool,
     /// Whether a newer message to the same recipient is queued or gone.
     superseded: bool,
 }
@@ -162,17 +188,19 @@ impl Told {
     fn of<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<Self> {
         let question = rows.reads().question(suspension)?;
         let intent_title = rows.reads().body(suspension.intent)?.title;
-        let mut told = Self { question, intent_title, first: None, asked_before: Vec::new(), superseded: false };
-        if suspension.suspension.attempt == 1 {
+        let (first, asked_before) = (None, Vec::new());
+        let mut told = Self { question, intent_title, first, asked_before, repeated: false, superseded: false };
+        if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {
             return Ok(told);
         }
         for (other, state) in rows.reads().deliveries(suspension.rid)? {
             let same = other.recipient.eq_ignore_ascii_case(&row.recipient);
-            let earlier = other.attempt < row.attempt && state == DeliveryState::Sent;
+            let earlier = other.rid < row.rid && state == DeliveryState::Sent;
             told.superseded |= same && other.attempt > row.attempt;
+            told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
                 told.first = Some(other.id);
-            } else if !same && earlier && !told.asked_before.contains(&other.recipient) {
+            } else if !same && earlier && other.attempt < row.attempt && !told.asked_before.contains(&other.recipient) {
                 told.asked_before.push(other.recipient);
             }
         }
@@ -212,6 +240,7 @@ fn lease_delivery<R: Rows>(
         queued_at: row.queued_at,
         first: told.first,
         asked_before: told.asked_before,
+        repeated: told.repeated,
         tries,
         token,
         intent_title: told.intent_title,

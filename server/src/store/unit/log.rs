@@ -1,12 +1,12 @@
 //! The log, and every row an appended event implies.
 
 use chrono::{DateTime, Utc};
-use domain::event::{Event, Renotified};
+use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
 use domain::log::Envelope;
 
-use super::deliveries::{Queueing, queue};
+use super::deliveries::{Queueing, queue, requeue};
 use super::{Env, Loaded};
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
@@ -89,11 +89,13 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
             }
-            let (hint, people) = (question.channel_at(1), question.recipients_during(1..=1));
-            let sequence = loaded.row.last_sequence;
-            queue(rows, env, &Queueing { suspension: rid, attempt: 1, hint, people: &people, sequence }, now)
+            let people = question.recipients_during(1..=1);
+            let routes = env.channels.routes(question.channel_at(1), &people);
+            queue(rows, env, Queueing { suspension: rid, attempt: 1, sequence: loaded.row.last_sequence }, &routes, now)
         }
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
+        Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
+        Event::SuspensionExtended(extended) => extend(rows, loaded, extended),
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
@@ -130,8 +132,35 @@ fn ask_again<R: Rows>(
         let attempt = renotified.attempt + 1;
         rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
     }
-    let (attempt, hint, people) = (renotified.attempt, renotified.channel_hint.as_deref(), &renotified.notify_to);
-    queue(rows, env, &Queueing { suspension, attempt, hint, people, sequence: loaded.row.last_sequence }, now)
+    let queueing = Queueing { suspension, attempt: renotified.attempt, sequence: loaded.row.last_sequence };
+    let routes = env.channels.routes(renotified.channel_hint.as_deref(), &renotified.notify_to);
+    queue(rows, env, queueing, &routes, now)
+}
+
+/// Writes what a reminder on request implies: when it was, and a message to each; one still under way is sent now instead.
+fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
+    let row = loaded.suspension_row(reminded.suspension_id)?;
+    let (suspension, attempt) = (row.rid, reminded.attempt);
+    let question = rows.reads().question(row)?;
+    rows.mark_reminded(suspension, now)?;
+    let waiting = requeue(rows, suspension, now)?;
+    let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
+    routes.retain(|route| !waiting.iter().any(|waiting| waiting.eq_ignore_ascii_case(route.recipient)));
+    queue(rows, env, Queueing { suspension, attempt, sequence: loaded.row.last_sequence }, &routes, now)
+}
+
+/// Moves the deadline and its timer; whoever waits or has the page open learns of it.
+fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsResult<()> {
+    touch(rows, loaded, extended.suspension_id)?;
+    let suspension = loaded.suspension_row(extended.suspension_id)?.rid;
+    rows.move_deadline(suspension, extended.new_expires_at)?;
+    let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
+    // A timer that was put off is not found under its old time; when it comes due, the deadline has not been reached.
+    rows.delete_timer(timer)?;
+    rows.insert_timer(TimerRow { due_at: extended.new_expires_at, ..timer })?;
+    rows.notice(Notice::Timer);
+    rows.notice(Notice::Suspension(extended.suspension_id));
+    Ok(())
 }
 
 /// The one place where a suspension's row ends, for every ending and every way to it.
