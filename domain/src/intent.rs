@@ -1,23 +1,24 @@
 //! What a command does to an intent: `decide` says which events, `evolve` folds them back.
 
-use chrono::{DateTime, TimeDelta, Utc};
+mod operator;
+
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use self::operator::{extend, remind};
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
-use crate::command::{Command, Later, Respond, Suspend};
+use crate::command::{Command, Respond, Suspend};
 use crate::event::{
-    Event, ExpiryReason, Extended, ExtensionCause, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Reminded, Renotified, Resumed,
-    client_may_append, ending_of,
+    Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
 };
-use crate::ids::{IntentId, LeaseId, SuspensionId};
-use crate::lease::{Lease, LeaseStatus};
+use crate::ids::{IntentId, SuspensionId};
+use crate::lease::{self, Lease};
 use crate::problem::Rejection;
 use crate::suspension::{
-    Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, REMINDER_PAUSE_SECONDS, Resolution, ResolutionReason,
-    Suspension, WINDOW_SECONDS_MAX,
+    Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension,
 };
 use crate::time::seconds;
 
@@ -172,10 +173,10 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::SetStatus { status, reason } => set_status(intent, *status, reason.as_ref(), by, now),
         Command::Append(event) => Ok(vec![Event::Appended(event.clone())]),
         Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
-            acquire(intent, *id, agent_id, scope, *duration_seconds, now)
+            lease::acquire(intent, *id, agent_id, scope, *duration_seconds, now)
         }
-        Command::RenewLease { id, agent_id, duration_seconds } => renew(intent, *id, agent_id, *duration_seconds, now),
-        Command::ReleaseLease { id, agent_id } => release(intent, *id, agent_id, now),
+        Command::RenewLease { id, agent_id, duration_seconds } => lease::renew(intent, *id, agent_id, *duration_seconds, now),
+        Command::ReleaseLease { id, agent_id } => lease::release(intent, *id, agent_id, now),
         Command::Suspend(suspend) => self::suspend(intent, suspend, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
@@ -234,61 +235,6 @@ fn set_status(
         return Err(expired(intent, open));
     }
     Ok(vec![withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by), changed])
-}
-
-fn acquire(
-    intent: &Intent,
-    id: LeaseId,
-    agent_id: &str,
-    scope: &str,
-    duration_seconds: u32,
-    now: DateTime<Utc>,
-) -> Result<Vec<Event>, Refusal> {
-    let suspended = intent.suspended_since();
-    if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
-        if held.agent_id != agent_id {
-            return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
-        }
-        // Asking again for what one holds prolongs it; two grants of one scope never exist.
-        return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
-    }
-    if intent.open.as_ref().is_some_and(|open| open.asked_by.name != agent_id) {
-        return Err(Rejection::LeaseWhileSuspended.into());
-    }
-    Ok(vec![Event::LeaseAcquired(Box::new(Lease {
-        id,
-        intent_id: intent.id,
-        agent_id: agent_id.to_owned(),
-        scope: scope.to_owned(),
-        status: LeaseStatus::Active,
-        acquired_at: now,
-        created_at: now,
-        expires_at: now + seconds(duration_seconds),
-        released_at: None,
-        duration_seconds,
-    }))])
-}
-
-fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease {
-    Lease { expires_at: now + seconds(duration_seconds), duration_seconds, ..lease.clone() }
-}
-
-/// Renewal succeeds while the intent is suspended, also when the time ran out meanwhile (RFC-0025 §2).
-fn renew(intent: &Intent, id: LeaseId, agent_id: &str, duration_seconds: u32, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    let lease = own_lease(intent, id, agent_id)?;
-    if !lease.holds(now, intent.suspended_since()) {
-        return Err(Rejection::invalid("lease_id", "expired", "the lease has run out; acquire it again").into());
-    }
-    Ok(vec![Event::LeaseRenewed(Box::new(prolonged(lease, duration_seconds, now)))])
-}
-
-fn release(intent: &Intent, id: LeaseId, agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    let lease = own_lease(intent, id, agent_id)?;
-    Ok(vec![Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))])
-}
-
-fn own_lease<'a>(intent: &'a Intent, id: LeaseId, agent_id: &str) -> Result<&'a Lease, Rejection> {
-    intent.leases.iter().find(|lease| lease.id == id && lease.agent_id == agent_id).ok_or(Rejection::NotFound)
 }
 
 fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
@@ -477,83 +423,6 @@ fn cancel(
         withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by),
         Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some("withdrawn".into()) },
     ])
-}
-
-/// Moves the deadline of an open suspension, later only, whoever asks and why.
-///
-/// What somebody asks for keeps the bound of every window and comes too late once the deadline has passed. What an outage took is given
-/// back beyond either: nobody could have acted in that time.
-fn extend(
-    intent: &Intent,
-    suspension_id: SuspensionId,
-    later: Later,
-    reason: Option<&String>,
-    cause: ExtensionCause,
-    by: &Principal,
-    now: DateTime<Utc>,
-) -> Result<Vec<Event>, Refusal> {
-    let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
-        return Err(why_refused(intent, &suspension_id.expose()).into());
-    };
-    if cause == ExtensionCause::Request && open.is_expired(now) {
-        return Err(expired(intent, open));
-    }
-    let field = match later {
-        Later::Until(_) => "expires_at",
-        Later::By(_) => "seconds",
-    };
-    let Some(old_expires_at) = open.expires_at else {
-        return Err(Rejection::invalid(field, "deadline", "the question has no deadline, so there is none to move").into());
-    };
-    let new_expires_at = match later {
-        Later::Until(at) => at,
-        Later::By(span) => old_expires_at + span,
-    };
-    if new_expires_at <= old_expires_at {
-        return Err(Rejection::invalid(field, "later", "must be later than the present deadline").into());
-    }
-    if cause == ExtensionCause::Request && new_expires_at > open.suspended_at + seconds(WINDOW_SECONDS_MAX) {
-        let message = format!("a question is open for at most {WINDOW_SECONDS_MAX} seconds in all");
-        return Err(Rejection::invalid(field, "range", message).into());
-    }
-    Ok(vec![Event::SuspensionExtended(Box::new(Extended {
-        suspension_id,
-        cause,
-        old_expires_at,
-        new_expires_at,
-        reason: reason.cloned(),
-        extended_by: by.subject.clone(),
-    }))])
-}
-
-/// Tells those in force again. Not often: people who are pressed stop reading.
-fn remind(
-    intent: &Intent,
-    suspension_id: SuspensionId,
-    question: Option<&Question>,
-    by: &Principal,
-    now: DateTime<Utc>,
-) -> Result<Vec<Event>, Refusal> {
-    let (Some(open), Some(question)) = (intent.open.as_ref().filter(|open| open.id == suspension_id), question) else {
-        return Err(why_refused(intent, &suspension_id.expose()).into());
-    };
-    if open.is_expired(now) {
-        return Err(expired(intent, open));
-    }
-    let left = open.reminded_at.map(|at| at + seconds(REMINDER_PAUSE_SECONDS) - now);
-    if let Some(left) = left.filter(|left| *left > TimeDelta::zero()) {
-        // Rounded up: whoever waits so long is not refused again.
-        let whole_seconds = left.num_seconds() + i64::from(left.subsec_nanos() > 0);
-        let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);
-        return Err(Rejection::TooSoon { retry_after_seconds }.into());
-    }
-    let notify_to = question.recipients_at(open.attempt).to_vec();
-    if notify_to.is_empty() {
-        return Err(Rejection::invalid("notify_to", "required", "the question names nobody who could be reminded").into());
-    }
-    let attempt = open.attempt;
-    let reminded_by = by.subject.clone();
-    Ok(vec![Event::SuspensionReminded(Box::new(Reminded { suspension_id, attempt, notify_to, reminded_by }))])
 }
 
 fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Option<String>, by: &Principal) -> Event {

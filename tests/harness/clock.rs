@@ -25,6 +25,11 @@ impl Default for FakeClock {
 }
 
 impl FakeClock {
+    /// A clock that stands at a time of its own.
+    pub fn at(wall: DateTime<Utc>) -> Self {
+        Self(Mutex::new(Hands { wall, since_boot: Duration::from_hours(1) }))
+    }
+
     /// Lets time pass; backwards it can only be set.
     pub fn jump(&self, by: TimeDelta) {
         let mut hands = self.0.lock().unwrap();

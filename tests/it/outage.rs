@@ -1,5 +1,7 @@
 //! Our outage must not become consent: what an absence of the server gives back, and what it leaves alone.
 
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::Received;
