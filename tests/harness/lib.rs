@@ -9,4 +9,5 @@ pub mod collector;
 pub mod crawler;
 pub mod person;
 pub mod process;
+pub mod receiver;
 pub mod smtp;

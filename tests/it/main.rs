@@ -43,3 +43,4 @@ mod suspend;
 mod tidy;
 mod traces;
 mod waiting;
+mod webhooks;
