@@ -326,7 +326,8 @@ fn finish_delivery<R: Rows>(
     // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
     let (mut siblings, mut question) = (Vec::new(), None);
     if fate != Fate::Sent && suspension.suspension.ending.is_none() {
-        siblings = siblings_of(rows, &row)?;
+        let all = rows.reads().deliveries(row.suspension)?.into_iter();
+        siblings = all.filter(|(other, _)| other.rid != row.rid).map(|(other, state)| sibling(other, state)).collect();
         question = Some(Box::new(rows.reads().question(suspension)?));
     }
     let delivery = Delivery {
@@ -344,13 +345,14 @@ fn finish_delivery<R: Rows>(
     act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
 }
 
-/// All other messages about the same question.
-fn siblings_of<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<Vec<Sibling>> {
-    let all = rows.reads().deliveries(row.suspension)?.into_iter();
-    let others = all.filter(|(other, _)| other.rid != row.rid);
-    Ok(others
-        .map(|(other, state)| Sibling { attempt: other.attempt, state: state.shown(&other), recipient: other.recipient })
-        .collect())
+/// All messages about a question, as deciding sees them.
+pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec<Sibling>> {
+    let all = rows.reads().deliveries(suspension)?.into_iter();
+    Ok(all.map(|(row, state)| sibling(row, state)).collect())
+}
+
+fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
+    Sibling { attempt: row.attempt, state: state.shown(&row), recipient: row.recipient }
 }
 
 /// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
