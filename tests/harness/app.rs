@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
-use domain::asking::{AllowList, AskingPolicy, UnknownChannel};
+use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
 use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
@@ -77,6 +77,7 @@ impl TestApp {
             mail: Some(MailConfig {
                 smtp_url: smtp.url().into(),
                 from: "Placet <placet@example.com>".into(),
+                bounce_to: None,
                 allow_insecure: false,
             }),
             asking: asking_policy(),
@@ -256,6 +257,7 @@ pub fn asking_policy() -> AskingPolicy {
         notify_allow: AllowList::parse(["*@example.com"]).unwrap(),
         channels: vec!["email"],
         unknown_channel: UnknownChannel::Warn,
+        seeming_secret: SeemingSecret::Warn,
         fallback_allowed: FallbackPolicy::ALL.to_vec(),
         fallback_min_window_seconds: 1,
         fallback_requires_delivery: true,
