@@ -37,6 +37,7 @@ mod sdk_hooks;
 mod sdk_waiting;
 mod secrets;
 mod seeming_secrets;
+mod superseded;
 mod suspend;
 mod tidy;
 mod traces;
