@@ -1,7 +1,5 @@
 //! A question that a newer one replaces: every page, message, reminder and wait of the old one follows.
 
-#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
-
 use harness::app::OPERATOR;
 use harness::on_each_store;
 use harness::smtp::Fault;
