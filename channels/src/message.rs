@@ -9,6 +9,8 @@ use chrono::{DateTime, Utc};
 pub struct Message {
     /// `local@domain` without angle brackets, fixed by the outbox row, so that a repeated delivery is recognisable.
     pub message_id: String,
+    /// What the server recognises this message by when it comes back; for the return address and a header.
+    pub bounce_token: String,
     /// The message id of the first attempt, which a reminder continues.
     pub in_reply_to: Option<String>,
     /// The address of the one recipient.
@@ -97,6 +99,7 @@ pub(crate) mod sample {
     pub(crate) fn question() -> Message {
         Message {
             message_id: "0193600b-2f1c-7000-8000-000000000001@placet.northpine.example".to_owned(),
+            bounce_token: "1f.00112233445566778899aabb".to_owned(),
             in_reply_to: None,
             recipient: "priya.raman@northpine.example".to_owned(),
             agent: "refund-agent".to_owned(),

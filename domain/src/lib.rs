@@ -10,6 +10,7 @@ pub mod authority;
 pub mod body;
 pub mod clock;
 pub mod command;
+pub mod delivery;
 pub mod engagement;
 pub mod event;
 pub mod ids;

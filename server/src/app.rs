@@ -83,6 +83,7 @@ impl App {
             (Some(mail), None) => Arc::new(EmailChannel::new(&EmailSettings {
                 smtp_url: mail.smtp_url.clone(),
                 from: mail.from.clone(),
+                bounce_to: mail.bounce_to.clone(),
                 allow_insecure: mail.allow_insecure,
                 timeout: channels::DELIVERY_TIMEOUT,
             })?),

@@ -77,6 +77,7 @@ impl TestApp {
             mail: Some(MailConfig {
                 smtp_url: smtp.url().into(),
                 from: "Placet <placet@example.com>".into(),
+                bounce_to: None,
                 allow_insecure: false,
             }),
             asking: asking_policy(),
@@ -170,6 +171,11 @@ impl TestApp {
     /// A person whose browser has not been here before.
     pub fn person(&self) -> Person {
         Person::new(&self.base)
+    }
+
+    /// The deadline loop.
+    pub fn deadlines(&self) -> Arc<Deadlines> {
+        self.running().deadlines.clone()
     }
 
     /// The store, for what no surface shows.

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::authority::Principal;
 use domain::body::IntentBody;
+use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::{Intent, Status};
 use domain::lease::Lease;
@@ -96,6 +97,20 @@ pub(super) struct OutboxRow {
     pub(super) tries: u32,
     pub(super) due_at: DateTime<Utc>,
     pub(super) lease: Option<Vec<u8>>,
+    /// Its place among the messages about its suspension, from 1.
+    pub(super) sequence: u32,
+    /// The other side's last word, or why the last try failed.
+    pub(super) detail: Option<String>,
+    /// When it came to its end.
+    pub(super) settled_at: Option<DateTime<Utc>>,
+}
+
+/// A report that a message came back.
+#[derive(Clone, Debug)]
+pub(super) struct BounceRow {
+    pub(super) kind: BounceKind,
+    pub(super) reported_at: DateTime<Utc>,
+    pub(super) detail: Option<String>,
 }
 
 /// An answer link's row.
@@ -185,10 +200,14 @@ pub(super) trait Rows {
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
     fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()>;
-    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
+    /// Gives a message another try; without a `why` the one before stays.
+    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()>;
     /// Makes every leased message due at `due_at`, leased by nobody; returns how many.
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
-    fn finish_outbox(&mut self, rid: i64, state: DeliveryState) -> RowsResult<()>;
+    /// Ends a message; without a `detail` the one before stays.
+    fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
+    /// Keeps what was reported of a message, in place of what was reported before.
+    fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()>;
     fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()>;
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()>;
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
@@ -225,9 +244,11 @@ pub(super) trait ReadRows {
     fn open_suspensions(&mut self) -> RowsResult<i64>;
     /// How many messages are queued, and how many of them are leased.
     fn queued_deliveries(&mut self) -> RowsResult<(i64, i64)>;
-    fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>>;
+    fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>>;
     /// All messages about a suspension with where they stand, oldest first.
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>>;
+    /// What was reported of a message.
+    fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>>;
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>>;
     /// The suspension a suspend with this key made, and the hash of its body.
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>>;

@@ -140,6 +140,7 @@ impl Deliveries {
         let named = delivery.question.recipients != self.operators || !self.operators.contains(&delivery.recipient);
         Message {
             message_id: self.message_id(delivery.id),
+            bounce_token: delivery.bounce_token.expose(),
             in_reply_to: delivery.first.map(|first| self.message_id(first)),
             recipient: delivery.recipient.clone(),
             agent: delivery.agent.clone(),

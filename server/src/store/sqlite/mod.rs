@@ -24,7 +24,7 @@ use domain::clock::Clock;
 use domain::ids::{Entropy, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryList, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 
@@ -35,8 +35,8 @@ use super::link::LinkToken;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request, Standing,
-    Store, StoreError, SuspensionFilter, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request,
+    Standing, Store, StoreError, SuspensionFilter, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -252,6 +252,10 @@ impl Store for SqliteStore {
         self.read(move |rows| read::suspensions(rows, &principal, &filter))
     }
 
+    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList> {
+        self.authorized(move |rows| read::deliveries(rows, &principal, id))
+    }
+
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
         self.read(move |rows| read::link(rows, &token))
     }
@@ -266,6 +270,10 @@ impl Store for SqliteStore {
 
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
         self.write(move |rows, env| unit::deliveries::complete_delivery(rows, env, rid, &lease, &result))
+    }
+
+    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
+        self.decide(move |rows, env| unit::deliveries::report_bounce(rows, env, &report))
     }
 
     fn release_deliveries(&self) -> Unit<'_, u64> {

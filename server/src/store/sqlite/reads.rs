@@ -13,17 +13,18 @@ use domain::time::{from_micros, micros};
 use domain::wire::KeyView;
 
 use super::columns::{
-    BodyColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns, TimerColumns,
-    TokenColumns, uuid,
+    BodyColumns, BounceColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns,
+    TimerColumns, TokenColumns, uuid,
 };
 use super::schema::{
-    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys, suspensions,
-    timers, tokens,
+    api_keys, bounces, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys,
+    suspensions, timers, tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    EventLink, IntentRow, OutboxRow, PresenceRow, ReadRows, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, ReadRows, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow,
+    TokenRow,
 };
 use crate::store::unit::day;
 
@@ -141,14 +142,17 @@ impl ReadRows for SqliteConnection {
         Ok((queued().count().get_result(self)?, leased))
     }
 
-    fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>> {
-        outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+    fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
+        outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_both).transpose()
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
         let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
-        let about = about.load::<OutboxColumns>(self)?.into_iter();
-        about.map(|columns| Ok((columns.state()?, columns.into_row()?))).map(|row| row.map(|(state, row)| (row, state))).collect()
+        about.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_both).collect()
+    }
+
+    fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>> {
+        Ok(bounces::table.find(outbox).first::<BounceColumns>(self).optional()?.map(BounceColumns::into_row))
     }
 
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {

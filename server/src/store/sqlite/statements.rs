@@ -186,14 +186,15 @@ statement!(
 
 statement!(
     InsertOutbox {
-        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, due_at, tries) VALUES (" rid: i64 = BigInt,
+        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, due_at, tries, sequence) VALUES (" rid: i64 = BigInt,
         ", " id: [u8] = Binary,
         ", " suspension: i64 = BigInt,
         ", " attempt: i32 = Integer,
         ", " channel: str = Text,
         ", " recipient: str = Text,
         ", 0, " due_at: i64 = BigInt,
-    } ", 0)"
+        ", 0, " sequence: i32 = Integer,
+    } ")"
 );
 
 statement!(
@@ -208,7 +209,9 @@ statement!(
 statement!(
     FinishOutbox {
         "UPDATE outbox SET lease = NULL, state = " state: i32 = Integer,
-        " WHERE rid = " rid: i64 = BigInt,
+        ", settled_at = " settled_at: i64 = BigInt,
+        ", detail = coalesce(" detail: Option<String> = Nullable<Text>,
+        ", detail) WHERE rid = " rid: i64 = BigInt,
     } ""
 );
 

@@ -2,18 +2,23 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::command::Command;
+use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling};
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
+use domain::problem::Rejection;
 use domain::suspension::Question;
+use domain::wire::DeliveryView;
 
+use super::keys::secret;
 use super::timers::PUT_OFF_SECONDS;
-use super::{Env, act, load_of, presence};
+use super::{Decided, Env, act, load_of, presence};
+use crate::store::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
 use crate::store::link::LinkToken;
-use crate::store::rows::{OutboxRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow};
-use crate::store::{DeliveryResult, Leased, LeasedDelivery};
+use crate::store::rows::{BounceRow, OutboxRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow};
+use crate::store::{BounceReport, DeliveryResult, Leased, LeasedDelivery, reads};
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
@@ -24,26 +29,44 @@ pub(in crate::store) const DELIVERY_TRIES_MAX: u32 = 100;
 /// The longest pause between two tries, in seconds.
 pub(in crate::store) const DELIVERY_BACKOFF_SECONDS_MAX: i64 = 1_800;
 
+/// What one event queues messages for.
+pub(super) struct Queueing<'a> {
+    pub(super) suspension: i64,
+    pub(super) attempt: u32,
+    pub(super) people: &'a [String],
+    /// The messages about the suspension there are.
+    pub(super) known: &'a [(OutboxRow, DeliveryState)],
+}
+
+impl Queueing<'_> {
+    /// Leaves out whoever has a message of this attempt already: nobody is asked twice at one, by whichever way they came to be asked.
+    pub(super) fn unasked(&self) -> Vec<String> {
+        let asked = |person: &str| {
+            self.known.iter().any(|(row, _)| row.attempt == self.attempt && row.recipient.eq_ignore_ascii_case(person))
+        };
+        self.people.iter().filter(|person| !asked(person)).cloned().collect()
+    }
+}
+
 /// Queues one message per recipient. (Which channel a recipient is reached by is decided when there is more than one.)
-pub(super) fn queue<R: Rows>(
-    rows: &mut R,
-    env: &Env<'_>,
-    suspension: i64,
-    attempt: u32,
-    recipients: &[String],
-    now: DateTime<Utc>,
-) -> RowsResult<()> {
-    for recipient in recipients {
+pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
+    // Messages of one suspension are written here alone, one after the other, and never deleted.
+    let mut sequence = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX);
+    for recipient in queueing.people {
+        sequence += 1;
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
-            suspension,
-            attempt,
+            suspension: queueing.suspension,
+            attempt: queueing.attempt,
             channel: "email".to_owned(),
             recipient: recipient.clone(),
             tries: 0,
             due_at: now,
             lease: None,
+            sequence,
+            detail: None,
+            settled_at: None,
         };
         rows.insert_outbox(&row)?;
         rows.notice(Notice::Delivery);
@@ -52,24 +75,26 @@ pub(super) fn queue<R: Rows>(
     Ok(())
 }
 
-/// Makes the messages of a question due that wait for another try; returns whose message is still on its way.
-pub(super) fn requeue<R: Rows>(rows: &mut R, suspension: i64, now: DateTime<Utc>) -> RowsResult<Vec<String>> {
+/// Makes those messages of a question due that wait for another try; returns whose message is still on its way.
+pub(super) fn requeue<R: Rows>(
+    rows: &mut R,
+    known: &[(OutboxRow, DeliveryState)],
+    now: DateTime<Utc>,
+) -> RowsResult<Vec<String>> {
     let mut people = Vec::new();
-    for (row, state) in rows.reads().deliveries(suspension)? {
-        if state != DeliveryState::Queued {
-            continue;
-        }
+    for (row, _) in known.iter().filter(|(_, state)| *state == DeliveryState::Queued) {
         if row.lease.is_none() {
-            rows.requeue_outbox(row.rid, now)?;
+            rows.requeue_outbox(row.rid, now, None)?;
             rows.notice(Notice::Delivery);
         }
-        people.push(row.recipient);
+        people.push(row.recipient.clone());
     }
     Ok(people)
 }
 
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Leased> {
     let now = env.clock.now();
+    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut leased = Leased { deliveries: Vec::new(), obsolete: 0, next_due: None };
     if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
         return Ok(leased);
@@ -84,7 +109,8 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -
         };
         // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
         if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
-            rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
+            // No event: the question's ending says it already, for all its messages at once.
+            rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
             rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
             leased.obsolete += 1;
             continue;
@@ -98,11 +124,12 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -
         };
         // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
         if told.superseded {
-            finish_delivery(rows, env, row, &suspension, false, "not accepted before the next attempt was due")?;
+            finish_delivery(rows, env, row, &suspension, Fate::Failed, "not accepted before the next attempt was due")?;
             leased.obsolete += 1;
             continue;
         }
-        leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, now)?);
+        let bounce_token = BounceToken::new(&bounce_secret, row.rid, row.id);
+        leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, bounce_token, now)?);
     }
     leased.next_due = rows.reads().next_delivery()?;
     Ok(leased)
@@ -116,7 +143,7 @@ fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, now: DateTime<Utc>, error: Ro
         return Err(error.into());
     }
     tracing::error!(delivery.id = %row.id, "the question of a message cannot be read; trying again in an hour");
-    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS))
+    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS), Some("the question of this message cannot be read"))
 }
 
 /// What a message says besides its own row; read before anything is written.
@@ -163,6 +190,7 @@ fn lease_delivery<R: Rows>(
     row: OutboxRow,
     suspension: SuspensionRow,
     told: Told,
+    bounce_token: BounceToken,
     now: DateTime<Utc>,
 ) -> RowsResult<LeasedDelivery> {
     let mut lease = [0; 16];
@@ -184,6 +212,8 @@ fn lease_delivery<R: Rows>(
         id: row.id,
         recipient: row.recipient,
         attempt: row.attempt,
+        sequence: row.sequence,
+        bounce_token,
         first: told.first,
         asked_before: told.asked_before,
         repeated: told.repeated,
@@ -204,54 +234,99 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
     lease: &[u8; 16],
     result: &DeliveryResult,
 ) -> RowsResult<bool> {
-    let Some(row) = rows.reads().delivery(rid)? else { return Ok(false) };
+    let Some((row, _)) = rows.reads().delivery(rid)? else { return Ok(false) };
     // A worker that overslept its lease changes nothing: another one has the message.
     if row.lease.as_deref() != Some(lease) {
         return Ok(false);
     }
-    let (sent, detail) = match result {
-        DeliveryResult::Sent(reply) => (true, reply),
+    let (fate, detail) = match result {
+        DeliveryResult::Sent(reply) => (Fate::Sent, reply),
         DeliveryResult::Retry { reason, after } if row.tries < DELIVERY_TRIES_MAX => {
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
-            rows.requeue_outbox(
-                rid,
-                env.clock.now() + after.map_or_else(|| backoff(row.tries), |after| after.max(backoff(row.tries))),
-            )?;
+            let pause = after.map_or_else(|| backoff(row.tries), |after| after.max(backoff(row.tries)));
+            rows.requeue_outbox(rid, env.clock.now() + pause, Some(reason))?;
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
             return Ok(true);
         }
-        DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (false, reason),
+        DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (Fate::Failed, reason),
     };
-    let result = if sent { Attempted::Sent } else { Attempted::Failed };
+    let result = if fate == Fate::Sent { Attempted::Sent } else { Attempted::Failed };
     rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
     let suspension = rows.reads().suspension_at(row.suspension)?;
-    finish_delivery(rows, env, row, &suspension, sent, detail)?;
+    finish_delivery(rows, env, row, &suspension, fate, detail)?;
     Ok(true)
 }
 
-/// Ends a message, accepted or given up, and records it in the log.
+/// Ends a message, accepted, given up or returned, and records it in the log, with what follows from it.
 fn finish_delivery<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: OutboxRow,
     suspension: &SuspensionRow,
-    sent: bool,
+    fate: Fate,
     detail: &str,
 ) -> RowsResult<()> {
-    let (state, settled) = if sent { (DeliveryState::Sent, Settled::Sent) } else { (DeliveryState::Failed, Settled::Failed) };
-    rows.finish_outbox(row.rid, state)?;
+    let (state, settled) = match fate {
+        Fate::Sent => (DeliveryState::Sent, Settled::Sent),
+        Fate::Failed => (DeliveryState::Failed, Settled::Failed),
+        Fate::Bounced => (DeliveryState::Bounced, Settled::Bounced),
+    };
+    // What a report says stands beside the mail server's last word, not in its place.
+    let last_word = (fate != Fate::Bounced).then_some(detail);
+    rows.finish_outbox(row.rid, state, env.clock.now(), last_word)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
+    // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
+    let (mut siblings, mut question) = (Vec::new(), None);
+    if fate != Fate::Sent && suspension.suspension.ending.is_none() {
+        siblings = siblings_of(rows, &row)?;
+        question = Some(Box::new(rows.reads().question(suspension)?));
+    }
     let delivery = Delivery {
         suspension_id: suspension.suspension.id,
         delivery_id: row.id,
         attempt: row.attempt,
+        sequence: row.sequence,
         channel: row.channel,
         recipient: row.recipient,
         detail: detail.to_owned(),
         tries: row.tries,
     };
     let loaded = load_of(rows, suspension)?;
-    act(rows, env, loaded, &Command::RecordDelivery { delivery, sent })
+    let record = DeliveryRecord { delivery, fate, siblings, question };
+    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
+}
+
+/// All other messages about the same question.
+fn siblings_of<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<Vec<Sibling>> {
+    let all = rows.reads().deliveries(row.suspension)?.into_iter();
+    let others = all.filter(|(other, _)| other.rid != row.rid);
+    Ok(others
+        .map(|(other, state)| Sibling { attempt: other.attempt, state: state.shown(&other), recipient: other.recipient })
+        .collect())
+}
+
+/// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
+pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, report: &BounceReport) -> Decided<DeliveryView> {
+    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
+    let found = rows.reads().delivery(report.token.row())?;
+    let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id));
+    let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
+    let (rid, now) = (row.rid, env.clock.now());
+    // Late mail is reported again and again, and the news that it never arrives is not taken back by older news.
+    let before = rows.reads().bounce(rid)?;
+    if before.is_none_or(|before| before.kind == BounceKind::Soft) {
+        rows.save_bounce(rid, &BounceRow { kind: report.kind, reported_at: now, detail: report.detail.clone() })?;
+        rows.notice(Notice::Fact(Fact::BounceReported { kind: report.kind }));
+    }
+    // One that is queued again was perhaps taken, and only the reply was lost.
+    let may_be_lost = matches!(state, DeliveryState::Sent | DeliveryState::Queued);
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    if report.kind == BounceKind::Hard && may_be_lost {
+        let detail = report.detail.as_deref().unwrap_or("returned without a reason");
+        finish_delivery(rows, env, row, &suspension, Fate::Bounced, detail)?;
+    }
+    let (row, state) = rows.reads().delivery(rid)?.ok_or(RowsError::Inconsistent("a message vanished while it was read"))?;
+    Ok(Ok(reads::delivery_view(rows.reads(), suspension.suspension.id, row, state)?))
 }
 
 pub(in crate::store) fn release_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
