@@ -39,6 +39,7 @@ mod sdk_waiting;
 mod secrets;
 mod seeming_secrets;
 mod smtp_faults;
+mod superseded;
 mod suspend;
 mod tidy;
 mod traces;
