@@ -8,6 +8,7 @@ use harness::api::Reply;
 use harness::app::{OPERATOR, TestApp, mentions};
 use harness::on_each_store;
 use harness::smtp::Fault;
+use placet_server::store::Turn;
 use serde_json::{Value, json};
 
 const LEAD: &str = "lead@example.com";
@@ -88,7 +89,7 @@ on_each_store! {
         ] {
             assert_eq!(queued[name], value, "{name}");
         }
-        let held = app.store().lease_deliveries().await.unwrap().deliveries.remove(0);
+        let held = app.store().lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
         let [sending] = deliveries(app, &id).await.try_into().unwrap();
         assert_eq!((&sending["state"], &sending["tries"], &sending["due_at"]), (&json!("sending"), &json!(1), &Value::Null));
         app.restart().await;
