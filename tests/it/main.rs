@@ -44,3 +44,4 @@ mod suspend;
 mod tidy;
 mod traces;
 mod waiting;
+mod webhooks;
