@@ -56,6 +56,8 @@ pub struct Inspection {
     pub last_event: Option<DateTime<Utc>>,
     /// Keys that count.
     pub keys: i64,
+    /// Since when deadlines and messages wait after a restore.
+    pub held_since: Option<DateTime<Utc>>,
     /// A secret of the server's own, if it has made it.
     pub secret: Option<[u8; 32]>,
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::Entropy;
 
@@ -13,6 +14,8 @@ use crate::traces::Traces;
 pub struct Outside {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    /// What messages are queued for.
+    pub channels: Channels,
     /// Whom to wake.
     pub hub: Arc<Hub>,
     /// Where to count.
@@ -22,21 +25,22 @@ pub struct Outside {
 }
 
 impl Outside {
-    /// A store nobody looks at: commands that work beside a server count and trace nothing.
+    /// A store nobody looks at: commands that work beside a server count and trace nothing, and queue no messages.
     pub fn alone(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         let metrics = Arc::new(Metrics::new(clock.now()));
-        Self::observed(clock, entropy, metrics, None)
+        Self::observed(clock, entropy, Channels::email(), metrics, None)
     }
 
-    /// A store that counts into `metrics` and traces to a collector.
+    /// A store that queues for `channels`, counts into `metrics` and traces to a collector.
     pub fn observed(
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
+        channels: Channels,
         metrics: Arc<Metrics>,
         traces: Option<Arc<Traces>>,
     ) -> Self {
         let hub = Arc::new(Hub::new(metrics.waiters.clone()));
-        Self { clock, entropy, hub, metrics, traces }
+        Self { clock, entropy, channels, hub, metrics, traces }
     }
 
     /// Tells what a commit did: to those who wait, to the metrics, to the collector of spans.

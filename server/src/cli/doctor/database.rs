@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
+use domain::time::rfc3339;
+
 use super::finding::Finding;
 use crate::instance::INSTANCE_SECRET;
 use crate::store::sqlite::inspect;
@@ -124,6 +126,7 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
             "Nothing: the next start of the server sets it.",
         ));
     }
+    findings.extend(held(seen));
     keys(seen, needs_key, findings);
 }
 
@@ -148,6 +151,16 @@ pub(super) fn tables(database: &str, schema: &Schema) -> Finding {
         ),
         Schema::Current => Finding::ok(CHECK, format!("{database} is whole and of this version.")),
     }
+}
+
+/// Whether everything waits since a restore.
+pub(super) fn held(seen: &Inspection) -> Option<Finding> {
+    let since = seen.held_since?;
+    Some(Finding::warn(
+        CHECK,
+        format!("The database was restored: deadlines and messages wait since {}.", rfc3339(since)),
+        "Look at what is open (placet answer), then: placet release",
+    ))
 }
 
 /// A server nobody has a key for is of no use.

@@ -31,6 +31,7 @@ pub(super) async fn check(
         }
     };
     findings.push(database::tables(&address.to_string(), &inspection.schema));
+    findings.extend(database::held(&inspection));
     database::keys(&inspection, needs_key, findings);
     if ahead.abs() > CLOCKS_APART_MAX {
         findings.push(Finding::warn(

@@ -207,6 +207,7 @@ pub(super) struct OutboxColumns {
     sequence: i32,
     detail: Option<Value>,
     settled_at: Option<DateTime<Utc>>,
+    queued_at: DateTime<Utc>,
 }
 
 impl OutboxColumns {
@@ -230,6 +231,7 @@ impl OutboxColumns {
             sequence: unsigned(self.sequence)?,
             detail: self.detail.map(serde_json::from_value).transpose()?,
             settled_at: self.settled_at,
+            queued_at: self.queued_at,
         })
     }
 }

@@ -9,7 +9,7 @@ use domain::clock::Clock;
 use super::address::Address;
 use super::connection::connect;
 use super::migrate::{check_version, schema};
-use super::schema::{api_keys, events, secrets};
+use super::schema::{api_keys, events, presence, secrets};
 use crate::clock::SystemClock;
 use crate::store::{Inspection, Schema};
 
@@ -58,11 +58,13 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
     let server = diesel::sql_query(SERVER).get_result::<Server>(&mut conn)?;
     let ahead = server.now - (before + (SystemClock.now() - before) / 2);
     let schema = schema(&mut conn)?;
-    let mut seen = Inspection { schema, write_ahead: true, damage: None, last_event: None, keys: 0, secret: None };
+    let mut seen =
+        Inspection { schema, write_ahead: true, damage: None, last_event: None, keys: 0, held_since: None, secret: None };
     if matches!(seen.schema, Schema::Older(_) | Schema::Current) {
         let newest = events::table.order(events::rid.desc()).select(events::created_at);
         seen.last_event = newest.first(&mut conn).optional()?;
         seen.keys = api_keys::table.filter(api_keys::revoked_at.is_null()).count().get_result(&mut conn)?;
+        seen.held_since = presence::table.find(1).select(presence::held_since).first(&mut conn).optional()?.flatten();
         let kept: Option<Vec<u8>> = secrets::table.find(secret).select(secrets::value).first(&mut conn).optional()?;
         seen.secret = kept.and_then(|kept| kept.try_into().ok());
     }

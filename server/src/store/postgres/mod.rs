@@ -44,7 +44,7 @@ use super::rows::{ReadRows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
     BounceReport, CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request,
-    Standing, Store, StoreError, SuspensionFilter, Unit, reads as read, unit,
+    Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::metrics::WriterMetrics;
@@ -142,6 +142,7 @@ impl PostgresStore {
                 let around = Surroundings {
                     watch: &watch,
                     entropy: &*outside.entropy,
+                    channels: &outside.channels,
                     traced: outside.traces.is_some(),
                     metrics: &outside.metrics.writer,
                 };
@@ -230,13 +231,13 @@ impl Store for PostgresStore {
         self.write("fire_deadlines", |rows, env| unit::timers::fire_deadlines(rows, env))
     }
 
-    fn lease_deliveries(&self) -> Unit<'_, Leased> {
+    fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
         let release = self.is_time_to_release();
         self.write("lease_deliveries", move |rows, env| {
             if release && unit::deliveries::release_deliveries(rows, env)? > 0 {
                 tracing::info!("messages a server that is gone had under way are due again");
             }
-            unit::deliveries::lease_deliveries(rows, env)
+            unit::deliveries::lease_deliveries(rows, env, &turn)
         })
     }
 

@@ -24,13 +24,16 @@ use super::session::{Mode, Session};
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, ReadRows, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow,
-    TokenRow,
+    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, Recovery, RowsError, RowsResult,
+    SuspensionRow, TimerRow, TokenRow,
 };
 use crate::store::unit::day;
 
 /// How long an idempotency record counts, in hours.
 pub(super) const IDEMPOTENCY_HOURS: i64 = 24;
+
+/// The most channels looked at in one turn; far more than anybody configures.
+const QUEUED_CHANNELS_MAX: i64 = 1_000;
 
 impl ReadRows for Session {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
@@ -129,17 +132,20 @@ impl ReadRows for Session {
         Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first(&mut self.conn)?)
     }
 
-    fn due_deliveries(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+    fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
         // Written out, so that the partial index of what is queued serves it; likewise below.
         let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
-        let due = queued.filter(outbox::due_at.le(now)).order((outbox::due_at, outbox::rid)).limit(i64::from(limit));
+        let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(now));
+        let due = due.order((outbox::due_at, outbox::rid)).limit(i64::from(limit));
         let due = due.for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
         due.into_iter().map(OutboxColumns::into_row).collect()
     }
 
-    fn next_delivery(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
-        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
-        Ok(queued.select(outbox::due_at).order(outbox::due_at).first(&mut self.conn).optional()?)
+    fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
+        let queued = hot::SelectQueuedChannels { limit: &QUEUED_CHANNELS_MAX };
+        let mut queued = queued.load::<(String, DateTime<Utc>)>(&mut self.conn)?;
+        queued.sort_by_key(|(_, next_due)| *next_due);
+        Ok(queued.into_iter().map(|(channel, next_due)| QueuedChannel { channel, next_due }).collect())
     }
 
     fn open_suspensions(&mut self) -> RowsResult<i64> {

@@ -229,6 +229,7 @@ impl Rows for Writing<'_> {
             recipient: &row.recipient,
             due_at: &row.due_at,
             sequence: &signed(row.sequence),
+            queued_at: &row.queued_at,
         }
         .execute(&mut self.session.conn)?;
         Ok(())

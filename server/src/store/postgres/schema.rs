@@ -119,6 +119,7 @@ diesel::table! {
         sequence -> Integer,
         detail -> Nullable<Json>,
         settled_at -> Nullable<Timestamptz>,
+        queued_at -> Timestamptz,
     }
 }
 

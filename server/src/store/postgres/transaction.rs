@@ -13,6 +13,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind as Kind, Error};
 use diesel::sql_types::{Nullable, Text};
+use domain::channel::Channels;
 use domain::ids::Entropy;
 
 use super::connection::ConnectError;
@@ -41,6 +42,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(50);
 pub(super) struct Surroundings<'a> {
     pub(super) watch: &'a ClockWatch,
     pub(super) entropy: &'a dyn Entropy,
+    pub(super) channels: &'a Channels,
     pub(super) traced: bool,
     pub(super) metrics: &'a WriterMetrics,
 }
@@ -121,7 +123,8 @@ fn once<T>(
     let (time, number) = Begin.get_result::<(DateTime<Utc>, String)>(&mut session.conn)?;
     session.time.begin(time);
     let clock = session.time.clone();
-    let env = Env { clock: &*clock, watch: around.watch, entropy: around.entropy, traced: around.traced };
+    let env =
+        Env { clock: &*clock, watch: around.watch, entropy: around.entropy, channels: around.channels, traced: around.traced };
     let value = work(&mut Writing { session: &mut *session, notices: &mut *notices }, &env)?;
     // A transaction nobody hears of is no place to look for what a crash loses.
     let told = !notices.is_empty();

@@ -38,7 +38,7 @@ use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
     BounceReport, CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request,
-    Standing, Store, StoreError, SuspensionFilter, Unit, reads as read, unit,
+    Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -235,8 +235,8 @@ impl Store for SqliteStore {
         self.write(|rows, env| unit::timers::fire_deadlines(rows, env))
     }
 
-    fn lease_deliveries(&self) -> Unit<'_, Leased> {
-        self.write(|rows, env| unit::deliveries::lease_deliveries(rows, env))
+    fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
+        self.write(move |rows, env| unit::deliveries::lease_deliveries(rows, env, &turn))
     }
 
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {

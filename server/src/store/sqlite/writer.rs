@@ -197,7 +197,13 @@ impl Writer {
 }
 
 fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside, watch: &ClockWatch) {
-    let env = Env { clock: &*outside.clock, watch, entropy: &*outside.entropy, traced: outside.traces.is_some() };
+    let env = Env {
+        clock: &*outside.clock,
+        watch,
+        entropy: &*outside.entropy,
+        channels: &outside.channels,
+        traced: outside.traces.is_some(),
+    };
     while let Ok(first) = queue.recv() {
         let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
         let last = batch.iter().any(|job| job.is_last());
@@ -334,6 +340,7 @@ mod tests {
 
     use diesel::RunQueryDsl;
     use diesel::connection::Connection;
+    use domain::channel::Channels;
     use domain::clock::Clock;
 
     use super::*;
@@ -358,6 +365,7 @@ mod tests {
         let outside = Outside {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
+            channels: Channels::email(),
             hub: Arc::default(),
             metrics: metrics.clone(),
             traces: None,
