@@ -24,6 +24,8 @@ use crate::store::postgres::{Address, CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONN
 
 /// Where the server listens by default.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
+/// The setting that says where the data is; with `_FILE`, a file that does.
+pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";
 /// Where it keeps its data by default.
 pub const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
 
@@ -219,7 +221,7 @@ fn database_of(args: &ServeArgs, url: Option<&str>, connections: Option<u32>) ->
 ///
 /// A URL of another kind of database, or one that names none; a `PLACET_DATABASE_URL_FILE` that cannot be read.
 pub fn parse_database(args: &DatabaseArgs, in_file: Option<&str>, connections: u32) -> anyhow::Result<Database> {
-    let kept = secret_from_environment("PLACET_DATABASE_URL")?;
+    let kept = secret_from_environment(DATABASE_URL)?;
     let given = args.database_url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret)).or(in_file);
     let url = given.unwrap_or(DATABASE_URL_DEFAULT);
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
@@ -488,6 +490,7 @@ mod tests {
             panic!("no PostgreSQL database")
         };
         assert_eq!(connections, 7);
+        assert!(file("database_connections = 5").is_ok() && file("database_connections = 200").is_ok());
         assert_eq!(file("public_url = 'http://localhost:1'").unwrap().public_url.unwrap().port(), Some(1));
         let mail =
             file("smtp_url = 'smtp://127.0.0.1:25'\nmail_from = 'a@b.example'\nsmtp_insecure = true").unwrap().mail.unwrap();
@@ -520,7 +523,7 @@ mod tests {
             "notify_allow = ['*@']",
             "database_url = 'postgres://x'",
             "database_url = 'mysql://ann@db.example/placet'",
-            "database_connections = 4",
+            "database_connections = 4", // Two for keys, one to listen, one to read, one to write.
             "database_connections = 201",
             "database_url = 'sqlite://'",
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",

@@ -41,6 +41,7 @@ async fn a_database_that_cannot_be_used_is_refused_in_words() {
     let cluster = Cluster::of_this_process();
     let nobody = "postgres://ann:hunter2@127.0.0.1:9/placet";
     refused_everywhere(nobody, &["postgres://ann@127.0.0.1:9/placet", "PLACET_DATABASE_URL", "does PostgreSQL run there"]).await;
+    in_a_file(nobody).await;
     let wrong = cluster.tcp_url("postgres", HUNTER);
     refused_everywhere(&wrong, &["password authentication failed", "correct the password"]).await;
     let missing = cluster.tcp_url("nowhere", PASSWORD);
@@ -48,6 +49,19 @@ async fn a_database_that_cannot_be_used_is_refused_in_words() {
     let unencrypted = format!("{}?sslmode=verify-full", cluster.tcp_url("postgres", PASSWORD));
     refused_everywhere(&unencrypted, &["TLS", "PLACET_DATABASE_URL"]).await;
     refused_everywhere("postgres://ann:hunter2@db.example/placet?sslmode=perhaps", &["sslmode", "disable or verify-full"]).await;
+}
+
+/// A URL with a password may stand in a file, as the mail server's does.
+async fn in_a_file(url: &str) {
+    let site = Site::on("sqlite://nowhere.db".to_owned());
+    let file = site.folder().join("database-url");
+    std::fs::write(&file, format!("{url}\n")).unwrap();
+    let mut both = site.command(["serve"]);
+    both.env("PLACET_DATABASE_URL_FILE", &file);
+    refused_in_words(&site.run(both).await, &["PLACET_DATABASE_URL and PLACET_DATABASE_URL_FILE are both set"]);
+    let mut alone = site.command(["serve"]);
+    alone.env_remove("PLACET_DATABASE_URL").env("PLACET_DATABASE_URL_FILE", &file);
+    refused_in_words(&site.run(alone).await, &["postgres://ann@127.0.0.1:9/placet"]);
 }
 
 /// Whoever mistypes a name must not find our tables among those of their shop.

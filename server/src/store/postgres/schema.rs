@@ -1,4 +1,4 @@
-//! The tables as diesel sees them; `migrations/postgres` is the truth, and a test compares the two.
+//! The tables as diesel sees them; `migrations/postgres` is the truth.
 
 diesel::table! {
     intents (rid) {
