@@ -16,12 +16,14 @@ pub struct Message {
     pub suspension_id: SuspensionId,
     /// Which attempt to get an answer this is, from 1.
     pub attempt: u32,
-    /// The place of the event that queued it in the intent's log: a later message about the same intent has a higher one.
-    pub sequence: u64,
+    /// Its place among the messages about the question, from 1.
+    pub sequence: u32,
     /// When it was queued.
     pub queued_at: DateTime<Utc>,
     /// `local@domain` without angle brackets, fixed by the outbox row, so that a repeated delivery is recognisable.
     pub message_id: String,
+    /// What the server recognises this message by when it comes back; for the return address and a header.
+    pub bounce_token: String,
     /// The message id of the first attempt, which a reminder continues.
     pub in_reply_to: Option<String>,
     /// The address of the one recipient.
@@ -120,6 +122,7 @@ pub(crate) mod sample {
             sequence: 2,
             queued_at: today(7, 14),
             message_id: "0193600b-2f1c-7000-8000-000000000001@placet.northpine.example".to_owned(),
+            bounce_token: "1f.00112233445566778899aabb".to_owned(),
             in_reply_to: None,
             recipient: "priya.raman@northpine.example".to_owned(),
             agent: "refund-agent".to_owned(),

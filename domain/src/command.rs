@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::authority::Action;
 use crate::body::Patch;
+use crate::delivery::DeliveryRecord;
 use crate::event::{ClientEvent, Delivery, ExtensionCause};
 use crate::ids::{LeaseId, SuspensionId};
 use crate::intent::Status;
@@ -145,13 +146,10 @@ pub enum Command {
         /// What it asks, and whom; the caller read it beside the suspension.
         question: Box<Question>,
     },
-    /// A message about a suspension was accepted for delivery, or never will be.
-    RecordDelivery {
-        /// What became of it.
-        delivery: Delivery,
-        /// Whether it was accepted.
-        sent: bool,
-    },
+    /// A message about a suspension was accepted for delivery, came back, or never will be accepted.
+    RecordDelivery(Box<DeliveryRecord>),
+    /// A message that has failed is sent again.
+    Redrive(Box<Delivery>),
 }
 
 impl Command {
@@ -167,7 +165,8 @@ impl Command {
             Self::Cancel { .. } => Some(Action::Cancel),
             Self::Extend { .. } => Some(Action::Extend),
             Self::Remind { .. } => Some(Action::Remind),
-            Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery { .. } => None,
+            Self::Redrive(_) => Some(Action::Redrive),
+            Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery(_) => None,
         }
     }
 
@@ -181,7 +180,8 @@ impl Command {
             | Self::Remind { suspension_id, .. }
             | Self::DeadlineReached { suspension_id }
             | Self::AttemptDue { suspension_id, .. } => Some(*suspension_id),
-            Self::RecordDelivery { delivery, .. } => Some(delivery.suspension_id),
+            Self::RecordDelivery(record) => Some(record.delivery.suspension_id),
+            Self::Redrive(delivery) => Some(delivery.suspension_id),
             Self::PatchState { .. }
             | Self::SetStatus { .. }
             | Self::Append(_)

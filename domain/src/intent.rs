@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use self::operator::{extend, remind};
+use self::operator::{extend, redrive, remind};
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
 use crate::command::{Command, Respond, Suspend};
+use crate::delivery;
 use crate::event::{
-    Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
+    Delivery, Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
 };
 use crate::ids::{IntentId, SuspensionId};
 use crate::lease::{self, Lease};
@@ -154,7 +155,8 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
         | Command::Remind { .. }
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
-        | Command::RecordDelivery { .. } => Ok(()),
+        | Command::RecordDelivery(_)
+        | Command::Redrive(_) => Ok(()),
     }
 }
 
@@ -193,9 +195,8 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
             Some(open) if open.id == *suspension_id && !open.is_expired(now) => ask_again(open, question, now),
             _ => Vec::new(),
         }),
-        Command::RecordDelivery { delivery, sent } => {
-            Ok(vec![if *sent { Event::DeliverySent(delivery.clone()) } else { Event::DeliveryFailed(delivery.clone()) }])
-        }
+        Command::RecordDelivery(record) => Ok(delivery::record(intent, record, now)),
+        Command::Redrive(delivery) => redrive(intent, delivery, by, now),
     }
 }
 
@@ -485,7 +486,12 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
     intent.updated_at = now;
     match event {
         // Born with version 1: see `Intent::born`.
-        Event::IntentCreated(..) | Event::Appended(_) | Event::DeliveryFailed(_) | Event::SuspensionEscalated { .. } => {}
+        Event::IntentCreated(..)
+        | Event::Appended(_)
+        | Event::DeliveryFailed(_)
+        | Event::DeliveryFailover(_)
+        | Event::DeliveryRedriven { .. }
+        | Event::SuspensionEscalated { .. } => {}
         Event::SuspensionRenotified(renotified) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == renotified.suspension_id) {
                 open.attempt = renotified.attempt;
@@ -528,14 +534,15 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
                 }
             }
         }
-        Event::DeliverySent(delivery) => {
-            for suspension in intent.open.iter_mut().chain(&mut intent.ended) {
-                // Only in time: what was decided about an ended one stays decided.
-                if suspension.id == delivery.suspension_id && suspension.ending.is_none() && !suspension.is_expired(now) {
-                    suspension.reached = true;
-                }
-            }
-        }
+        Event::DeliverySent(delivery) => set_reached(intent, delivery, true, now),
+        Event::DeliveryBounced { delivery, reached } => set_reached(intent, delivery, *reached, now),
+    }
+}
+
+/// Only in time: what was decided about an ended one stays decided.
+fn set_reached(intent: &mut Intent, delivery: &Delivery, reached: bool, now: DateTime<Utc>) {
+    if let Some(open) = intent.open.as_mut().filter(|open| open.id == delivery.suspension_id && !open.is_expired(now)) {
+        open.reached = reached;
     }
 }
 

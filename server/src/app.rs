@@ -216,6 +216,7 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
         (Some(mail), None) => lanes.push(Lane::email(Arc::new(EmailChannel::new(&EmailSettings {
             smtp_url: mail.smtp_url.clone(),
             from: mail.from.clone(),
+            bounce_to: mail.bounce_to.clone(),
             allow_insecure: mail.allow_insecure,
             timeout: channels::DELIVERY_TIMEOUT,
         })?))),

@@ -49,6 +49,9 @@ pub struct ServeArgs {
     /// The sender of mails, such as "Placet <placet@example.com>".
     #[arg(long, env = "PLACET_MAIL_FROM", value_name = "MAILBOX")]
     pub mail_from: Option<String>,
+    /// Where mails that cannot be delivered come back to, such as bounces@example.com; the sender's address by default.
+    #[arg(long, env = "PLACET_MAIL_BOUNCE_TO", value_name = "ADDRESS")]
+    pub mail_bounce_to: Option<String>,
     /// Who is asked when a question names nobody: addresses, separated by commas.
     #[arg(long, env = "PLACET_OPERATORS", value_name = "ADDRESSES", value_delimiter = ',')]
     pub operators: Option<Vec<String>>,
@@ -81,6 +84,7 @@ struct FileConfig {
     smtp_url: Option<SecretString>,
     smtp_insecure: Option<bool>,
     mail_from: Option<String>,
+    mail_bounce_to: Option<String>,
     operators: Option<Vec<String>>,
     notify_allow: Option<Vec<String>>,
     otlp_endpoint: Option<String>,
@@ -109,6 +113,8 @@ pub struct MailConfig {
     /// May hold a password.
     pub smtp_url: SecretString,
     pub from: String,
+    /// Where mails come back to; the sender's own address without.
+    pub bounce_to: Option<String>,
     pub allow_insecure: bool,
 }
 
@@ -147,7 +153,9 @@ impl Config {
         if public_url.is_none() && !listen.ip().is_loopback() {
             bail!("people need an address to reach this server under; set PLACET_PUBLIC_URL=https://…");
         }
-        let mail = mail(smtp_url, args.mail_from.clone().or(file.mail_from), args.smtp_insecure.or(file.smtp_insecure))?;
+        let bounce_to = args.mail_bounce_to.clone().or(file.mail_bounce_to).filter(|address| !address.is_empty());
+        let from = args.mail_from.clone().or(file.mail_from);
+        let mail = mail(smtp_url, from, bounce_to, args.smtp_insecure.or(file.smtp_insecure))?;
         if !development && mail.is_none() && file.channels.webhook.is_empty() {
             bail!(
                 "a server that is not for development needs a channel: set PLACET_SMTP_URL and PLACET_MAIL_FROM, or name a [[channels.webhook]] in the file, or start it with --dev"
@@ -274,11 +282,21 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-fn mail(smtp_url: Option<SecretString>, from: Option<String>, insecure: Option<bool>) -> anyhow::Result<Option<MailConfig>> {
+fn mail(
+    smtp_url: Option<SecretString>,
+    from: Option<String>,
+    bounce_to: Option<String>,
+    insecure: Option<bool>,
+) -> anyhow::Result<Option<MailConfig>> {
     match (smtp_url, from) {
-        (Some(smtp_url), Some(from)) => Ok(Some(MailConfig { smtp_url, from, allow_insecure: insecure.unwrap_or(false) })),
+        (Some(smtp_url), Some(from)) => {
+            Ok(Some(MailConfig { smtp_url, from, bounce_to, allow_insecure: insecure.unwrap_or(false) }))
+        }
         (Some(_), None) => bail!("mails need a sender; set PLACET_MAIL_FROM=\"Placet <placet@example.com>\""),
         (None, Some(_)) => bail!("PLACET_MAIL_FROM is set, but no mail server; set PLACET_SMTP_URL as well"),
+        (None, None) if bounce_to.is_some() => {
+            bail!("PLACET_MAIL_BOUNCE_TO is set, but no mail server; set PLACET_SMTP_URL as well")
+        }
         (None, None) => Ok(None),
     }
 }
@@ -423,6 +441,10 @@ mod tests {
         assert_eq!(file("public_url = 'http://localhost:1'").unwrap().public_url.unwrap().port(), Some(1));
         let mail =
             file("smtp_url = 'smtp://127.0.0.1:25'\nmail_from = 'a@b.example'\nsmtp_insecure = true").unwrap().mail.unwrap();
+        assert_eq!(mail.bounce_to, None);
+        let with_bounces =
+            file("smtp_url = 'smtp://127.0.0.1:25'\nmail_from = 'a@b.example'\nmail_bounce_to = 'c@b.example'").unwrap().mail;
+        assert_eq!(with_bounces.unwrap().bounce_to.as_deref(), Some("c@b.example"));
         assert!(mail.allow_insecure && mail.from == "a@b.example" && mail.smtp_url.expose_secret() == "smtp://127.0.0.1:25");
         assert_eq!(file("operators = ['a@b.example']").unwrap().asking.operators, ["a@b.example"]);
         assert!(file("operators = ['a@b.example']").unwrap().asking.notify_allow.allows("A@b.example"));
@@ -450,6 +472,7 @@ mod tests {
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
             "[fallback]\nallowed = ['maybe']",
             "smtp_url = 'smtps://x.example'",
+            "mail_bounce_to = 'c@b.example'",
             "otlp_endpoint = 'localhost:4318'",
             "otlp_endpoint = 'grpc://localhost:4317'",
         ] {

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::BounceKind;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -63,6 +64,11 @@ struct DeliveryLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ChannelLabel {
     channel: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BounceLabel {
+    kind: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -133,6 +139,8 @@ pub struct Metrics {
     attempts: Family<AttemptLabels, Counter>,
     deliveries: Family<DeliveryLabels, Counter>,
     circuits: Family<ChannelLabel, Gauge>,
+    bounces: Family<BounceLabel, Counter>,
+    failovers: Counter,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
     auth_failures: Family<RouteLabel, Counter>,
@@ -159,6 +167,8 @@ impl Metrics {
             attempts: Family::default(),
             deliveries: Family::default(),
             circuits: Family::default(),
+            bounces: Family::default(),
+            failovers: Counter::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
             auth_failures: Family::default(),
@@ -179,6 +189,9 @@ impl Metrics {
         };
         for (outcome, method) in Outcome::WITH_METHODS {
             drop(metrics.decisions.get_or_create(&DecisionLabels { outcome: outcome.as_str(), method: method.as_str() }));
+        }
+        for kind in [BounceKind::Hard, BounceKind::Soft] {
+            drop(metrics.bounces.get_or_create(&BounceLabel { kind: bounce_word(kind) }));
         }
         for method in Method::OF_ANSWERS {
             drop(metrics.answer_seconds.get_or_create(&MethodLabel { method: method.as_str() }));
@@ -212,6 +225,12 @@ impl Metrics {
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
         it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
         it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
+        it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
+        it.register(
+            "placet_delivery_failovers",
+            "Attempts at which nobody could be reached, so that the next people were asked at once",
+            self.failovers.clone(),
+        );
         it.register("placet_deliveries_pending", "Messages that are queued or under way", self.pending.clone());
         it.register_with_unit(
             "placet_delivery_overdue",
@@ -295,9 +314,16 @@ impl Metrics {
                     Settled::Queued => "queued",
                     Settled::Sent => "sent",
                     Settled::Failed => "failed",
+                    Settled::Bounced => "bounced",
                     Settled::Obsolete => "obsolete",
                 };
                 self.deliveries.get_or_create(&DeliveryLabels { channel: channel.clone(), state }).inc();
+            }
+            Fact::BounceReported { kind } => {
+                self.bounces.get_or_create(&BounceLabel { kind: bounce_word(*kind) }).inc();
+            }
+            Fact::FailedOver => {
+                self.failovers.inc();
             }
         }
     }
@@ -353,6 +379,13 @@ impl Metrics {
         let mut exposition = String::new();
         text::encode(&mut exposition, &self.registry)?;
         Ok(exposition)
+    }
+}
+
+fn bounce_word(kind: BounceKind) -> &'static str {
+    match kind {
+        BounceKind::Hard => "hard",
+        BounceKind::Soft => "soft",
     }
 }
 

@@ -39,7 +39,7 @@ struct Data<'a> {
     intent_id: IntentId,
     suspension_id: SuspensionId,
     attempt: u32,
-    sequence: u64,
+    sequence: u32,
     recipient: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<&'a str>,

@@ -3,6 +3,7 @@
 //! [`Store`] is what the rest of the server sees: about a dozen units of work. Each database is itself behind it: a private,
 //! synchronous `rows::Rows`, over which the transaction bodies in `unit` and the reads in `reads` are written once.
 
+pub mod bounce;
 mod codes;
 pub mod fact;
 pub mod hub;
@@ -17,16 +18,20 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Action, Principal, Role};
 use domain::body::IntentBody;
 use domain::command::Command;
+use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::{FieldError, Rejection};
 use domain::suspension::{Question, Suspension};
-use domain::wire::{IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord,
+};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use self::bounce::BounceToken;
 use self::hub::Hub;
 use self::link::LinkToken;
 use self::span::TraceContext;
@@ -148,6 +153,14 @@ pub struct SuspensionFilter {
     pub before: Option<i64>,
 }
 
+/// Which failed messages to read, newest first.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedFilter {
+    pub limit: u32,
+    /// Only those before this one.
+    pub before: Option<DeliveryId>,
+}
+
 /// What the worker can take in one turn, channel by channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
@@ -202,9 +215,11 @@ pub struct LeasedDelivery {
     /// Whether the same recipient's mail server took a message of this very attempt before.
     pub repeated: bool,
     pub tries: u32,
-    /// The place of the event that queued it in the intent's log.
-    pub sequence: u64,
     pub queued_at: DateTime<Utc>,
+    /// Its place among the messages about the question, from 1.
+    pub sequence: u32,
+    /// What its return is known by.
+    pub bounce_token: BounceToken,
     /// The answer link's token, known only here and in the message.
     pub token: LinkToken,
     pub intent_title: String,
@@ -225,6 +240,14 @@ pub enum DeliveryResult {
     Failed(String),
 }
 
+/// A report that a message came back.
+#[derive(Clone, Debug)]
+pub struct BounceReport {
+    pub token: BounceToken,
+    pub kind: BounceKind,
+    pub detail: Option<String>,
+}
+
 /// What the holder of an answer link may see.
 #[derive(Clone, Debug)]
 pub struct LinkView {
@@ -233,6 +256,8 @@ pub struct LinkView {
     pub agent: String,
     pub suspension: Suspension,
     pub question: Question,
+    /// How many messages there were about it; counted once nobody could be reached.
+    pub messages: usize,
 }
 
 /// A key to be kept: everything but its secret, of which only the hash goes in.
@@ -271,6 +296,8 @@ pub trait Store: Send + Sync + 'static {
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord>;
     /// Lists the suspensions the principal may read.
     fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage>;
+    /// Lists the messages about a suspension, in their order.
+    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList>;
     /// Opens an answer link; `None` for a token nobody minted.
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
     /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and when the next one is due.
@@ -280,6 +307,12 @@ pub trait Store: Send + Sync + 'static {
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased>;
     /// Records what became of a leased message; a lease that was lost changes nothing and returns false.
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
+    /// Records that a message came back, and what follows from it; `NotFound` for a token nobody made.
+    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView>;
+    /// Lists messages that have failed, over all questions.
+    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage>;
+    /// Sends a message again that has failed, and records who asked for it; `NotFound` if none has this id.
+    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView>;
     /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
     fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.

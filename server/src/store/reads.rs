@@ -2,17 +2,20 @@
 
 use chrono::{DateTime, Utc};
 use domain::authority::{Action, Object, Principal, Role, authorize};
+use domain::delivery;
 use domain::event::in_openintent_vocabulary;
 use domain::ids::{IntentId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::Rejection;
-use domain::wire::{IntentView, SuspensionPage, SuspensionRecord};
+use domain::suspension::ResolutionReason;
+use domain::wire::{BounceView, DeliveryList, DeliveryPage, DeliveryView, IntentView, SuspensionPage, SuspensionRecord};
 
+use super::codes::DeliveryState;
 use super::link::LinkToken;
-use super::rows::{IntentRow, ReadRows, RowsResult, SuspensionRow};
+use super::rows::{IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow};
 use super::unit::Decided;
-use super::{EventFilter, LinkView, Standing, SuspensionFilter};
+use super::{EventFilter, FailedFilter, LinkView, Standing, SuspensionFilter};
 
 /// How many events one request looks at.
 const EVENTS_WALKED_MAX: u32 = 20_000;
@@ -129,6 +132,57 @@ pub(super) fn suspension<R: ReadRows>(rows: &mut R, principal: &Principal, id: S
     Ok(Ok(record(rows, &row)?))
 }
 
+pub(super) fn deliveries<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId) -> Decided<DeliveryList> {
+    let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let intent = rows.intent_at(row.intent)?;
+    if let Err(rejection) = may_read(principal, &intent) {
+        return Ok(Err(rejection));
+    }
+    let all = rows.deliveries(row.rid)?.into_iter();
+    let deliveries = all.map(|(row, state)| delivery_view(rows, id, row, state)).collect::<RowsResult<_>>()?;
+    Ok(Ok(DeliveryList { deliveries }))
+}
+
+pub(super) fn failed_deliveries<R: ReadRows>(rows: &mut R, filter: FailedFilter) -> RowsResult<DeliveryPage> {
+    // One row more than asked for says whether there is another page.
+    let mut found = rows.failed_deliveries(filter.before, filter.limit + 1)?;
+    let more = found.len() > filter.limit as usize;
+    found.truncate(filter.limit as usize);
+    let next_cursor = found.last().filter(|_| more).map(|row| row.id.to_string());
+    let mut deliveries = Vec::with_capacity(found.len());
+    for row in found {
+        let suspension_id = rows.suspension_at(row.suspension)?.suspension.id;
+        deliveries.push(delivery_view(rows, suspension_id, row, DeliveryState::Failed)?);
+    }
+    Ok(DeliveryPage { deliveries, next_cursor })
+}
+
+/// A message as shown, with what was reported of it.
+pub(super) fn delivery_view<R: ReadRows>(
+    rows: &mut R,
+    suspension_id: SuspensionId,
+    row: OutboxRow,
+    state: DeliveryState,
+) -> RowsResult<DeliveryView> {
+    let bounce = rows.bounce(row.rid)?;
+    let state = state.shown(&row);
+    Ok(DeliveryView {
+        id: row.id,
+        suspension_id,
+        sequence: row.sequence,
+        attempt: row.attempt,
+        channel: row.channel,
+        recipient: row.recipient,
+        state,
+        tries: row.tries,
+        // While it is under way, the row says when its lease ends, which is nobody's business.
+        due_at: (state == delivery::DeliveryState::Queued).then_some(row.due_at),
+        settled_at: row.settled_at,
+        detail: row.detail,
+        bounce: bounce.map(|bounce| BounceView { kind: bounce.kind, reported_at: bounce.reported_at, detail: bounce.detail }),
+    })
+}
+
 pub(super) fn suspensions<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -175,5 +229,8 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<O
     let question = rows.question(&row)?;
     let intent_title = rows.body(row.intent)?.title;
     let agent = row.suspension.asked_by.name.clone();
-    Ok(Some(LinkView { recipient: kept.recipient, intent_title, agent, suspension: row.suspension, question }))
+    let undeliverable =
+        row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
+    let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
+    Ok(Some(LinkView { recipient: kept.recipient, intent_title, agent, suspension: row.suspension, question, messages }))
 }

@@ -13,7 +13,7 @@ use actix_web::HttpResponse;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
-use super::{discovery, events, extensions, health, intents, keys, leases, metrics, preview, reminders, suspensions};
+use super::{deliveries, discovery, events, extensions, health, intents, keys, leases, metrics, preview, reminders, suspensions};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -22,6 +22,7 @@ use super::{discovery, events, extensions, health, intents, keys, leases, metric
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
+        deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
         keys::create, keys::list, keys::revoke,
@@ -30,6 +31,7 @@ use super::{discovery, events, extensions, health, intents, keys, leases, metric
     ),
     tags(
         (name = "suspensions", description = "Ask a person, wait for the answer, answer, withdraw (RFC-0025 §8, §9)."),
+        (name = "deliveries", description = "How a question reaches people: each message, how far it has come, and that it came back."),
         (name = "intents", description = "What an agent is about to do: create, read, patch the state, change the status (RFC-0001)."),
         (name = "events", description = "The log of an intent, each event chained to the one before by hashes (RFC-0019)."),
         (name = "leases", description = "Who works on which part of an intent's state (RFC-0003)."),
@@ -101,7 +103,9 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
     // An absent body counts as an empty object, which says enough where no field is required.
-    if ["leases_renew", "suspensions_cancel", "suspensions_remind"].contains(&text(&operation["operationId"])) {
+    if ["leases_renew", "suspensions_cancel", "suspensions_remind", "deliveries_redrive"]
+        .contains(&text(&operation["operationId"]))
+    {
         operation["requestBody"]["required"] = json!(false);
     }
     refusals::complete(path, keyed, bodied, &mut operation["responses"]);

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::authority::Principal;
 use domain::body::IntentBody;
-use domain::ids::{IntentId, KeyId, SuspensionId};
+use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::{Lease, LeaseStatus};
 use domain::log::{Hash, Sealed};
@@ -13,18 +13,18 @@ use domain::time::{from_micros, micros};
 use domain::wire::KeyView;
 
 use super::columns::{
-    BodyColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns, TimerColumns,
-    TokenColumns, uuid,
+    BodyColumns, BounceColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns,
+    TimerColumns, TokenColumns, uuid,
 };
 use super::schema::{
-    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys, suspensions,
-    timers, tokens,
+    api_keys, bounces, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys,
+    suspensions, timers, tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, Recovery, RowsError, RowsResult, SuspensionRow,
-    TimerRow, TokenRow,
+    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, Recovery, RowsError, RowsResult,
+    SuspensionRow, TimerRow, TokenRow,
 };
 use crate::store::unit::day;
 
@@ -129,6 +129,20 @@ impl ReadRows for SqliteConnection {
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
+    fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let mut failed = outbox::table.filter(is_failed()).into_boxed();
+        if let Some(before) = before {
+            failed = failed.filter(outbox::id.lt(before.0.as_bytes().to_vec()));
+        }
+        let page = failed.order(outbox::id.desc()).limit(i64::from(limit)).load::<OutboxColumns>(self)?;
+        page.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>> {
+        let failed = outbox::table.filter(is_failed()).filter(outbox::id.eq(id.0.as_bytes().to_vec()));
+        failed.first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+    }
+
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
         let mut queued = hot::SelectQueuedChannels { limit: &QUEUED_CHANNELS_MAX }.load::<(String, i64)>(self)?;
         queued.sort_by_key(|(_, next_due)| *next_due);
@@ -145,14 +159,17 @@ impl ReadRows for SqliteConnection {
         Ok((queued().count().get_result(self)?, leased))
     }
 
-    fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>> {
-        outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+    fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
+        outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_both).transpose()
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
         let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
-        let about = about.load::<OutboxColumns>(self)?.into_iter();
-        about.map(|columns| Ok((columns.state()?, columns.into_row()?))).map(|row| row.map(|(state, row)| (row, state))).collect()
+        about.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_both).collect()
+    }
+
+    fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>> {
+        Ok(bounces::table.find(outbox).first::<BounceColumns>(self).optional()?.map(BounceColumns::into_row))
     }
 
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {
@@ -218,6 +235,11 @@ impl ReadRows for SqliteConnection {
     fn newest_token(&mut self) -> RowsResult<i64> {
         Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(self)?.unwrap_or(0))
     }
+}
+
+/// Written out, so that the partial index of what has failed serves it.
+fn is_failed() -> diesel::dsl::Eq<outbox::state, diesel::expression::SqlLiteral<diesel::sql_types::Integer>> {
+    outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("2"))
 }
 
 /// What "open" means, for the list and the count alike: two definitions would part one day.

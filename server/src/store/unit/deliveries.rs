@@ -3,43 +3,55 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::channel::Route;
 use domain::command::Command;
+use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling};
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
+use domain::problem::Rejection;
 use domain::suspension::Question;
+use domain::wire::DeliveryView;
 
 use super::backoff::pause;
+use super::keys::secret;
 use super::timers::PUT_OFF_SECONDS;
-use super::{Env, act, load_of, presence};
+use super::{Decided, Env, act, load_of, presence};
+use crate::store::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
 use crate::store::link::LinkToken;
-use crate::store::rows::{OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow};
-use crate::store::{DeliveryResult, Gate, Leased, LeasedDelivery, Turn};
+use crate::store::rows::{
+    BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow,
+};
+use crate::store::{BounceReport, DeliveryResult, Gate, Leased, LeasedDelivery, Turn, reads};
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
 /// How long a worker may take to send one message before another may try, in seconds.
 pub(in crate::store) const DELIVERY_LEASE_SECONDS: i64 = 120;
 
-/// What queues messages.
-#[derive(Clone, Copy)]
-pub(super) struct Queueing {
+/// What one event queues messages for.
+pub(super) struct Queueing<'a> {
     pub(super) suspension: i64,
     pub(super) attempt: u32,
-    /// The place of the event that queues them in the intent's log.
-    pub(super) sequence: u64,
+    pub(super) routes: &'a [Route<'a>],
+    /// The messages about the suspension there are.
+    pub(super) known: &'a [(OutboxRow, DeliveryState)],
+}
+
+impl<'a> Queueing<'a> {
+    /// Leaves out what there is a message of this attempt for already: nobody is asked twice at one, by whichever way they came to be asked.
+    pub(super) fn unasked(&self) -> Vec<Route<'a>> {
+        let asked =
+            |route: &Route<'_>| self.known.iter().any(|(row, _)| row.attempt == self.attempt && row.route().is_same(route));
+        self.routes.iter().filter(|route| !asked(route)).copied().collect()
+    }
 }
 
 /// Queues one message per route.
-pub(super) fn queue<R: Rows>(
-    rows: &mut R,
-    env: &Env<'_>,
-    queueing: Queueing,
-    routes: &[Route<'_>],
-    now: DateTime<Utc>,
-) -> RowsResult<()> {
-    for route in routes {
+pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
+    // Messages of one suspension are written here alone, one after the other, and never deleted.
+    let first = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX).saturating_add(1);
+    for (sequence, route) in (first..).zip(queueing.routes) {
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
@@ -50,8 +62,10 @@ pub(super) fn queue<R: Rows>(
             tries: 0,
             due_at: now,
             lease: None,
-            sequence: queueing.sequence,
             queued_at: now,
+            sequence,
+            detail: None,
+            settled_at: None,
         };
         rows.insert_outbox(&row)?;
         rows.notice(Notice::Delivery);
@@ -60,24 +74,18 @@ pub(super) fn queue<R: Rows>(
     Ok(())
 }
 
-/// Makes the messages of a question due that wait for another try; returns whose message is still on its way.
-pub(super) fn requeue<R: Rows>(rows: &mut R, suspension: i64, now: DateTime<Utc>) -> RowsResult<Vec<String>> {
-    let mut people = Vec::new();
-    for (row, state) in rows.reads().deliveries(suspension)? {
-        if state != DeliveryState::Queued {
-            continue;
-        }
-        if row.lease.is_none() {
-            rows.requeue_outbox(row.rid, now)?;
-            rows.notice(Notice::Delivery);
-        }
-        people.push(row.recipient);
+/// Makes those messages of a question due that wait for another try.
+pub(super) fn requeue<R: Rows>(rows: &mut R, known: &[(OutboxRow, DeliveryState)], now: DateTime<Utc>) -> RowsResult<()> {
+    for (row, _) in known.iter().filter(|(row, state)| *state == DeliveryState::Queued && row.lease.is_none()) {
+        rows.requeue_outbox(row.rid, now, None)?;
+        rows.notice(Notice::Delivery);
     }
-    Ok(people)
+    Ok(())
 }
 
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
+    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
     if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
         return Ok(leased);
@@ -96,7 +104,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         let before = leased.deliveries.len();
         if room > 0 && next_due <= now {
             for row in rows.reads().due_deliveries(&channel, now, room.min(DELIVERIES_PER_UNIT))? {
-                take(rows, env, row, &gate, now, &mut leased)?;
+                take(rows, env, row, (&gate, &bounce_secret), now, &mut leased)?;
             }
         }
         let taken = u32::try_from(leased.deliveries.len() - before).unwrap_or(u32::MAX);
@@ -121,7 +129,7 @@ fn take<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: OutboxRow,
-    gate: &Gate,
+    (gate, bounce_secret): (&Gate, &[u8; 32]),
     now: DateTime<Utc>,
     leased: &mut Leased,
 ) -> RowsResult<()> {
@@ -136,24 +144,28 @@ fn take<R: Rows>(
     // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
     if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
         leased.untried += 1;
-        rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
+        // No event: the question's ending says it already, for all its messages at once.
+        rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
         rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
         return Ok(());
     }
     // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
     if told.superseded {
         leased.untried += 1;
-        return finish_delivery(rows, env, row, &suspension, false, "not accepted before the next attempt was due");
+        return finish_delivery(rows, env, row, &suspension, Fate::Failed, "not accepted before the next attempt was due");
     }
     match gate {
-        Gate::Room(_) | Gate::SharedRoom(_) => leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, now)?),
+        Gate::Room(_) | Gate::SharedRoom(_) => {
+            let bounce_token = BounceToken::new(bounce_secret, row.rid, row.id);
+            leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, bounce_token, now)?);
+        }
         Gate::Paused(until) => {
             leased.untried += 1;
-            rows.requeue_outbox(row.rid, *until)?;
+            rows.requeue_outbox(row.rid, *until, Some("the endpoint keeps failing and is left alone for a while"))?;
         }
         Gate::Closed(reason) => {
             leased.untried += 1;
-            finish_delivery(rows, env, row, &suspension, false, reason)?;
+            finish_delivery(rows, env, row, &suspension, Fate::Failed, reason)?;
         }
     }
     Ok(())
@@ -167,7 +179,7 @@ fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, now: DateTime<Utc>, error: Ro
         return Err(error.into());
     }
     tracing::error!(delivery.id = %row.id, "the question of a message cannot be read; trying again in an hour");
-    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS))
+    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS), Some("the question of this message cannot be read"))
 }
 
 /// What a message says besides its own row; read before anything is written.
@@ -214,6 +226,7 @@ fn lease_delivery<R: Rows>(
     row: OutboxRow,
     suspension: SuspensionRow,
     told: Told,
+    bounce_token: BounceToken,
     now: DateTime<Utc>,
 ) -> RowsResult<LeasedDelivery> {
     let mut lease = [0; 16];
@@ -238,6 +251,7 @@ fn lease_delivery<R: Rows>(
         attempt: row.attempt,
         sequence: row.sequence,
         queued_at: row.queued_at,
+        bounce_token,
         first: told.first,
         asked_before: told.asked_before,
         repeated: told.repeated,
@@ -258,51 +272,108 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
     lease: &[u8; 16],
     result: &DeliveryResult,
 ) -> RowsResult<bool> {
-    let Some(row) = rows.reads().delivery(rid)? else { return Ok(false) };
+    let Some((row, _)) = rows.reads().delivery(rid)? else { return Ok(false) };
     // A worker that overslept its lease changes nothing: another one has the message.
     if row.lease.as_deref() != Some(lease) {
         return Ok(false);
     }
-    let (sent, detail) = match result {
-        DeliveryResult::Sent(reply) => (true, reply),
+    let (fate, detail) = match result {
+        DeliveryResult::Sent(reply) => (Fate::Sent, reply),
         DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
-            rows.requeue_outbox(rid, env.clock.now() + after.map_or(pause, |after| after.max(pause)))?;
+            rows.requeue_outbox(rid, env.clock.now() + after.map_or(pause, |after| after.max(pause)), Some(reason))?;
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
             return Ok(true);
         }
-        DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (false, reason),
+        DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (Fate::Failed, reason),
     };
-    let result = if sent { Attempted::Sent } else { Attempted::Failed };
+    let result = if fate == Fate::Sent { Attempted::Sent } else { Attempted::Failed };
     rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
     let suspension = rows.reads().suspension_at(row.suspension)?;
-    finish_delivery(rows, env, row, &suspension, sent, detail)?;
+    finish_delivery(rows, env, row, &suspension, fate, detail)?;
     Ok(true)
 }
 
-/// Ends a message, accepted or given up, and records it in the log.
+/// Ends a message, accepted, given up or returned, and records it in the log, with what follows from it.
 fn finish_delivery<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: OutboxRow,
     suspension: &SuspensionRow,
-    sent: bool,
+    fate: Fate,
     detail: &str,
 ) -> RowsResult<()> {
-    let (state, settled) = if sent { (DeliveryState::Sent, Settled::Sent) } else { (DeliveryState::Failed, Settled::Failed) };
-    rows.finish_outbox(row.rid, state)?;
+    let (state, settled) = match fate {
+        Fate::Sent => (DeliveryState::Sent, Settled::Sent),
+        Fate::Failed => (DeliveryState::Failed, Settled::Failed),
+        Fate::Bounced => (DeliveryState::Bounced, Settled::Bounced),
+    };
+    // What a report says stands beside the mail server's last word, not in its place.
+    let last_word = (fate != Fate::Bounced).then_some(detail);
+    rows.finish_outbox(row.rid, state, env.clock.now(), last_word)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
-    let delivery = Delivery {
+    // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
+    let (mut siblings, mut question) = (Vec::new(), None);
+    if fate != Fate::Sent && suspension.suspension.ending.is_none() {
+        siblings = siblings_of(rows, &row)?;
+        question = Some(Box::new(rows.reads().question(suspension)?));
+    }
+    let delivery = told(&row, suspension, detail);
+    let loaded = load_of(rows, suspension)?;
+    let record = DeliveryRecord { delivery, fate, siblings, question };
+    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
+}
+
+/// A message as the log tells of it.
+pub(super) fn told(row: &OutboxRow, suspension: &SuspensionRow, detail: &str) -> Delivery {
+    Delivery {
         suspension_id: suspension.suspension.id,
         delivery_id: row.id,
         attempt: row.attempt,
-        channel: row.channel,
-        recipient: row.recipient,
+        sequence: row.sequence,
+        channel: row.channel.clone(),
+        recipient: row.recipient.clone(),
         detail: detail.to_owned(),
         tries: row.tries,
-    };
-    let loaded = load_of(rows, suspension)?;
-    act(rows, env, loaded, &Command::RecordDelivery { delivery, sent })
+    }
+}
+
+/// All other messages about the same question.
+fn siblings_of<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<Vec<Sibling>> {
+    let all = rows.reads().deliveries(row.suspension)?.into_iter();
+    let others = all.filter(|(other, _)| other.rid != row.rid);
+    Ok(others
+        .map(|(other, state)| Sibling {
+            attempt: other.attempt,
+            state: state.shown(&other),
+            channel: other.channel,
+            recipient: other.recipient,
+        })
+        .collect())
+}
+
+/// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
+pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, report: &BounceReport) -> Decided<DeliveryView> {
+    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
+    let found = rows.reads().delivery(report.token.row())?;
+    let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id));
+    let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
+    let (rid, now) = (row.rid, env.clock.now());
+    // Late mail is reported again and again, and the news that it never arrives is not taken back by older news.
+    let before = rows.reads().bounce(rid)?;
+    if before.is_none_or(|before| before.kind == BounceKind::Soft) {
+        rows.save_bounce(rid, &BounceRow { kind: report.kind, reported_at: now, detail: report.detail.clone() })?;
+        rows.notice(Notice::Fact(Fact::BounceReported { kind: report.kind }));
+    }
+    // One that is queued again was perhaps taken, and only the reply was lost.
+    let may_be_lost = matches!(state, DeliveryState::Sent | DeliveryState::Queued);
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    if report.kind == BounceKind::Hard && may_be_lost {
+        let detail = report.detail.as_deref().unwrap_or("returned without a reason");
+        finish_delivery(rows, env, row, &suspension, Fate::Bounced, detail)?;
+    }
+    let (row, state) = rows.reads().delivery(rid)?.ok_or(RowsError::Inconsistent("a message vanished while it was read"))?;
+    Ok(Ok(reads::delivery_view(rows.reads(), suspension.suspension.id, row, state)?))
 }
 
 pub(in crate::store) fn release_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {

@@ -1,6 +1,7 @@
 //! The log, and every row an appended event implies.
 
 use chrono::{DateTime, Utc};
+use domain::channel::Route;
 use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
@@ -8,7 +9,7 @@ use domain::log::Envelope;
 
 use super::deliveries::{Queueing, queue, requeue};
 use super::{Env, Loaded};
-use crate::store::codes::TimerKind;
+use crate::store::codes::{DeliveryState, TimerKind};
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
 use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
@@ -91,7 +92,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             }
             let people = question.recipients_during(1..=1);
             let routes = env.channels.routes(question.channel_at(1), &people);
-            queue(rows, env, Queueing { suspension: rid, attempt: 1, sequence: loaded.row.last_sequence }, &routes, now)
+            queue(rows, env, &Queueing { suspension: rid, attempt: 1, routes: &routes, known: &[] }, now)
         }
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
@@ -101,7 +102,13 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
-        Event::DeliverySent(delivery) => touch(rows, loaded, delivery.suspension_id),
+        Event::DeliverySent(delivery) | Event::DeliveryBounced { delivery, .. } => touch(rows, loaded, delivery.suspension_id),
+        Event::DeliveryFailover(failover) => {
+            rows.notice(Notice::Fact(Fact::FailedOver));
+            let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
+            let routes = env.channels.routes(failover.channel_hint.as_deref(), &failover.notify_to);
+            ask(rows, env, suspension, failover.attempt, &routes, now)
+        }
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
             loaded.row.has_leases = true;
             rows.save_lease(loaded.row.rid, lease)
@@ -110,6 +117,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::StatusChanged { .. }
         | Event::SuspensionEscalated { .. }
         | Event::DeliveryFailed(_)
+        | Event::DeliveryRedriven { .. }
         | Event::Appended(_) => Ok(()),
     }
 }
@@ -132,9 +140,22 @@ fn ask_again<R: Rows>(
         let attempt = renotified.attempt + 1;
         rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
     }
-    let queueing = Queueing { suspension, attempt: renotified.attempt, sequence: loaded.row.last_sequence };
     let routes = env.channels.routes(renotified.channel_hint.as_deref(), &renotified.notify_to);
-    queue(rows, env, queueing, &routes, now)
+    ask(rows, env, suspension, renotified.attempt, &routes, now)
+}
+
+/// Queues a message for each way there is none of this attempt for yet.
+fn ask<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    suspension: i64,
+    attempt: u32,
+    routes: &[Route<'_>],
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    let known = rows.reads().deliveries(suspension)?;
+    let all = Queueing { suspension, attempt, routes, known: &known };
+    queue(rows, env, &Queueing { routes: &all.unasked(), ..all }, now)
 }
 
 /// Writes what a reminder on request implies: when it was, and a message to each; one still under way is sent now instead.
@@ -143,10 +164,14 @@ fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Remi
     let (suspension, attempt) = (row.rid, reminded.attempt);
     let question = rows.reads().question(row)?;
     rows.mark_reminded(suspension, now)?;
-    let waiting = requeue(rows, suspension, now)?;
+    let known = rows.reads().deliveries(suspension)?;
+    requeue(rows, &known, now)?;
+    let is_waiting =
+        |route: &Route<'_>| known.iter().any(|(row, state)| *state == DeliveryState::Queued && row.route().is_same(route));
     let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
-    routes.retain(|route| !waiting.iter().any(|waiting| waiting.eq_ignore_ascii_case(route.recipient)));
-    queue(rows, env, Queueing { suspension, attempt, sequence: loaded.row.last_sequence }, &routes, now)
+    routes.retain(|route| !is_waiting(route));
+    // Whoever has a message of this attempt gets another: that is what was asked for.
+    queue(rows, env, &Queueing { suspension, attempt, routes: &routes, known: &known }, now)
 }
 
 /// Moves the deadline and its timer; whoever waits or has the page open learns of it.

@@ -151,19 +151,19 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
 
 /// Queues a message for everybody whose link the restore has killed, unless one is queued already: nobody could answer otherwise.
 fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: DateTime<Utc>) -> RowsResult<()> {
-    let deliveries = rows.reads().deliveries(row.rid)?;
+    let known = rows.reads().deliveries(row.rid)?;
     let mut waiting = Vec::new();
     let mut routes: Vec<Route<'_>> = Vec::new();
-    for (delivery, state) in &deliveries {
-        let route = Route { channel: &delivery.channel, recipient: &delivery.recipient };
+    for (delivery, state) in &known {
+        let route = delivery.route();
         let list = if *state == DeliveryState::Queued { &mut waiting } else { &mut routes };
         if !list.iter().any(|known| known.is_same(&route)) {
             list.push(route);
         }
     }
     routes.retain(|route| !waiting.iter().any(|known| known.is_same(route)));
-    let sequence = deliveries.iter().map(|(delivery, _)| delivery.sequence).max().unwrap_or_default();
-    queue(rows, env, Queueing { suspension: row.rid, attempt: row.suspension.attempt, sequence }, &routes, now)
+    let queueing = Queueing { suspension: row.rid, attempt: row.suspension.attempt, routes: &routes, known: &known };
+    queue(rows, env, &queueing, now)
 }
 
 /// Holds deadlines and messages until they are released, and kills every answer link there is.
