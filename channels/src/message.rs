@@ -16,7 +16,7 @@ pub struct Message {
     pub suspension_id: SuspensionId,
     /// Which attempt to get an answer this is, from 1.
     pub attempt: u32,
-    /// Its place among the messages about the question, from 1.
+    /// Its place among the messages about the question, from 1: a later one has a higher number.
     pub sequence: u32,
     /// When it was queued.
     pub queued_at: DateTime<Utc>,

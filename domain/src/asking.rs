@@ -11,6 +11,7 @@ use crate::ids::SuspensionId;
 use crate::json;
 use crate::problem::FieldError;
 use crate::retry::{PartialRetryPolicy, Schedule};
+use crate::secrets::{Finding, findings};
 use crate::suspension::{
     CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, FallbackPolicy, Kind,
     NOTIFY_TO_MAX, QUESTION_BYTES_MAX, Question, ResponseType, Style, SuspensionChoice, check_answer,
@@ -85,6 +86,15 @@ pub enum UnknownChannel {
     Reject,
 }
 
+/// What becomes of a question that seems to hold a secret (see [`crate::secrets`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeemingSecret {
+    /// It is asked, and the answer warns.
+    Warn,
+    /// The call is refused.
+    Refuse,
+}
+
 /// The operator's rules about questions.
 #[derive(Clone, Debug)]
 pub struct AskingPolicy {
@@ -98,6 +108,8 @@ pub struct AskingPolicy {
     pub channels: Channels,
     /// What to do about others.
     pub unknown_channel: UnknownChannel,
+    /// What to do about what looks like a secret.
+    pub seeming_secret: SeemingSecret,
     /// The fallback policies a call may choose.
     pub fallback_allowed: Vec<FallbackPolicy>,
     /// The shortest window after which a fallback other than `fail` may apply, in seconds.
@@ -125,6 +137,7 @@ impl AskingPolicy {
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
         let response_type = request.response_type.unwrap_or_default();
         check.question(&request);
+        self.check_secrets(&request, &mut check);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
         let recipients = self.recipients(request.notify_to, request.channel_hint.as_deref(), &mut check);
@@ -189,6 +202,18 @@ impl AskingPolicy {
             UnknownChannel::Reject => check.error("channel_hint", "known", format!("unknown channel; this server has: {known}")),
             UnknownChannel::Warn => {
                 check.warnings.push(format!("channel_hint names no channel of this server ({known}); the default is used"));
+            }
+        }
+    }
+
+    /// Secrets are not for channels, nor for a log that is kept (RFC-0025 §11).
+    fn check_secrets(&self, request: &SuspendRequest, check: &mut Check) {
+        for Finding { field, shape } in findings(request) {
+            match self.seeming_secret {
+                SeemingSecret::Warn => check.warnings.push(format!("{field} looks like {shape}; a question is no place for one")),
+                SeemingSecret::Refuse => {
+                    check.error(&field, "secret", format!("looks like {shape}, and this server refuses it (questions.secrets)"));
+                }
             }
         }
     }
@@ -375,6 +400,7 @@ mod tests {
             notify_allow: AllowList::parse(["*@example.com", "one@other.example"]).unwrap(),
             channels: Channels::email(),
             unknown_channel: UnknownChannel::Warn,
+            seeming_secret: SeemingSecret::Warn,
             fallback_allowed: FallbackPolicy::ALL.to_vec(),
             fallback_min_window_seconds: 10,
             fallback_requires_delivery: true,

@@ -62,7 +62,7 @@ pub enum BounceKind {
     Soft,
 }
 
-/// Another message about the same question.
+/// A message about a question, among the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sibling {
     /// The attempt it belongs to.
@@ -105,6 +105,19 @@ pub struct Failover {
     pub unreachable: Vec<String>,
     /// Why the last of them cannot.
     pub reason: String,
+}
+
+/// Whom to tell again at `attempt`: those in force, or whoever was asked in their place when none of them could be reached.
+pub(crate) fn reachable_at(attempt: u32, question: &Question, messages: &[Sibling]) -> Vec<String> {
+    let in_force = question.recipients_at(attempt);
+    let of_this = || messages.iter().filter(|message| message.attempt == attempt);
+    let is_lost = |person: &String| {
+        let mut theirs = of_this().filter(|message| message.recipient.eq_ignore_ascii_case(person)).peekable();
+        theirs.peek().is_some() && theirs.all(|message| message.state.is_lost())
+    };
+    let stand_ins: Vec<String> =
+        of_this().filter(|message| !message.state.is_lost()).map(|message| message.recipient.clone()).collect();
+    if in_force.iter().all(is_lost) && !stand_ins.is_empty() { stand_ins } else { in_force.to_vec() }
 }
 
 /// The events of what was learned of a message.

@@ -375,15 +375,9 @@ impl Event {
             }),
             Self::LeaseAcquired(lease) | Self::LeaseRenewed(lease) | Self::LeaseReleased(lease) => json!(lease),
             Self::DeliverySent(delivery) | Self::DeliveryFailed(delivery) => delivery_payload(delivery),
-            Self::DeliveryBounced { delivery, reached } => {
-                let mut payload = delivery_payload(delivery);
-                payload["reached"] = json!(reached);
-                payload
-            }
+            Self::DeliveryBounced { delivery, reached } => with(delivery_payload(delivery), "reached", json!(reached)),
             Self::DeliveryRedriven { delivery, redriven_by } => {
-                let mut payload = delivery_payload(delivery);
-                payload["redriven_by"] = json!(redriven_by);
-                payload
+                with(delivery_payload(delivery), "redriven_by", json!(redriven_by))
             }
             Self::DeliveryFailover(failover) => json!({
                 "suspension_id": failover.suspension_id,
@@ -418,6 +412,11 @@ impl Event {
     fn appended(&self) -> Option<&ClientEvent> {
         if let Self::Appended(event) = self { Some(event) } else { None }
     }
+}
+
+fn with(mut payload: Value, name: &str, value: Value) -> Value {
+    payload[name] = value;
+    payload
 }
 
 fn delivery_payload(delivery: &Delivery) -> Value {

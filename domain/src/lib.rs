@@ -22,6 +22,7 @@ pub mod log;
 pub mod plan;
 pub mod problem;
 pub mod retry;
+pub mod secrets;
 pub mod suspension;
 pub mod text;
 pub mod time;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use domain::asking::{AllowList, AskingPolicy, UnknownChannel, is_address};
+use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel, is_address};
 use domain::channel::Channels;
 use domain::retry::{PartialRetryPolicy, Schedule};
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
@@ -91,6 +91,7 @@ struct FileConfig {
     suspension: SuspensionSection,
     fallback: FallbackSection,
     channels: ChannelsSection,
+    questions: QuestionsSection,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -105,6 +106,19 @@ struct FallbackSection {
     allowed: Option<Vec<FallbackPolicy>>,
     min_window_seconds: Option<u32>,
     requires_delivery: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct QuestionsSection {
+    secrets: Option<Secrets>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Secrets {
+    Warn,
+    Refuse,
 }
 
 /// The mail server and the sender.
@@ -166,7 +180,7 @@ impl Config {
         // Development keeps mails in memory, so there they are always.
         let unknown = file.channels.unknown();
         let (channels, webhooks) = file.channels.resolve(development || mail.is_some())?;
-        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown)?;
+        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown, &file.questions)?;
         let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
@@ -308,6 +322,7 @@ fn asking(
     fallback: FallbackSection,
     channels: Channels,
     unknown_channel: UnknownChannel,
+    questions: &QuestionsSection,
 ) -> anyhow::Result<AskingPolicy> {
     let operators: Vec<String> =
         operators.iter().map(|address| address.trim().to_owned()).filter(|address| !address.is_empty()).collect();
@@ -333,6 +348,10 @@ fn asking(
         notify_allow,
         channels,
         unknown_channel,
+        seeming_secret: match questions.secrets {
+            Some(Secrets::Refuse) => SeemingSecret::Refuse,
+            Some(Secrets::Warn) | None => SeemingSecret::Warn,
+        },
         fallback_allowed: fallback.allowed.unwrap_or_else(|| FallbackPolicy::ALL.to_vec()),
         fallback_min_window_seconds: min_window_seconds,
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
@@ -459,6 +478,7 @@ mod tests {
         assert_eq!(file("[fallback]\nmin_window_seconds = 300").unwrap().asking.fallback_min_window_seconds, 300);
         assert!(!file("[fallback]\nrequires_delivery = false").unwrap().asking.fallback_requires_delivery);
         assert_eq!(file("[channels]\nunknown = 'reject'").unwrap().asking.unknown_channel, UnknownChannel::Reject);
+        assert_eq!(file("[questions]\nsecrets = 'refuse'").unwrap().asking.seeming_secret, SeemingSecret::Refuse);
     }
 
     #[test]
@@ -471,6 +491,7 @@ mod tests {
             "database_url = 'sqlite://'",
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
             "[fallback]\nallowed = ['maybe']",
+            "[questions]\nsecrets = 'ask'",
             "smtp_url = 'smtps://x.example'",
             "mail_bounce_to = 'c@b.example'",
             "otlp_endpoint = 'localhost:4318'",

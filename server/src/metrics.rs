@@ -62,13 +62,13 @@ struct DeliveryLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ChannelLabel {
-    channel: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct BounceLabel {
     kind: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ChannelLabel {
+    channel: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -138,9 +138,9 @@ pub struct Metrics {
     late_seconds: Histogram,
     attempts: Family<AttemptLabels, Counter>,
     deliveries: Family<DeliveryLabels, Counter>,
-    circuits: Family<ChannelLabel, Gauge>,
     bounces: Family<BounceLabel, Counter>,
     failovers: Counter,
+    circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
     auth_failures: Family<RouteLabel, Counter>,
@@ -166,9 +166,9 @@ impl Metrics {
             late_seconds: Histogram::new(LATE_SECONDS),
             attempts: Family::default(),
             deliveries: Family::default(),
-            circuits: Family::default(),
             bounces: Family::default(),
             failovers: Counter::default(),
+            circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
             auth_failures: Family::default(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use channels::Channel;
 use chrono::TimeDelta;
-use domain::asking::{AllowList, AskingPolicy, UnknownChannel};
+use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
 use domain::channel::Channels;
 use domain::clock::Clock;
@@ -178,6 +178,11 @@ impl TestApp {
         Person::new(&self.base)
     }
 
+    /// The deadline loop.
+    pub fn deadlines(&self) -> Arc<Deadlines> {
+        self.running().deadlines.clone()
+    }
+
     /// The store, for what no surface shows.
     pub fn store(&self) -> Arc<dyn Store> {
         self.running().store.clone()
@@ -266,6 +271,7 @@ pub fn asking_policy() -> AskingPolicy {
         notify_allow: AllowList::parse(["*@example.com"]).unwrap(),
         channels: Channels::email(),
         unknown_channel: UnknownChannel::Warn,
+        seeming_secret: SeemingSecret::Warn,
         fallback_allowed: FallbackPolicy::ALL.to_vec(),
         fallback_min_window_seconds: 1,
         fallback_requires_delivery: true,

@@ -160,6 +160,18 @@ on_each_store! {
         assert_eq!(told(app, intent, "intent.suspension_renotified").await[0]["attempt"], json!(2));
     }
 
+    /// A reminder on request goes to who has the question, not to the mailbox it could not be put into.
+    async fn who_was_asked_instead_is_reminded_on_request(app: &mut TestApp) {
+        app.smtp.refuse(OPERATOR);
+        let (intent, id) = ask(app, ladder()).await;
+        assert_eq!(mailed(app).await, [LEAD]);
+        app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
+        app.settle().await;
+        assert_eq!(mailed(app).await, [LEAD]);
+        assert_eq!(told(app, intent, "intent.suspension_reminded").await[0]["notify_to"], json!([LEAD]));
+        assert_eq!(stand(app, &id).await[2..], ["3 1 lead@example.com sent"]);
+    }
+
     /// As long as one of those asked has the question, nobody is woken early.
     async fn nobody_is_woken_while_somebody_has_the_question(app: &mut TestApp) {
         app.smtp.refuse("gone@example.com");

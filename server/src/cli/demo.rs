@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use channels::MemoryMailbox;
 use clap::Args;
-use domain::asking::{AllowList, AskingPolicy, UnknownChannel};
+use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
 use domain::channel::Channels;
 use domain::log::{Sealed, verify_chain};
@@ -77,6 +77,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             notify_allow: AllowList::parse([OPERATOR]).map_err(|why| anyhow::anyhow!(why))?,
             channels: Channels::email(),
             unknown_channel: UnknownChannel::Warn,
+            seeming_secret: SeemingSecret::Warn,
             fallback_allowed: FallbackPolicy::ALL.to_vec(),
             fallback_min_window_seconds: 1,
             fallback_requires_delivery: true,

@@ -215,11 +215,11 @@ pub struct LeasedDelivery {
     /// Whether the same recipient's mail server took a message of this very attempt before.
     pub repeated: bool,
     pub tries: u32,
-    pub queued_at: DateTime<Utc>,
     /// Its place among the messages about the question, from 1.
     pub sequence: u32,
     /// What its return is known by.
     pub bounce_token: BounceToken,
+    pub queued_at: DateTime<Utc>,
     /// The answer link's token, known only here and in the message.
     pub token: LinkToken,
     pub intent_title: String,

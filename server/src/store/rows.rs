@@ -98,25 +98,17 @@ pub(super) struct OutboxRow {
     pub(super) tries: u32,
     pub(super) due_at: DateTime<Utc>,
     pub(super) lease: Option<Vec<u8>>,
-    pub(super) queued_at: DateTime<Utc>,
     /// Its place among the messages about its suspension, from 1.
     pub(super) sequence: u32,
     /// The other side's last word, or why the last try failed.
     pub(super) detail: Option<String>,
     /// When it came to its end.
     pub(super) settled_at: Option<DateTime<Utc>>,
-}
-
-/// A channel with messages that are queued.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct QueuedChannel {
-    pub(super) channel: String,
-    /// When its next message is due.
-    pub(super) next_due: DateTime<Utc>,
+    pub(super) queued_at: DateTime<Utc>,
 }
 
 impl OutboxRow {
-    /// Where it leads.
+    /// Where it goes.
     pub(super) fn route(&self) -> Route<'_> {
         Route { channel: &self.channel, recipient: &self.recipient }
     }
@@ -128,6 +120,14 @@ pub(super) struct BounceRow {
     pub(super) kind: BounceKind,
     pub(super) reported_at: DateTime<Utc>,
     pub(super) detail: Option<String>,
+}
+
+/// A channel with messages that are queued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct QueuedChannel {
+    pub(super) channel: String,
+    /// When its next message is due.
+    pub(super) next_due: DateTime<Utc>,
 }
 
 /// An answer link's row.

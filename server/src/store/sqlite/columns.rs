@@ -211,10 +211,10 @@ pub(super) struct OutboxColumns {
     due_at: i64,
     tries: i32,
     lease: Option<Vec<u8>>,
-    queued_at: i64,
     sequence: i32,
     detail: Option<String>,
     settled_at: Option<i64>,
+    queued_at: i64,
 }
 
 impl OutboxColumns {
@@ -235,10 +235,10 @@ impl OutboxColumns {
             tries: unsigned(self.tries)?,
             due_at: from_micros(self.due_at),
             lease: self.lease,
-            queued_at: from_micros(self.queued_at),
             sequence: unsigned(self.sequence)?,
             detail: self.detail,
             settled_at: self.settled_at.map(from_micros),
+            queued_at: from_micros(self.queued_at),
         })
     }
 }

@@ -259,8 +259,8 @@ impl Rows for Writing<'_> {
             channel: &row.channel,
             recipient: &row.recipient,
             due_at: &micros(row.due_at),
-            queued_at: &micros(row.queued_at),
             sequence: &signed(row.sequence),
+            queued_at: &micros(row.queued_at),
         }
         .execute(self.conn)?;
         Ok(())

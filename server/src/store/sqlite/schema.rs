@@ -115,10 +115,10 @@ diesel::table! {
         due_at -> BigInt,
         tries -> Integer,
         lease -> Nullable<Binary>,
-        queued_at -> BigInt,
         sequence -> Integer,
         detail -> Nullable<Text>,
         settled_at -> Nullable<BigInt>,
+        queued_at -> BigInt,
     }
 }
 

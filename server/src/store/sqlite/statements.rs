@@ -186,15 +186,15 @@ statement!(
 
 statement!(
     InsertOutbox {
-        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, tries, due_at, queued_at, sequence) VALUES (" rid: i64 = BigInt,
+        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, tries, due_at, sequence, queued_at) VALUES (" rid: i64 = BigInt,
         ", " id: [u8] = Binary,
         ", " suspension: i64 = BigInt,
         ", " attempt: i32 = Integer,
         ", " channel: str = Text,
         ", " recipient: str = Text,
         ", 0, 0, " due_at: i64 = BigInt,
-        ", " queued_at: i64 = BigInt,
         ", " sequence: i32 = Integer,
+        ", " queued_at: i64 = BigInt,
     } ")"
 );
 

@@ -33,17 +33,17 @@ pub(in crate::store) const DELIVERY_LEASE_SECONDS: i64 = 120;
 pub(super) struct Queueing<'a> {
     pub(super) suspension: i64,
     pub(super) attempt: u32,
-    pub(super) routes: &'a [Route<'a>],
+    pub(super) routes: Vec<Route<'a>>,
     /// The messages about the suspension there are.
     pub(super) known: &'a [(OutboxRow, DeliveryState)],
 }
 
-impl<'a> Queueing<'a> {
-    /// Leaves out what there is a message of this attempt for already: nobody is asked twice at one, by whichever way they came to be asked.
-    pub(super) fn unasked(&self) -> Vec<Route<'a>> {
-        let asked =
-            |route: &Route<'_>| self.known.iter().any(|(row, _)| row.attempt == self.attempt && row.route().is_same(route));
-        self.routes.iter().filter(|route| !asked(route)).copied().collect()
+impl Queueing<'_> {
+    /// Leaves out whoever has a message of this attempt already: nobody is asked twice at one, by whichever way they came to be asked.
+    pub(super) fn leave_out_the_asked(&mut self) {
+        let asked: Vec<_> =
+            self.known.iter().filter(|(row, _)| row.attempt == self.attempt).map(|(row, _)| row.route()).collect();
+        self.routes.retain(|route| !asked.iter().any(|asked| asked.is_same(route)));
     }
 }
 
@@ -51,7 +51,7 @@ impl<'a> Queueing<'a> {
 pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
     // Messages of one suspension are written here alone, one after the other, and never deleted.
     let first = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX).saturating_add(1);
-    for (sequence, route) in (first..).zip(queueing.routes) {
+    for (sequence, route) in (first..).zip(&queueing.routes) {
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
@@ -62,10 +62,10 @@ pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_
             tries: 0,
             due_at: now,
             lease: None,
-            queued_at: now,
             sequence,
             detail: None,
             settled_at: None,
+            queued_at: now,
         };
         rows.insert_outbox(&row)?;
         rows.notice(Notice::Delivery);
@@ -104,7 +104,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         let before = leased.deliveries.len();
         if room > 0 && next_due <= now {
             for row in rows.reads().due_deliveries(&channel, now, room.min(DELIVERIES_PER_UNIT))? {
-                take(rows, env, row, (&gate, &bounce_secret), now, &mut leased)?;
+                take(rows, env, row, &gate, &bounce_secret, now, &mut leased)?;
             }
         }
         let taken = u32::try_from(leased.deliveries.len() - before).unwrap_or(u32::MAX);
@@ -129,7 +129,8 @@ fn take<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: OutboxRow,
-    (gate, bounce_secret): (&Gate, &[u8; 32]),
+    gate: &Gate,
+    bounce_secret: &[u8; 32],
     now: DateTime<Utc>,
     leased: &mut Leased,
 ) -> RowsResult<()> {
@@ -161,7 +162,7 @@ fn take<R: Rows>(
         }
         Gate::Paused(until) => {
             leased.untried += 1;
-            rows.requeue_outbox(row.rid, *until, Some("the endpoint keeps failing and is left alone for a while"))?;
+            rows.requeue_outbox(row.rid, *until, Some("the endpoint is left alone for a while, because it keeps failing"))?;
         }
         Gate::Closed(reason) => {
             leased.untried += 1;
@@ -206,13 +207,14 @@ impl Told {
             return Ok(told);
         }
         for (other, state) in rows.reads().deliveries(suspension.rid)? {
-            let same = other.recipient.eq_ignore_ascii_case(&row.recipient);
+            let person = other.recipient.eq_ignore_ascii_case(&row.recipient);
+            let same = other.route().is_same(&row.route());
             let earlier = other.rid < row.rid && state == DeliveryState::Sent;
             told.superseded |= same && other.attempt > row.attempt;
             told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
                 told.first = Some(other.id);
-            } else if !same && earlier && other.attempt < row.attempt && !told.asked_before.contains(&other.recipient) {
+            } else if !person && earlier && other.attempt < row.attempt && !told.asked_before.contains(&other.recipient) {
                 told.asked_before.push(other.recipient);
             }
         }
@@ -250,8 +252,8 @@ fn lease_delivery<R: Rows>(
         recipient: row.recipient,
         attempt: row.attempt,
         sequence: row.sequence,
-        queued_at: row.queued_at,
         bounce_token,
+        queued_at: row.queued_at,
         first: told.first,
         asked_before: told.asked_before,
         repeated: told.repeated,
@@ -315,41 +317,38 @@ fn finish_delivery<R: Rows>(
     // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
     let (mut siblings, mut question) = (Vec::new(), None);
     if fate != Fate::Sent && suspension.suspension.ending.is_none() {
-        siblings = siblings_of(rows, &row)?;
+        let all = rows.reads().deliveries(row.suspension)?.into_iter();
+        siblings = all.filter(|(other, _)| other.rid != row.rid).map(|(other, state)| sibling(other, state)).collect();
         question = Some(Box::new(rows.reads().question(suspension)?));
     }
-    let delivery = told(&row, suspension, detail);
+    let delivery = told(row, suspension, detail);
     let loaded = load_of(rows, suspension)?;
     let record = DeliveryRecord { delivery, fate, siblings, question };
     act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
 }
 
 /// A message as the log tells of it.
-pub(super) fn told(row: &OutboxRow, suspension: &SuspensionRow, detail: &str) -> Delivery {
+pub(super) fn told(row: OutboxRow, suspension: &SuspensionRow, detail: &str) -> Delivery {
     Delivery {
         suspension_id: suspension.suspension.id,
         delivery_id: row.id,
         attempt: row.attempt,
         sequence: row.sequence,
-        channel: row.channel.clone(),
-        recipient: row.recipient.clone(),
+        channel: row.channel,
+        recipient: row.recipient,
         detail: detail.to_owned(),
         tries: row.tries,
     }
 }
 
-/// All other messages about the same question.
-fn siblings_of<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<Vec<Sibling>> {
-    let all = rows.reads().deliveries(row.suspension)?.into_iter();
-    let others = all.filter(|(other, _)| other.rid != row.rid);
-    Ok(others
-        .map(|(other, state)| Sibling {
-            attempt: other.attempt,
-            state: state.shown(&other),
-            channel: other.channel,
-            recipient: other.recipient,
-        })
-        .collect())
+/// All messages about a question, as deciding sees them.
+pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec<Sibling>> {
+    let all = rows.reads().deliveries(suspension)?.into_iter();
+    Ok(all.map(|(row, state)| sibling(row, state)).collect())
+}
+
+fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
+    Sibling { attempt: row.attempt, state: state.shown(&row), channel: row.channel, recipient: row.recipient }
 }
 
 /// Records that a message came back; one nobody sent, or whose token is not ours, is not found.

@@ -92,7 +92,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             }
             let people = question.recipients_during(1..=1);
             let routes = env.channels.routes(question.channel_at(1), &people);
-            queue(rows, env, &Queueing { suspension: rid, attempt: 1, routes: &routes, known: &[] }, now)
+            queue(rows, env, &Queueing { suspension: rid, attempt: 1, routes, known: &[] }, now)
         }
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
@@ -106,8 +106,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         Event::DeliveryFailover(failover) => {
             rows.notice(Notice::Fact(Fact::FailedOver));
             let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
-            let routes = env.channels.routes(failover.channel_hint.as_deref(), &failover.notify_to);
-            ask(rows, env, suspension, failover.attempt, &routes, now)
+            ask(rows, env, suspension, failover.attempt, failover.channel_hint.as_deref(), &failover.notify_to, now)
         }
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
             loaded.row.has_leases = true;
@@ -140,8 +139,7 @@ fn ask_again<R: Rows>(
         let attempt = renotified.attempt + 1;
         rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
     }
-    let routes = env.channels.routes(renotified.channel_hint.as_deref(), &renotified.notify_to);
-    ask(rows, env, suspension, renotified.attempt, &routes, now)
+    ask(rows, env, suspension, renotified.attempt, renotified.channel_hint.as_deref(), &renotified.notify_to, now)
 }
 
 /// Queues a message for each way there is none of this attempt for yet.
@@ -150,12 +148,14 @@ fn ask<R: Rows>(
     env: &Env<'_>,
     suspension: i64,
     attempt: u32,
-    routes: &[Route<'_>],
+    channel_hint: Option<&str>,
+    people: &[String],
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
     let known = rows.reads().deliveries(suspension)?;
-    let all = Queueing { suspension, attempt, routes, known: &known };
-    queue(rows, env, &Queueing { routes: &all.unasked(), ..all }, now)
+    let mut queueing = Queueing { suspension, attempt, routes: env.channels.routes(channel_hint, people), known: &known };
+    queueing.leave_out_the_asked();
+    queue(rows, env, &queueing, now)
 }
 
 /// Writes what a reminder on request implies: when it was, and a message to each; one still under way is sent now instead.
@@ -166,12 +166,12 @@ fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Remi
     rows.mark_reminded(suspension, now)?;
     let known = rows.reads().deliveries(suspension)?;
     requeue(rows, &known, now)?;
+    let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
     let is_waiting =
         |route: &Route<'_>| known.iter().any(|(row, state)| *state == DeliveryState::Queued && row.route().is_same(route));
-    let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
     routes.retain(|route| !is_waiting(route));
     // Whoever has a message of this attempt gets another: that is what was asked for.
-    queue(rows, env, &Queueing { suspension, attempt, routes: &routes, known: &known }, now)
+    queue(rows, env, &Queueing { suspension, attempt, routes, known: &known }, now)
 }
 
 /// Moves the deadline and its timer; whoever waits or has the page open learns of it.

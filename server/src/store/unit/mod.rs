@@ -150,12 +150,13 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
 
 /// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
 fn completed<'a, R: Rows>(rows: &mut R, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
-    let Command::Remind { suspension_id, question: None } = command else { return Ok(Cow::Borrowed(command)) };
+    let Command::Remind { suspension_id, question: None, .. } = command else { return Ok(Cow::Borrowed(command)) };
     let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
         return Ok(Cow::Borrowed(command));
     };
     let question = Some(Box::new(rows.reads().question(open)?));
-    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, question }))
+    let messages = deliveries::siblings(rows, open.rid)?;
+    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, question, messages }))
 }
 
 fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::SuspensionId>) -> RowsResult<Loaded> {

@@ -29,7 +29,7 @@ pub(in crate::store) fn redrive<R: Rows>(
     let mut loaded = load_of(rows, &suspension)?;
     let now = env.clock.now().max(loaded.intent.updated_at);
     let detail = row.detail.clone().unwrap_or_default();
-    let command = Command::Redrive(Box::new(told(&row, &suspension, &detail)));
+    let command = Command::Redrive(Box::new(told(row.clone(), &suspension, &detail)));
     match decide(&loaded.intent, &command, principal, now) {
         Err(refusal) => {
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
