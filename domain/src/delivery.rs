@@ -67,6 +67,8 @@ pub enum BounceKind {
 pub struct Sibling {
     /// The attempt it belongs to.
     pub attempt: u32,
+    /// By which channel.
+    pub channel: String,
     /// To whom.
     pub recipient: String,
     /// Where it stands.
@@ -153,10 +155,16 @@ fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Optio
         return None;
     }
     let unreachable: Vec<String> = siblings().map(|sibling| &sibling.recipient).chain([&lost.recipient]).cloned().collect();
+    // Whoever is out of reach by one channel may be reached by another that the rung names.
+    let tried = || siblings().map(|other| (&other.channel, &other.recipient)).chain([(&lost.channel, &lost.recipient)]);
+    let was_tried = |person: &str, hint: Option<&str>| {
+        tried().any(|(channel, lost)| lost.eq_ignore_ascii_case(person) && hint.is_none_or(|hint| hint == channel))
+    };
     let policy = question.retry_policy.as_ref()?;
     (current + 1..=policy.max_attempts).find_map(|rung_attempt| {
         let mut notify_to = question.recipients_during(rung_attempt..=rung_attempt);
-        notify_to.retain(|person| !unreachable.iter().any(|lost| lost.eq_ignore_ascii_case(person)));
+        let hint = question.channel_at(rung_attempt);
+        notify_to.retain(|person| !was_tried(person, hint));
         (!notify_to.is_empty()).then(|| Failover {
             suspension_id: lost.suspension_id,
             attempt: current,

@@ -22,10 +22,10 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::authority::Principal;
 use domain::channel::Channels;
 use domain::clock::Clock;
-use domain::ids::{Entropy, IntentId, KeyId, SuspensionId};
+use domain::ids::{DeliveryId, Entropy, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryList, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 
@@ -36,8 +36,8 @@ use super::link::LinkToken;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    BounceReport, CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request,
-    Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome,
+    Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -278,6 +278,14 @@ impl Store for SqliteStore {
 
     fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
         self.decide(move |rows, env| unit::deliveries::report_bounce(rows, env, &report))
+    }
+
+    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage> {
+        self.read(move |rows| read::failed_deliveries(rows, filter))
+    }
+
+    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide(move |rows, env| unit::redrive::redrive(rows, env, &principal, id))
     }
 
     fn release_deliveries(&self) -> Unit<'_, u64> {

@@ -70,7 +70,7 @@ impl Outside {
                         traces.record(span, self.clock.now());
                     }
                 }
-                Notice::Suspension(_) | Notice::Delivery | Notice::Timer => {}
+                Notice::Suspension(_) | Notice::Delivery | Notice::Redriven(_) | Notice::Timer => {}
             }
         }
     }

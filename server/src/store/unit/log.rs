@@ -1,6 +1,7 @@
 //! The log, and every row an appended event implies.
 
 use chrono::{DateTime, Utc};
+use domain::channel::Route;
 use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
@@ -8,7 +9,7 @@ use domain::log::Envelope;
 
 use super::deliveries::{Queueing, queue, requeue};
 use super::{Env, Loaded};
-use crate::store::codes::TimerKind;
+use crate::store::codes::{DeliveryState, TimerKind};
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
 use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
@@ -115,6 +116,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::StatusChanged { .. }
         | Event::SuspensionEscalated { .. }
         | Event::DeliveryFailed(_)
+        | Event::DeliveryRedriven { .. }
         | Event::Appended(_) => Ok(()),
     }
 }
@@ -140,7 +142,7 @@ fn ask_again<R: Rows>(
     ask(rows, env, suspension, renotified.attempt, renotified.channel_hint.as_deref(), &renotified.notify_to, now)
 }
 
-/// Queues a message to each who has none of this attempt yet.
+/// Queues a message for each way there is none of this attempt for yet.
 fn ask<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -163,9 +165,11 @@ fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Remi
     let question = rows.reads().question(row)?;
     rows.mark_reminded(suspension, now)?;
     let known = rows.reads().deliveries(suspension)?;
-    let waiting = requeue(rows, &known, now)?;
+    requeue(rows, &known, now)?;
     let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
-    routes.retain(|route| !waiting.iter().any(|waiting| waiting.eq_ignore_ascii_case(route.recipient)));
+    let is_waiting =
+        |route: &Route<'_>| known.iter().any(|(row, state)| *state == DeliveryState::Queued && row.route().is_same(route));
+    routes.retain(|route| !is_waiting(route));
     // Whoever has a message of this attempt gets another: that is what was asked for.
     queue(rows, env, &Queueing { suspension, attempt, routes, known: &known }, now)
 }
