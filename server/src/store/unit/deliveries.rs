@@ -341,7 +341,7 @@ fn finish_delivery<R: Rows>(
         tries: row.tries,
     };
     let loaded = load_of(rows, suspension)?;
-    let record = DeliveryRecord { delivery, fate, siblings, question };
+    let record = DeliveryRecord { delivery, fate, siblings, question, channels: env.channels.clone() };
     act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
 }
 
@@ -352,7 +352,7 @@ pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec
 }
 
 fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
-    Sibling { attempt: row.attempt, state: state.shown(&row), recipient: row.recipient }
+    Sibling { attempt: row.attempt, state: state.shown(&row), channel: row.channel, recipient: row.recipient }
 }
 
 /// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
