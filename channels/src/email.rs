@@ -78,7 +78,7 @@ struct Offered {
 #[async_trait]
 impl Channel for EmailChannel {
     fn name(&self) -> &'static str {
-        "email"
+        domain::channel::EMAIL
     }
 
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
@@ -88,6 +88,7 @@ impl Channel for EmailChannel {
             Ok(reply) => Ok(Receipt::new(&hide(&reply))),
             Err(DeliveryError::Retry { reason, after }) => Err(DeliveryError::Retry { reason: hide(&reason), after }),
             Err(DeliveryError::Permanent { reason }) => Err(DeliveryError::Permanent { reason: hide(&reason) }),
+            Err(DeliveryError::Gone { reason }) => Err(DeliveryError::Gone { reason: hide(&reason) }),
         }
     }
 }

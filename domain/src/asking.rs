@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use validator::ValidateEmail;
 
+use crate::channel::Channels;
 use crate::command::Suspend;
 use crate::ids::SuspensionId;
 use crate::json;
@@ -104,7 +105,7 @@ pub struct AskingPolicy {
     /// Who may be asked.
     pub notify_allow: AllowList,
     /// The channels there are.
-    pub channels: Vec<&'static str>,
+    pub channels: Channels,
     /// What to do about others.
     pub unknown_channel: UnknownChannel,
     /// What to do about what looks like a secret.
@@ -139,7 +140,7 @@ impl AskingPolicy {
         self.check_secrets(&request, &mut check);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
-        let recipients = self.recipients(request.notify_to, &mut check);
+        let recipients = self.recipients(request.notify_to, request.channel_hint.as_deref(), &mut check);
         // The call's word counts before the server's, whichever of the two names it uses for it.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
         let schedule = Schedule::resolve(request.retry_policy, request.timeout_seconds, self.default_retry_policy.as_ref());
@@ -187,22 +188,16 @@ impl AskingPolicy {
         Ok(Accepted { suspend, warnings: check.warnings })
     }
 
-    /// The channel a hint leads to: its own where the server has it, else the first one.
-    pub fn channel_for(&self, hint: Option<&str>) -> &str {
-        let known = hint.and_then(|hint| self.channels.iter().find(|channel| **channel == hint));
-        known.or(self.channels.first()).copied().unwrap_or_default()
-    }
-
     fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
         let Some(hint) = hint else { return };
         if hint.chars().count() > CHANNEL_HINT_MAX {
             check.error("channel_hint", "length", format!("is at most {CHANNEL_HINT_MAX} characters"));
             return;
         }
-        if self.channels.contains(&hint) {
+        if self.channels.contains(hint) {
             return;
         }
-        let known = self.channels.join(", ");
+        let known = self.channels.names().join(", ");
         match self.unknown_channel {
             UnknownChannel::Reject => check.error("channel_hint", "known", format!("unknown channel; this server has: {known}")),
             UnknownChannel::Warn => {
@@ -223,9 +218,9 @@ impl AskingPolicy {
         }
     }
 
-    fn recipients(&self, notify_to: Option<Vec<String>>, check: &mut Check) -> Vec<String> {
+    fn recipients(&self, notify_to: Option<Vec<String>>, hint: Option<&str>, check: &mut Check) -> Vec<String> {
         let Some(mut addresses) = notify_to else {
-            if self.operators.is_empty() {
+            if self.operators.is_empty() && !self.channels.reach_an_audience(hint) {
                 check.warnings.push("nobody is told: notify_to is absent and the server has no default operators; unless somebody answers through the API, it ends as undeliverable".into());
             }
             return self.operators.clone();
@@ -403,7 +398,7 @@ mod tests {
             default_retry_policy: None,
             operators: vec!["ops@example.com".into()],
             notify_allow: AllowList::parse(["*@example.com", "one@other.example"]).unwrap(),
-            channels: vec!["email"],
+            channels: Channels::email(),
             unknown_channel: UnknownChannel::Warn,
             seeming_secret: SeemingSecret::Warn,
             fallback_allowed: FallbackPolicy::ALL.to_vec(),

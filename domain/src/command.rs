@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::authority::Action;
 use crate::body::Patch;
-use crate::delivery::DeliveryRecord;
+use crate::delivery::{DeliveryRecord, Sibling};
 use crate::event::{ClientEvent, ExtensionCause};
 use crate::ids::{LeaseId, SuspensionId};
 use crate::intent::Status;
@@ -133,6 +133,8 @@ pub enum Command {
         suspension_id: SuspensionId,
         /// What it asks, and whom; the store reads it where the suspension is open.
         question: Option<Box<Question>>,
+        /// The messages about it; read there as well.
+        messages: Vec<Sibling>,
     },
     /// The deadline of a suspension is due (RFC-0025 §6).
     DeadlineReached {

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::event::{Delivery, Event};
 use crate::ids::SuspensionId;
 use crate::intent::Intent;
-use crate::suspension::{Question, Suspension};
+use crate::suspension::Question;
 
 /// The longest token that names a returned message, in characters: in an address it stands behind a name and a plus, and all three
 /// together are at most 64 (RFC 5321 §4.5.3.1.1).
@@ -62,7 +62,7 @@ pub enum BounceKind {
     Soft,
 }
 
-/// Another message about the same question.
+/// A message about a question, among the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sibling {
     /// The attempt it belongs to.
@@ -105,6 +105,19 @@ pub struct Failover {
     pub reason: String,
 }
 
+/// Whom to tell again at `attempt`: those in force, or whoever was asked in their place when none of them could be reached.
+pub(crate) fn reachable_at(attempt: u32, question: &Question, messages: &[Sibling]) -> Vec<String> {
+    let in_force = question.recipients_at(attempt);
+    let of_this = || messages.iter().filter(|message| message.attempt == attempt);
+    let is_lost = |person: &String| {
+        let mut theirs = of_this().filter(|message| message.recipient.eq_ignore_ascii_case(person)).peekable();
+        theirs.peek().is_some() && theirs.all(|message| message.state.is_lost())
+    };
+    let stand_ins: Vec<String> =
+        of_this().filter(|message| !message.state.is_lost()).map(|message| message.recipient.clone()).collect();
+    if in_force.iter().all(is_lost) && !stand_ins.is_empty() { stand_ins } else { in_force.to_vec() }
+}
+
 /// The events of what was learned of a message.
 pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc>) -> Vec<Event> {
     let delivery = record.delivery.clone();
@@ -121,18 +134,18 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
             Event::DeliveryBounced { delivery, reached }
         }
     };
-    let failover = open.zip(record.question.as_deref()).and_then(|(open, question)| failover(open, question, record));
+    let failover = open.zip(record.question.as_deref()).and_then(|(open, question)| failover(open.attempt, question, record));
     let failover = failover.map(|failover| Event::DeliveryFailover(Box::new(failover)));
     std::iter::once(told).chain(failover).collect()
 }
 
-/// Whom to ask at once, if nobody of the current attempt can be reached any more.
+/// Whom to ask at once, if nobody of the attempt in force, `current`, can be reached any more.
 ///
 /// Only when all are lost: as long as one of them has the question, or may still get it, waking the next rung early would cost more
 /// people more than it helps. An attempt that has passed wakes nobody; the one in force has messages of its own.
-fn failover(open: &Suspension, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
+fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
     let lost = &record.delivery;
-    if lost.attempt != open.attempt {
+    if lost.attempt != current {
         return None;
     }
     let siblings = || record.siblings.iter().filter(|sibling| sibling.attempt == lost.attempt);
@@ -141,12 +154,12 @@ fn failover(open: &Suspension, question: &Question, record: &DeliveryRecord) -> 
     }
     let unreachable: Vec<String> = siblings().map(|sibling| &sibling.recipient).chain([&lost.recipient]).cloned().collect();
     let policy = question.retry_policy.as_ref()?;
-    (open.attempt + 1..=policy.max_attempts).find_map(|rung_attempt| {
+    (current + 1..=policy.max_attempts).find_map(|rung_attempt| {
         let mut notify_to = question.recipients_during(rung_attempt..=rung_attempt);
         notify_to.retain(|person| !unreachable.iter().any(|lost| lost.eq_ignore_ascii_case(person)));
         (!notify_to.is_empty()).then(|| Failover {
-            suspension_id: open.id,
-            attempt: open.attempt,
+            suspension_id: lost.suspension_id,
+            attempt: current,
             rung_attempt,
             channel_hint: question.channel_at(rung_attempt).map(str::to_owned),
             notify_to,
@@ -154,4 +167,91 @@ fn failover(open: &Suspension, question: &Question, record: &DeliveryRecord) -> 
             reason: lost.detail.clone(),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::ids::DeliveryId;
+
+    /// Three attempts: `a`, then `b`, then `c` and `A`.
+    fn question() -> Question {
+        let policy = json!({"max_attempts": 3, "interval_seconds": 60, "escalation_ladder": [
+            {"attempt": 2, "notify_to": "b@x.example"}, {"attempt": 3, "notify_to": ["c@x.example", "A@x.example"], "channel_hint": "pager"},
+        ]});
+        Question {
+            question: String::new(),
+            context: Map::new(),
+            channel_hint: None,
+            timeout_seconds: None,
+            retry_policy: Some(serde_json::from_value(policy).unwrap()),
+            confidence_at_suspension: None,
+            decision_record: None,
+            recipients: vec!["a@x.example".into()],
+        }
+    }
+
+    /// What is decided when `lost`, of `attempt`, is lost beside these, while `current` is in force.
+    fn decided(current: u32, attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> Option<(u32, Vec<String>)> {
+        let siblings = beside.iter().map(|(attempt, recipient, state)| Sibling {
+            attempt: *attempt,
+            recipient: (*recipient).to_owned(),
+            state: *state,
+        });
+        let record = DeliveryRecord {
+            delivery: Delivery {
+                suspension_id: SuspensionId(Uuid::nil()),
+                delivery_id: DeliveryId(Uuid::nil()),
+                attempt,
+                sequence: 1,
+                channel: "email".into(),
+                recipient: lost.into(),
+                detail: "550".into(),
+                tries: 1,
+            },
+            fate: Fate::Failed,
+            siblings: siblings.collect(),
+            question: None,
+        };
+        failover(current, &question(), &record).map(|failover| (failover.rung_attempt, failover.notify_to))
+    }
+
+    #[test]
+    fn the_next_rung_that_names_somebody_else_is_asked() {
+        use DeliveryState::{Bounced, Failed};
+        let (a, b, c) = ("a@x.example", "b@x.example", "c@x.example");
+        assert_eq!(decided(1, 1, a, &[]), Some((2, vec![b.into()])));
+        assert_eq!(decided(1, 1, "B@X.example", &[(1, a, Failed)]), Some((3, vec![c.into()])), "A is a, and both were tried");
+        assert_eq!(decided(1, 1, c, &[(1, a, Failed), (1, b, Bounced)]), None, "nobody is left");
+        assert_eq!(decided(2, 2, b, &[]), Some((3, vec![c.into(), "A@x.example".into()])));
+        assert_eq!(decided(3, 3, c, &[(3, "A@x.example", Failed)]), None, "it was the last");
+    }
+
+    #[test]
+    fn nobody_is_asked_while_one_of_the_attempt_is_not_lost() {
+        use DeliveryState::{Failed, Queued, Sending, Sent};
+        for state in [Queued, Sending, Sent] {
+            assert_eq!(decided(1, 1, "x@x.example", &[(1, "a@x.example", state), (1, "y@x.example", Failed)]), None);
+            // One of an earlier attempt is no reason to wait: this attempt was made because they did not answer.
+            assert!(decided(2, 2, "b@x.example", &[(1, "a@x.example", state)]).is_some());
+        }
+        assert_eq!(decided(2, 1, "a@x.example", &[]), None, "what is past wakes nobody");
+    }
+
+    #[test]
+    fn a_reminder_on_request_goes_to_who_has_the_question() {
+        use DeliveryState::{Bounced, Failed, Queued, Sent};
+        let at = |attempt, recipient: &str, state| Sibling { attempt, recipient: recipient.into(), state };
+        let (a, b) = ("a@x.example", "b@x.example");
+        let reachable = |messages: &[Sibling]| reachable_at(1, &question(), messages);
+        assert_eq!(reachable(&[]), [a]);
+        assert_eq!(reachable(&[at(1, a, Sent), at(1, b, Sent)]), [a]);
+        assert_eq!(reachable(&[at(1, "A@x.example", Failed), at(1, b, Queued)]), [b]);
+        assert_eq!(reachable(&[at(1, a, Failed), at(1, a, Sent), at(1, b, Sent)]), [a], "the second try got through");
+        assert_eq!(reachable(&[at(1, a, Bounced)]), [a], "with nobody in their place, another try is all there is");
+        assert_eq!(reachable(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
+    }
 }

@@ -183,7 +183,9 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::Extend { suspension_id, later, reason, cause } => {
             extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
         }
-        Command::Remind { suspension_id, question } => remind(intent, *suspension_id, question.as_deref(), by, now),
+        Command::Remind { suspension_id, question, messages } => {
+            remind(intent, *suspension_id, question.as_deref(), messages, by, now)
+        }
         Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
             Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
             // An answer beat the timer. Losing that race is normal, so it is not an error.

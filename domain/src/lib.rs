@@ -8,6 +8,7 @@ pub mod absence;
 pub mod asking;
 pub mod authority;
 pub mod body;
+pub mod channel;
 pub mod clock;
 pub mod command;
 pub mod delivery;

@@ -231,7 +231,8 @@ fn stands_alone(text: &str, range: std::ops::Range<usize>) -> bool {
     let before = text[..range.start].chars().next_back();
     let mut after = text[range.end..].chars();
     // A number may end a sentence.
-    !joins(before) && !(joins(after.next()) && after.next().is_some_and(|c| c.is_ascii_alphanumeric()))
+    let goes_on = joins(after.next()) && after.next().is_some_and(|c| c.is_ascii_alphanumeric());
+    !joins(before) && !goes_on
 }
 
 /// Whether the digits begin as those of a card do, are as many, and have its check digit (ISO/IEC 7812).

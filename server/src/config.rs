@@ -2,17 +2,23 @@
 //!
 //! Flags win over the environment, the environment over the file, the file over the defaults. Every key is in `docs/operating.md`.
 
+mod channels;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel, is_address};
+use domain::channel::Channels;
 use domain::retry::{PartialRetryPolicy, Schedule};
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
+
+use self::channels::ChannelsSection;
+pub use self::channels::WebhookConfig;
 
 /// Where the server listens by default.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
@@ -104,12 +110,6 @@ struct FallbackSection {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct ChannelsSection {
-    unknown: Option<Unknown>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 struct QuestionsSection {
     secrets: Option<Secrets>,
 }
@@ -119,13 +119,6 @@ struct QuestionsSection {
 enum Secrets {
     Warn,
     Refuse,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Unknown {
-    Warn,
-    Reject,
 }
 
 /// The mail server and the sender.
@@ -149,6 +142,7 @@ pub struct Config {
     /// Mails stay in memory, `/dev/…` exists.
     pub development: bool,
     pub mail: Option<MailConfig>,
+    pub webhooks: Vec<WebhookConfig>,
     pub asking: AskingPolicy,
     /// Where spans are exported to, if anywhere.
     pub otlp_endpoint: Option<Url>,
@@ -176,18 +170,21 @@ impl Config {
         let bounce_to = args.mail_bounce_to.clone().or(file.mail_bounce_to).filter(|address| !address.is_empty());
         let from = args.mail_from.clone().or(file.mail_from);
         let mail = mail(smtp_url, from, bounce_to, args.smtp_insecure.or(file.smtp_insecure))?;
-        if !development && mail.is_none() {
+        if !development && mail.is_none() && file.channels.webhook.is_empty() {
             bail!(
-                "a server that is not for development needs a channel: set PLACET_SMTP_URL and PLACET_MAIL_FROM, or start it with --dev"
+                "a server that is not for development needs a channel: set PLACET_SMTP_URL and PLACET_MAIL_FROM, or name a [[channels.webhook]] in the file, or start it with --dev"
             );
         }
         let operators = args.operators.clone().or(file.operators).unwrap_or_default();
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
-        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, &file.channels, &file.questions)?;
+        // Development keeps mails in memory, so there they are always.
+        let unknown = file.channels.unknown();
+        let (channels, webhooks) = file.channels.resolve(development || mail.is_some())?;
+        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown, &file.questions)?;
         let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
-        Ok(Self { listen, database, public_url, development, mail, asking, otlp_endpoint })
+        Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint })
     }
 
     /// Where the database is, also when other settings are wrong.
@@ -230,9 +227,9 @@ fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     })
 }
 
-/// Whether a file holds the mail server's address; also one that cannot be understood may.
+/// Whether a file holds the mail server's address or a webhook's; also one that cannot be understood may.
 pub fn holds_secret(path: &Path) -> bool {
-    read_file(path).map_or(true, |file| file.smtp_url.is_some())
+    read_file(path).map_or(true, |file| file.smtp_url.is_some() || !file.channels.webhook.is_empty())
 }
 
 /// The line a byte is in, and the key that line sets.
@@ -323,7 +320,8 @@ fn asking(
     notify_allow: Option<Vec<String>>,
     suspension: SuspensionSection,
     fallback: FallbackSection,
-    channels: &ChannelsSection,
+    channels: Channels,
+    unknown_channel: UnknownChannel,
     questions: &QuestionsSection,
 ) -> anyhow::Result<AskingPolicy> {
     let operators: Vec<String> =
@@ -348,11 +346,8 @@ fn asking(
         default_retry_policy: suspension.default_retry_policy,
         operators,
         notify_allow,
-        channels: vec!["email"],
-        unknown_channel: match channels.unknown {
-            Some(Unknown::Reject) => UnknownChannel::Reject,
-            Some(Unknown::Warn) | None => UnknownChannel::Warn,
-        },
+        channels,
+        unknown_channel,
         seeming_secret: match questions.secrets {
             Some(Secrets::Refuse) => SeemingSecret::Refuse,
             Some(Secrets::Warn) | None => SeemingSecret::Warn,

@@ -66,6 +66,11 @@ struct BounceLabel {
     kind: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ChannelLabel {
+    channel: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabel {
     state: &'static str,
@@ -135,6 +140,7 @@ pub struct Metrics {
     deliveries: Family<DeliveryLabels, Counter>,
     bounces: Family<BounceLabel, Counter>,
     failovers: Counter,
+    circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
     auth_failures: Family<RouteLabel, Counter>,
@@ -162,6 +168,7 @@ impl Metrics {
             deliveries: Family::default(),
             bounces: Family::default(),
             failovers: Counter::default(),
+            circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
             auth_failures: Family::default(),
@@ -230,6 +237,11 @@ impl Metrics {
             "Age of the oldest message that is due and not under way",
             seconds(),
             self.delivery_overdue.clone(),
+        );
+        it.register(
+            "placet_channel_circuit_open",
+            "Whether a webhook endpoint is not tried because it keeps failing or is gone",
+            self.circuits.clone(),
         );
         it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
         it.register("placet_waiters", "Requests that wait for a question", self.waiters.waiting.clone());
@@ -314,6 +326,11 @@ impl Metrics {
                 self.failovers.inc();
             }
         }
+    }
+
+    /// Notes whether a webhook endpoint's circuit is open.
+    pub(crate) fn circuit(&self, channel: &str, is_open: bool) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(i64::from(is_open));
     }
 
     /// Counts a request that was answered; `route` is a pattern of ours, `method` anything a client sent.

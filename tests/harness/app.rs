@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::TimeDelta;
 use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
+use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
 use domain::log::{Sealed, verify_chain};
@@ -80,6 +81,7 @@ impl TestApp {
                 bounce_to: None,
                 allow_insecure: false,
             }),
+            webhooks: Vec::new(),
             asking: asking_policy(),
             otlp_endpoint: None,
         };
@@ -255,7 +257,7 @@ pub fn asking_policy() -> AskingPolicy {
         default_retry_policy: None,
         operators: vec![OPERATOR.into()],
         notify_allow: AllowList::parse(["*@example.com"]).unwrap(),
-        channels: vec!["email"],
+        channels: Channels::email(),
         unknown_channel: UnknownChannel::Warn,
         seeming_secret: SeemingSecret::Warn,
         fallback_allowed: FallbackPolicy::ALL.to_vec(),

@@ -10,4 +10,5 @@ pub mod crawler;
 pub mod figures;
 pub mod person;
 pub mod process;
+pub mod receiver;
 pub mod smtp;

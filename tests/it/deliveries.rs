@@ -8,6 +8,7 @@ use harness::api::Reply;
 use harness::app::{OPERATOR, TestApp, mentions};
 use harness::on_each_store;
 use harness::smtp::Fault;
+use placet_server::store::Turn;
 use serde_json::{Value, json};
 
 const LEAD: &str = "lead@example.com";
@@ -88,7 +89,7 @@ on_each_store! {
         ] {
             assert_eq!(queued[name], value, "{name}");
         }
-        let held = app.store().lease_deliveries().await.unwrap().deliveries.remove(0);
+        let held = app.store().lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
         let [sending] = deliveries(app, &id).await.try_into().unwrap();
         assert_eq!((&sending["state"], &sending["tries"], &sending["due_at"]), (&json!("sending"), &json!(1), &Value::Null));
         app.restart().await;
@@ -157,6 +158,18 @@ on_each_store! {
             "1 1 ops@example.com failed", "2 1 lead@example.com sent", "3 2 lead@example.com sent",
         ]);
         assert_eq!(told(app, intent, "intent.suspension_renotified").await[0]["attempt"], json!(2));
+    }
+
+    /// A reminder on request goes to who has the question, not to the mailbox it could not be put into.
+    async fn who_was_asked_instead_is_reminded_on_request(app: &mut TestApp) {
+        app.smtp.refuse(OPERATOR);
+        let (intent, id) = ask(app, ladder()).await;
+        assert_eq!(mailed(app).await, [LEAD]);
+        app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
+        app.settle().await;
+        assert_eq!(mailed(app).await, [LEAD]);
+        assert_eq!(told(app, intent, "intent.suspension_reminded").await[0]["notify_to"], json!([LEAD]));
+        assert_eq!(stand(app, &id).await[2..], ["3 1 lead@example.com sent"]);
     }
 
     /// As long as one of those asked has the question, nobody is woken early.

@@ -9,11 +9,15 @@ use std::time::Duration;
 
 use channels::{EmailChannel, EmailSettings};
 use domain::authority::Role;
+use domain::clock::Clock;
 use domain::ids::IntentId;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::{Fault, Received};
-use placet_server::worker::deliveries::Deliveries;
+use placet_server::clock::SystemEntropy;
+use placet_server::metrics::Metrics;
+use placet_server::worker::deliveries::{Deliveries, Surroundings};
+use placet_server::worker::lane::Lane;
 use serde_json::{Value, json};
 
 const LEAD: &str = "lead@example.com";
@@ -60,7 +64,7 @@ async fn logged(app: &TestApp, intent: IntentId, event_type: &str) -> Vec<Value>
 }
 
 /// A worker over the same queue whose mail channel gives up sooner.
-fn impatient(app: &TestApp) -> Deliveries {
+fn impatient(app: &TestApp) -> Arc<Deliveries> {
     let settings = EmailSettings {
         smtp_url: app.smtp.url().into(),
         from: "Placet <placet@example.com>".into(),
@@ -69,7 +73,13 @@ fn impatient(app: &TestApp) -> Deliveries {
         timeout: IMPATIENT,
     };
     let channel = Arc::new(EmailChannel::new(&settings).unwrap());
-    Deliveries::new(app.store(), app.clock.clone(), channel, app.base.parse().unwrap(), vec![OPERATOR.to_owned()])
+    let around = Surroundings {
+        store: app.store(),
+        clock: app.clock.clone(),
+        entropy: Arc::new(SystemEntropy),
+        metrics: Arc::new(Metrics::new(app.clock.now())),
+    };
+    Arc::new(Deliveries::new(around, vec![Lane::email(channel)], app.base.parse().unwrap(), vec![OPERATOR.to_owned()]))
 }
 
 on_each_store! {

@@ -151,12 +151,50 @@ pub struct SuspensionFilter {
     pub before: Option<i64>,
 }
 
+/// What the worker can take in one turn, channel by channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// The channels there are; what is queued for any other one has failed.
+    pub lanes: Vec<Lane>,
+    /// How many messages all lanes that share their room may take together.
+    pub shared_room: u32,
+}
+
+/// One channel's turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    pub channel: String,
+    pub gate: Gate,
+}
+
+/// What becomes of a channel's messages that are due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// So many are leased.
+    Room(u32),
+    /// So many are leased, as far as the shared room goes.
+    SharedRoom(u32),
+    /// The channel takes nothing until then; they wait.
+    Paused(DateTime<Utc>),
+    /// The channel takes nothing more; they have failed, for this reason.
+    Closed(String),
+}
+
+impl Turn {
+    /// A turn in which one channel takes as much as it gets.
+    pub fn of(channel: &str) -> Self {
+        let lane = Lane { channel: channel.to_owned(), gate: Gate::Room(u32::MAX) };
+        Self { lanes: vec![lane], shared_room: 0 }
+    }
+}
+
 /// A message to send, leased to one worker: only the holder of `lease` may complete it.
 #[derive(Clone)]
 pub struct LeasedDelivery {
     pub rid: i64,
     pub lease: [u8; 16],
     pub id: DeliveryId,
+    pub channel: String,
     pub recipient: String,
     /// The attempt it was queued for, from 1.
     pub attempt: u32,
@@ -171,6 +209,7 @@ pub struct LeasedDelivery {
     pub sequence: u32,
     /// What its return is known by.
     pub bounce_token: BounceToken,
+    pub queued_at: DateTime<Utc>,
     /// The answer link's token, known only here and in the message.
     pub token: LinkToken,
     pub intent_title: String,
@@ -253,8 +292,9 @@ pub trait Store: Send + Sync + 'static {
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
     /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and when the next one is due.
     fn fire_deadlines(&self) -> Unit<'_, Fired>;
-    /// Leases messages that are due, minting a token for each; drops those whose question ended meanwhile.
-    fn lease_deliveries(&self) -> Unit<'_, Leased>;
+    /// Leases messages that are due, as many as each channel has room for, minting a token for each; drops those whose question ended
+    /// meanwhile.
+    fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased>;
     /// Records what became of a leased message; a lease that was lost changes nothing and returns false.
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
     /// Records that a message came back, and what follows from it; `NotFound` for a token nobody made.
@@ -350,8 +390,8 @@ pub struct Fired {
 pub struct Leased {
     /// Messages to send.
     pub deliveries: Vec<LeasedDelivery>,
-    /// Rows dropped because their question had ended.
-    pub obsolete: usize,
-    /// When the next one is due.
+    /// Rows dealt with without a try: their question had ended, or their channel takes nothing.
+    pub untried: usize,
+    /// When the next one is due for which there is room.
     pub next_due: Option<DateTime<Utc>>,
 }

@@ -201,7 +201,7 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
         deliveries_queued: queued - leased,
         deliveries_leased: leased,
         next_deadline: rows.next_timer()?,
-        next_delivery: rows.next_delivery()?,
+        next_delivery: rows.queued_channels()?.first().map(|queued| queued.next_due),
     })
 }
 

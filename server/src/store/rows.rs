@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::authority::Principal;
 use domain::body::IntentBody;
+use domain::channel::Route;
 use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::{Intent, Status};
@@ -103,6 +104,14 @@ pub(super) struct OutboxRow {
     pub(super) detail: Option<String>,
     /// When it came to its end.
     pub(super) settled_at: Option<DateTime<Utc>>,
+    pub(super) queued_at: DateTime<Utc>,
+}
+
+impl OutboxRow {
+    /// Where it goes.
+    pub(super) fn route(&self) -> Route<'_> {
+        Route { channel: &self.channel, recipient: &self.recipient }
+    }
 }
 
 /// A report that a message came back.
@@ -111,6 +120,14 @@ pub(super) struct BounceRow {
     pub(super) kind: BounceKind,
     pub(super) reported_at: DateTime<Utc>,
     pub(super) detail: Option<String>,
+}
+
+/// A channel with messages that are queued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct QueuedChannel {
+    pub(super) channel: String,
+    /// When its next message is due.
+    pub(super) next_due: DateTime<Utc>,
 }
 
 /// An answer link's row.
@@ -238,8 +255,10 @@ pub(super) trait ReadRows {
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>>;
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>>;
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
-    fn due_deliveries(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    fn next_delivery(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
+    /// Those of one channel, longest due first.
+    fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// Every channel that has a queue, also one the server has no more; by whose message is due first.
+    fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>>;
     /// How many suspensions are open: those [`ReadRows::suspensions`] lists as open.
     fn open_suspensions(&mut self) -> RowsResult<i64>;
     /// How many messages are queued, and how many of them are leased.

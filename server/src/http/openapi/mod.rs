@@ -132,6 +132,8 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
     match (method, path) {
         ("post", "/api/v1/intents") | ("get", "/api/v1/intents/{intent_id}") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
+        // A list of messages has no version: it changes without one.
+        ("get", "/api/v1/suspensions/{suspension_id}/deliveries") => None,
         ("get" | "post", path) if path.starts_with("/api/v1/suspensions/{suspension_id}") => Some("suspension"),
         _ => None,
     }
@@ -156,6 +158,7 @@ fn links(path: &str, method: &str) -> Option<Value> {
             "extend": { "operationId": "suspensions_extend", "parameters": suspension },
             "remind": { "operationId": "suspensions_remind", "parameters": suspension },
             "withdraw": { "operationId": "suspensions_cancel", "parameters": suspension },
+            "messages": { "operationId": "deliveries_list", "parameters": suspension },
             "answer": {
                 "operationId": "suspensions_respond_to",
                 "parameters": { "intent_id": "$response.body#/intent_id" },

@@ -214,6 +214,7 @@ pub(super) struct OutboxColumns {
     sequence: i32,
     detail: Option<String>,
     settled_at: Option<i64>,
+    queued_at: i64,
 }
 
 impl OutboxColumns {
@@ -237,6 +238,7 @@ impl OutboxColumns {
             sequence: unsigned(self.sequence)?,
             detail: self.detail,
             settled_at: self.settled_at.map(from_micros),
+            queued_at: from_micros(self.queued_at),
         })
     }
 }

@@ -260,6 +260,7 @@ impl Rows for Writing<'_> {
             recipient: &row.recipient,
             due_at: &micros(row.due_at),
             sequence: &signed(row.sequence),
+            queued_at: &micros(row.queued_at),
         }
         .execute(self.conn)?;
         Ok(())

@@ -118,6 +118,7 @@ diesel::table! {
         sequence -> Integer,
         detail -> Nullable<Text>,
         settled_at -> Nullable<BigInt>,
+        queued_at -> BigInt,
     }
 }
 
