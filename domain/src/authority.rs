@@ -154,11 +154,15 @@ pub enum Action {
     ReadMetrics,
     /// Report that a message came back.
     ReportBounce,
+    /// List messages over all questions.
+    ReadDeliveries,
+    /// Send a message again that has failed.
+    Redrive,
 }
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::CreateIntent,
         Self::Read,
         Self::PatchState,
@@ -174,6 +178,8 @@ impl Action {
         Self::ManageKeys,
         Self::ReadMetrics,
         Self::ReportBounce,
+        Self::ReadDeliveries,
+        Self::Redrive,
     ];
 }
 
@@ -214,8 +220,8 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         // Never the asker: a deadline it could move would bind nobody, and reminders at its will would press people.
         Action::Extend | Action::Remind => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
-        Action::ManageKeys => principal.role == Role::Admin,
-        Action::ReadMetrics => matches!(principal.role, Role::Admin | Role::Auditor),
+        Action::ManageKeys | Action::Redrive => principal.role == Role::Admin,
+        Action::ReadMetrics | Action::ReadDeliveries => matches!(principal.role, Role::Admin | Role::Auditor),
         Action::ReportBounce => principal.role == Role::Channel,
     };
     if !allowed {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::authority::Action;
 use crate::body::Patch;
 use crate::delivery::{DeliveryRecord, Sibling};
-use crate::event::{ClientEvent, ExtensionCause};
+use crate::event::{ClientEvent, Delivery, ExtensionCause};
 use crate::ids::{LeaseId, SuspensionId};
 use crate::intent::Status;
 use crate::retry::Schedule;
@@ -150,6 +150,8 @@ pub enum Command {
     },
     /// A message about a suspension was accepted for delivery, came back, or never will be accepted.
     RecordDelivery(Box<DeliveryRecord>),
+    /// A message that has failed is sent again.
+    Redrive(Box<Delivery>),
 }
 
 impl Command {
@@ -165,6 +167,7 @@ impl Command {
             Self::Cancel { .. } => Some(Action::Cancel),
             Self::Extend { .. } => Some(Action::Extend),
             Self::Remind { .. } => Some(Action::Remind),
+            Self::Redrive(_) => Some(Action::Redrive),
             Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery(_) => None,
         }
     }
@@ -180,6 +183,7 @@ impl Command {
             | Self::DeadlineReached { suspension_id }
             | Self::AttemptDue { suspension_id, .. } => Some(*suspension_id),
             Self::RecordDelivery(record) => Some(record.delivery.suspension_id),
+            Self::Redrive(delivery) => Some(delivery.suspension_id),
             Self::PatchState { .. }
             | Self::SetStatus { .. }
             | Self::Append(_)

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::channel::{Channels, Route};
 use crate::event::{Delivery, Event};
 use crate::ids::SuspensionId;
 use crate::intent::Intent;
@@ -67,6 +68,8 @@ pub enum BounceKind {
 pub struct Sibling {
     /// The attempt it belongs to.
     pub attempt: u32,
+    /// The channel that carries it.
+    pub channel: String,
     /// To whom.
     pub recipient: String,
     /// Where it stands.
@@ -84,6 +87,8 @@ pub struct DeliveryRecord {
     pub siblings: Vec<Sibling>,
     /// The question with its ladder; needed when this one is lost and the question is open.
     pub question: Option<Box<Question>>,
+    /// The channels there are; needed then as well.
+    pub channels: Channels,
 }
 
 /// Nobody of an attempt can be reached, so the next rung's people are asked now.
@@ -113,8 +118,11 @@ pub(crate) fn reachable_at(attempt: u32, question: &Question, messages: &[Siblin
         let mut theirs = of_this().filter(|message| message.recipient.eq_ignore_ascii_case(person)).peekable();
         theirs.peek().is_some() && theirs.all(|message| message.state.is_lost())
     };
-    let stand_ins: Vec<String> =
-        of_this().filter(|message| !message.state.is_lost()).map(|message| message.recipient.clone()).collect();
+    // Whoever is asked over the whole ladder; an audience of a channel is not.
+    let named = question.recipients_during(1..=question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts));
+    let has_it =
+        |person: &String| of_this().any(|message| !message.state.is_lost() && message.recipient.eq_ignore_ascii_case(person));
+    let stand_ins: Vec<String> = named.into_iter().filter(has_it).collect();
     if in_force.iter().all(is_lost) && !stand_ins.is_empty() { stand_ins } else { in_force.to_vec() }
 }
 
@@ -152,16 +160,28 @@ fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Optio
     if siblings().any(|sibling| !sibling.state.is_lost()) {
         return None;
     }
-    let unreachable: Vec<String> = siblings().map(|sibling| &sibling.recipient).chain([&lost.recipient]).cloned().collect();
+    let mut unreachable: Vec<String> = Vec::new();
+    for recipient in siblings().map(|sibling| &sibling.recipient).chain([&lost.recipient]) {
+        if !unreachable.iter().any(|known| known.eq_ignore_ascii_case(recipient)) {
+            unreachable.push(recipient.clone());
+        }
+    }
+    // A person may have been unreachable by mail and be reachable by another channel: what was tried is a route.
+    let tried = |route: &Route<'_>| {
+        route.is_same(&Route { channel: &lost.channel, recipient: &lost.recipient })
+            || siblings().any(|sibling| route.is_same(&Route { channel: &sibling.channel, recipient: &sibling.recipient }))
+    };
     let policy = question.retry_policy.as_ref()?;
     (current + 1..=policy.max_attempts).find_map(|rung_attempt| {
+        let channel_hint = question.channel_at(rung_attempt);
+        let is_new = |people: &[String]| record.channels.routes(channel_hint, people).iter().any(|route| !tried(route));
         let mut notify_to = question.recipients_during(rung_attempt..=rung_attempt);
-        notify_to.retain(|person| !unreachable.iter().any(|lost| lost.eq_ignore_ascii_case(person)));
-        (!notify_to.is_empty()).then(|| Failover {
+        notify_to.retain(|person| is_new(std::slice::from_ref(person)));
+        is_new(&notify_to).then(|| Failover {
             suspension_id: lost.suspension_id,
             attempt: current,
             rung_attempt,
-            channel_hint: question.channel_at(rung_attempt).map(str::to_owned),
+            channel_hint: channel_hint.map(str::to_owned),
             notify_to,
             unreachable: unreachable.clone(),
             reason: lost.detail.clone(),
@@ -175,6 +195,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::channel::{NamedChannel, Reach};
     use crate::ids::DeliveryId;
 
     /// Three attempts: `a`, then `b`, then `c` and `A`.
@@ -194,14 +215,21 @@ mod tests {
         }
     }
 
-    /// What is decided when `lost`, of `attempt`, is lost beside these, while `current` is in force.
-    fn decided(current: u32, attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> Option<(u32, Vec<String>)> {
+    /// Mails, unless a rung prefers the pager.
+    fn channels() -> Channels {
+        let people = |name: &str| NamedChannel { name: name.into(), reach: Reach::People };
+        Channels::new(vec![people("email"), people("pager")], vec!["email".into()]).unwrap()
+    }
+
+    /// That `lost`, of `attempt`, is lost beside these.
+    fn lost_at(attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> DeliveryRecord {
         let siblings = beside.iter().map(|(attempt, recipient, state)| Sibling {
             attempt: *attempt,
+            channel: "email".into(),
             recipient: (*recipient).to_owned(),
             state: *state,
         });
-        let record = DeliveryRecord {
+        DeliveryRecord {
             delivery: Delivery {
                 suspension_id: SuspensionId(Uuid::nil()),
                 delivery_id: DeliveryId(Uuid::nil()),
@@ -215,7 +243,13 @@ mod tests {
             fate: Fate::Failed,
             siblings: siblings.collect(),
             question: None,
-        };
+            channels: channels(),
+        }
+    }
+
+    /// What is decided then, while `current` is in force.
+    fn decided(current: u32, attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> Option<(u32, Vec<String>)> {
+        let record = lost_at(attempt, lost, beside);
         failover(current, &question(), &record).map(|failover| (failover.rung_attempt, failover.notify_to))
     }
 
@@ -224,8 +258,13 @@ mod tests {
         use DeliveryState::{Bounced, Failed};
         let (a, b, c) = ("a@x.example", "b@x.example", "c@x.example");
         assert_eq!(decided(1, 1, a, &[]), Some((2, vec![b.into()])));
-        assert_eq!(decided(1, 1, "B@X.example", &[(1, a, Failed)]), Some((3, vec![c.into()])), "A is a, and both were tried");
-        assert_eq!(decided(1, 1, c, &[(1, a, Failed), (1, b, Bounced)]), None, "nobody is left");
+        assert_eq!(decided(1, 1, "B@X.example", &[(1, a, Failed)]), Some((3, vec![c.into(), "A@x.example".into()])), "by pager");
+        let mut by_mail = question();
+        by_mail.retry_policy.as_mut().unwrap().escalation_ladder[1].channel_hint = None;
+        let decided_by_mail =
+            |lost, beside: &[_]| failover(1, &by_mail, &lost_at(1, lost, beside)).map(|failover| failover.notify_to);
+        assert_eq!(decided_by_mail("B@X.example", &[(1, a, Failed)]), Some(vec![c.into()]), "A is a, and both were tried");
+        assert_eq!(decided_by_mail(c, &[(1, a, Failed), (1, b, Bounced)]), None, "nobody is left");
         assert_eq!(decided(2, 2, b, &[]), Some((3, vec![c.into(), "A@x.example".into()])));
         assert_eq!(decided(3, 3, c, &[(3, "A@x.example", Failed)]), None, "it was the last");
     }
@@ -244,7 +283,8 @@ mod tests {
     #[test]
     fn a_reminder_on_request_goes_to_who_has_the_question() {
         use DeliveryState::{Bounced, Failed, Queued, Sent};
-        let at = |attempt, recipient: &str, state| Sibling { attempt, recipient: recipient.into(), state };
+        let at =
+            |attempt, recipient: &str, state| Sibling { attempt, channel: "email".into(), recipient: recipient.into(), state };
         let (a, b) = ("a@x.example", "b@x.example");
         let reachable = |messages: &[Sibling]| reachable_at(1, &question(), messages);
         assert_eq!(reachable(&[]), [a]);

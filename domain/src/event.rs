@@ -107,6 +107,13 @@ pub enum Event {
     },
     /// Nobody of an attempt can be reached: the next rung's people are asked at once.
     DeliveryFailover(Box<Failover>),
+    /// A message that had failed is sent again, because somebody asked for it.
+    DeliveryRedriven {
+        /// The message, with what it had failed of.
+        delivery: Delivery,
+        /// Who asked for it.
+        redriven_by: String,
+    },
     /// A client recorded something.
     Appended(ClientEvent),
 }
@@ -310,6 +317,7 @@ impl Event {
             Self::DeliveryFailed(_) => "delivery.failed",
             Self::DeliveryBounced { .. } => "delivery.bounced",
             Self::DeliveryFailover(_) => "delivery.failover",
+            Self::DeliveryRedriven { .. } => "delivery.redriven",
             Self::Appended(event) => &event.event_type,
         }
     }
@@ -367,10 +375,9 @@ impl Event {
             }),
             Self::LeaseAcquired(lease) | Self::LeaseRenewed(lease) | Self::LeaseReleased(lease) => json!(lease),
             Self::DeliverySent(delivery) | Self::DeliveryFailed(delivery) => delivery_payload(delivery),
-            Self::DeliveryBounced { delivery, reached } => {
-                let mut payload = delivery_payload(delivery);
-                payload["reached"] = json!(reached);
-                payload
+            Self::DeliveryBounced { delivery, reached } => with(delivery_payload(delivery), "reached", json!(reached)),
+            Self::DeliveryRedriven { delivery, redriven_by } => {
+                with(delivery_payload(delivery), "redriven_by", json!(redriven_by))
             }
             Self::DeliveryFailover(failover) => json!({
                 "suspension_id": failover.suspension_id,
@@ -405,6 +412,11 @@ impl Event {
     fn appended(&self) -> Option<&ClientEvent> {
         if let Self::Appended(event) = self { Some(event) } else { None }
     }
+}
+
+fn with(mut payload: Value, name: &str, value: Value) -> Value {
+    payload[name] = value;
+    payload
 }
 
 fn delivery_payload(delivery: &Delivery) -> Value {
@@ -522,6 +534,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::DeliveryFailed(_)
         | Event::DeliveryBounced { .. }
         | Event::DeliveryFailover(_)
+        | Event::DeliveryRedriven { .. }
         | Event::Appended(_) => None,
     }
 }

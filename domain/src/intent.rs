@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use self::operator::{extend, remind};
+use self::operator::{extend, redrive, remind};
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
 use crate::command::{Command, Respond, Suspend};
@@ -155,7 +155,8 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
         | Command::Remind { .. }
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
-        | Command::RecordDelivery(_) => Ok(()),
+        | Command::RecordDelivery(_)
+        | Command::Redrive(_) => Ok(()),
     }
 }
 
@@ -197,6 +198,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
             _ => Vec::new(),
         }),
         Command::RecordDelivery(record) => Ok(delivery::record(intent, record, now)),
+        Command::Redrive(delivery) => redrive(intent, delivery, by, now),
     }
 }
 
@@ -490,6 +492,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         | Event::Appended(_)
         | Event::DeliveryFailed(_)
         | Event::DeliveryFailover(_)
+        | Event::DeliveryRedriven { .. }
         | Event::SuspensionEscalated { .. } => {}
         Event::SuspensionRenotified(renotified) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == renotified.suspension_id) {

@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use channels::Channel;
 use chrono::TimeDelta;
 use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
@@ -18,9 +19,11 @@ use placet_server::app::{App, Serving, hold_after_restore};
 use placet_server::clock::SystemEntropy;
 use placet_server::config::{Config, MailConfig};
 use placet_server::keys::{generate, new_key};
+use placet_server::metrics::Metrics;
 use placet_server::store::{Database, Store};
 use placet_server::worker::deadlines::Deadlines;
-use placet_server::worker::deliveries::Deliveries;
+use placet_server::worker::deliveries::{Deliveries, Surroundings};
+use placet_server::worker::lane::Lane;
 use secrecy::ExposeSecret;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -269,6 +272,15 @@ impl TestApp {
         let key = new_key(request, &secret, KeyId(SystemEntropy.uuid(self.clock.now()))).unwrap();
         self.store().create_key(key).await.unwrap();
         secret.expose_secret().to_owned()
+    }
+
+    /// A worker over the same queue whose mails go through `channel`.
+    pub fn worker(&self, channel: Arc<dyn Channel>) -> Arc<Deliveries> {
+        let clock: Arc<dyn Clock> = self.clock.clone();
+        let metrics = Arc::new(Metrics::new(clock.now()));
+        let around = Surroundings { store: self.store(), clock, entropy: Arc::new(SystemEntropy), metrics };
+        let public_url = self.base.parse().unwrap();
+        Arc::new(Deliveries::new(around, vec![Lane::email(channel)], public_url, vec![OPERATOR.to_owned()]))
     }
 
     /// Raw requests with the usual key of a role (named `test-<role>`).

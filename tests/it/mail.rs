@@ -6,16 +6,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use channels::{Channel, DeliveryError, Message, Receipt};
-use domain::clock::Clock;
 use domain::ids::IntentId;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::{Fault, Received};
-use placet_server::clock::SystemEntropy;
-use placet_server::metrics::Metrics;
 use placet_server::store::{DeliveryResult, Turn};
-use placet_server::worker::deliveries::{Deliveries, Surroundings};
-use placet_server::worker::lane::Lane;
 use serde_json::{Value, json};
 
 /// How long a worker may keep a message before another may try.
@@ -246,12 +241,7 @@ on_each_store! {
     async fn a_panic_in_a_channel_fails_its_own_message_alone(app: &mut TestApp) {
         let (bad, bad_id) = ask(app, json!({"question": "PANIC now?"})).await;
         let (good, good_id) = ask(app, json!({})).await;
-        let (clock, entropy) = (app.clock.clone(), Arc::new(SystemEntropy));
-        let metrics = Arc::new(Metrics::new(clock.now()));
-        let public_url = app.base.parse().unwrap();
-        let lanes = vec![Lane::email(Arc::new(Fragile))];
-        let around = Surroundings { store: app.store(), clock, entropy, metrics };
-        let worker = Arc::new(Deliveries::new(around, lanes, public_url, vec![OPERATOR.to_owned()]));
+        let worker = app.worker(Arc::new(Fragile));
         worker.run_due().await.unwrap();
         let (told, _, detail) = fate(app, bad).await;
         assert_eq!((told.as_str(), detail.as_str()), ("delivery.failed", "the channel panicked over this message"));

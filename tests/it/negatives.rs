@@ -151,6 +151,8 @@ fn rows() -> Vec<Row> {
             .invalid(json!({"because": "x"}), "because")
             .versioned(false),
         Row::new("GET /api/v1/suspensions/{suspension_id}/deliveries", Agent),
+        Row::new("GET /api/v1/deliveries", Admin).forbidden(&[Agent, Operator, Channel]).query("state=sent", "state"),
+        Row::new("POST /api/v1/deliveries/{delivery_id}/redrive", Admin).forbidden(&[Agent, Operator, Auditor, Channel]),
         Row::new("POST /api/v1/deliveries/bounces", Channel)
             .forbidden(&[Agent, Operator, Admin, Auditor])
             .invalid(json!({"returned_to": "", "kind": "hard"}), "returned_to"),

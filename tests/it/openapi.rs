@@ -7,11 +7,13 @@ use harness::on_each_store;
 use serde_json::Value;
 
 /// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
-const ROUTES: [&str; 32] = [
+const ROUTES: [&str; 34] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
+    "get /api/v1/deliveries",
     "post /api/v1/deliveries/bounces",
+    "post /api/v1/deliveries/{delivery_id}/redrive",
     "get /api/v1/intents",
     "post /api/v1/intents",
     "get /api/v1/intents/{intent_id}",

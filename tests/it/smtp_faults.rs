@@ -9,15 +9,11 @@ use std::time::Duration;
 
 use channels::{EmailChannel, EmailSettings};
 use domain::authority::Role;
-use domain::clock::Clock;
 use domain::ids::IntentId;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::{Fault, Received};
-use placet_server::clock::SystemEntropy;
-use placet_server::metrics::Metrics;
-use placet_server::worker::deliveries::{Deliveries, Surroundings};
-use placet_server::worker::lane::Lane;
+use placet_server::worker::deliveries::Deliveries;
 use serde_json::{Value, json};
 
 const LEAD: &str = "lead@example.com";
@@ -72,14 +68,7 @@ fn impatient(app: &TestApp) -> Arc<Deliveries> {
         allow_insecure: false,
         timeout: IMPATIENT,
     };
-    let channel = Arc::new(EmailChannel::new(&settings).unwrap());
-    let around = Surroundings {
-        store: app.store(),
-        clock: app.clock.clone(),
-        entropy: Arc::new(SystemEntropy),
-        metrics: Arc::new(Metrics::new(app.clock.now())),
-    };
-    Arc::new(Deliveries::new(around, vec![Lane::email(channel)], app.base.parse().unwrap(), vec![OPERATOR.to_owned()]))
+    app.worker(Arc::new(EmailChannel::new(&settings).unwrap()))
 }
 
 on_each_store! {

@@ -117,3 +117,233 @@ async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
     assert_eq!((app.smtp.received().len(), pager.posted().len()), (2, 0));
     app.finish().await;
 }
+
+/// What the operator sees of the messages about a question.
+async fn seen(app: &TestApp, id: &str) -> Vec<(String, u64, String)> {
+    let listed = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let row = |row: &Value| (word(&row["state"]), row["tries"].as_u64().unwrap(), word(&row["detail"]));
+    listed["deliveries"].as_array().unwrap().iter().map(row).collect()
+}
+
+/// Whatever an endpoint does, a question waits for its people, not for the endpoint; and no secret comes back in what is shown.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_that_misbehaves_is_tried_again() {
+    let elsewhere = Receiver::start().await;
+    let away = vec![format!("location: {}", elsewhere.url())];
+    let (app, receiver) = with_pager().await;
+    for (answer, detail) in [
+        (Answer::Status(301, away.clone()), "status 301; redirections are not followed"),
+        (Answer::Status(307, away.clone()), "status 307; redirections are not followed"),
+        (Answer::Status(304, vec![]), "status 304; redirections are not followed"),
+        (Answer::Status(400, vec![]), "status 400"),
+        (Answer::Status(404, vec![]), "status 404"),
+        (Answer::Status(500, vec![]), "status 500"),
+        (Answer::Hang, "the endpoint did not answer in time"),
+        (Answer::SlowHead, "the endpoint did not answer in time"),
+        (Answer::Garbage, ""),
+        (Answer::HangUp, ""),
+    ] {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let id = agent.asked(intent).await;
+        receiver.script([answer.clone()]);
+        app.settle().await;
+        let [(state, tries, why)] = seen(&app, &id).await.try_into().unwrap();
+        assert_eq!((state.as_str(), tries), ("queued", 1), "{answer:?}: {why}");
+        assert!(why.contains(detail) && !why.is_empty() && !why.contains("s3cr3t") && !why.contains("://"), "{answer:?}: {why}");
+        assert!(agent.event_types(intent).await.iter().all(|event| !event.starts_with("delivery.")), "nothing is decided yet");
+        app.advance(6).await;
+        assert_eq!(seen(&app, &id).await, [("sent".to_owned(), 2, "status 204".to_owned())], "{answer:?}");
+    }
+    assert_eq!(elsewhere.connections(), 0, "a redirection leads nowhere");
+    app.finish().await;
+}
+
+/// The status has decided: an endpoint cannot make us read, wait or fail by what it says after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_response_is_its_status_whatever_follows() {
+    let (app, receiver) = with_pager().await;
+    for answer in [Answer::Body(100 * 1024 * 1024), Answer::EndlessBody, Answer::Body(0), Answer::Status(299, vec![])] {
+        let id = app.agent().asked(app.agent().active_intent().await).await;
+        receiver.script([answer.clone()]);
+        let began = std::time::Instant::now();
+        app.settle().await;
+        let [(state, tries, _)] = seen(&app, &id).await.try_into().unwrap();
+        assert_eq!((state.as_str(), tries), ("sent", 1), "{answer:?}");
+        assert!(began.elapsed() < std::time::Duration::from_secs(30), "{answer:?} was read to its end");
+    }
+    app.finish().await;
+}
+
+/// An endpoint in trouble says when to come back; it may not say never.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retry_after_is_honoured_within_a_day() {
+    let (app, receiver) = with_pager().await;
+    for (status, header, quiet) in [
+        (429, "retry-after: 40", 40),
+        (503, "Retry-After: 2000", 2_000),
+        (429, "retry-after: 99999999999", 86_400),
+        // What is no number of seconds, and what another status says, counts as nothing said.
+        (503, "retry-after: Wed, 21 Oct 2026 07:28:00 GMT", 4),
+        (429, "retry-after: -1", 4),
+        (500, "retry-after: 3000", 4),
+    ] {
+        let agent = app.agent();
+        let change = json!({"timeout_seconds": 200_000});
+        let id = agent.suspend(agent.active_intent().await, change).await.ok()["id"].as_str().unwrap().to_owned();
+        receiver.script([Answer::Status(status, vec![header.to_owned()])]);
+        app.settle().await;
+        assert_eq!(receiver.posted().len(), 1);
+        app.advance(quiet - 1).await;
+        assert_eq!(receiver.posted().len(), 0, "{status} {header}: too early");
+        app.advance(3).await;
+        assert_eq!(receiver.posted().len(), 1, "{status} {header}: too late");
+        assert_eq!(seen(&app, &id).await[0].0, "sent");
+    }
+    app.finish().await;
+}
+
+/// After its last try a message is given up; a question that is answered first stops its messages.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_ends_with_its_tries_or_with_its_question() {
+    let (app, receiver) = with_pager().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let change = json!({"timeout_seconds": 2_000_000});
+    let intent = agent.active_intent().await;
+    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
+    receiver.script(vec![Answer::Status(500, vec![]); 10]);
+    app.settle().await;
+    for pause in [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] {
+        let before = receiver.posted().len();
+        assert_eq!(before, 1, "{pause}");
+        app.advance(pause * 79 / 100).await;
+        assert_eq!(receiver.posted().len(), 0, "{pause} s may be a fifth shorter, no more");
+        app.advance(pause * 42 / 100 + 1).await;
+    }
+    assert_eq!(receiver.posted().len(), 1);
+    assert_eq!(seen(&app, &id).await, [("failed".to_owned(), 10, "status 500".to_owned())]);
+    app.advance(400_000).await;
+    assert_eq!(receiver.posted().len(), 0);
+
+    let other = agent.active_intent().await;
+    let id = agent.asked(other).await;
+    receiver.script([Answer::Status(500, vec![])]);
+    app.settle().await;
+    operator.respond(other, &id, "approve").await.ok();
+    app.advance(100_000).await;
+    assert_eq!(receiver.posted().len(), 1);
+    assert_eq!(seen(&app, &id).await[0].0, "obsolete");
+    app.finish().await;
+}
+
+/// One number of a scrape.
+async fn circuit(app: &TestApp, channel: &str) -> String {
+    let scraped = app.api(domain::authority::Role::Auditor).get("metrics").await.text;
+    let name = format!("placet_channel_circuit_open{{channel=\"{channel}\"}} ");
+    scraped.lines().find_map(|line| line.strip_prefix(&name)).unwrap_or("absent").to_owned()
+}
+
+/// An endpoint that fails is left alone, so that it costs nothing and can recover; others do not notice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failing_endpoint_is_left_alone_and_probed() {
+    let (app, receiver) = with_pager().await;
+    let agent = app.agent();
+    assert_eq!(circuit(&app, "pager").await, "0");
+    receiver.script(vec![Answer::Status(500, vec![]); 11]);
+    for _ in 0..10 {
+        agent.asked(agent.active_intent().await).await;
+        app.settle().await;
+    }
+    assert_eq!((receiver.posted().len(), circuit(&app, "pager").await.as_str()), (10, "1"));
+    let held = agent.asked(agent.active_intent().await).await;
+    app.advance(20).await;
+    assert_eq!(receiver.posted().len(), 0, "nothing is tried while the circuit is open");
+    assert_eq!(seen(&app, &held).await[0].1, 0, "waiting is no try");
+
+    app.advance(17).await; // 30 s and a fifth: one probe, which fails.
+    assert_eq!(receiver.posted().len(), 1);
+    app.advance(47).await; // 60 s less a fifth.
+    assert_eq!(receiver.posted().len(), 0);
+    app.advance(27).await; // This one works, and everything else follows it.
+    assert_eq!(circuit(&app, "pager").await, "0");
+    app.advance(400).await;
+    assert_eq!(seen(&app, &held).await[0].0, "sent");
+    app.finish().await;
+}
+
+/// Somebody took the endpoint away: nobody waits for it, the operator sees what was lost, and can send it again once it is back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_again() {
+    let (app, receiver) = with_pager().await;
+    let (agent, admin) = (app.agent(), app.api(domain::authority::Role::Admin));
+    let (one, two) = (agent.active_intent().await, agent.active_intent().await);
+    receiver.script([Answer::Status(410, vec![])]);
+    let first = agent.asked(one).await;
+    app.settle().await;
+    app.advance(1).await;
+    let second = agent.asked(two).await;
+    app.settle().await;
+    assert_eq!((receiver.posted().len(), circuit(&app, "pager").await.as_str()), (1, "1"));
+    for (id, tries) in [(&first, 1), (&second, 0)] {
+        let gone = "status 410: the endpoint says it is gone".to_owned();
+        assert_eq!(seen(&app, id).await, [("failed".to_owned(), tries, gone)]);
+    }
+
+    let page = admin.get("api/v1/deliveries?state=failed&limit=1").await.ok();
+    assert_eq!(page["deliveries"][0]["suspension_id"], json!(second), "newest first");
+    let cursor = page["next_cursor"].as_str().unwrap();
+    let last = app.api(domain::authority::Role::Auditor).get(&format!("api/v1/deliveries?limit=1&cursor={cursor}")).await.ok();
+    assert_eq!((&last["deliveries"][0]["suspension_id"], &last["next_cursor"]), (&json!(first), &Value::Null));
+
+    let id = last["deliveries"][0]["id"].as_str().unwrap().to_owned();
+    let again = admin.post(&format!("api/v1/deliveries/{id}/redrive"), json!({})).await.ok();
+    assert_eq!((&again["id"], &again["state"], &again["tries"]), (&json!(id), &json!("queued"), &json!(0)));
+    app.settle().await;
+    let posted = receiver.posted();
+    assert_eq!((posted.len(), posted[0].headers["webhook-id"].as_str()), (1, id.as_str()), "the same message");
+    assert_eq!((seen(&app, &first).await[0].0.as_str(), circuit(&app, "pager").await.as_str()), ("sent", "0"));
+    let events = agent.events(one).await;
+    let redriven = events.iter().find(|event| event["event_type"] == "delivery.redriven").unwrap();
+    assert_eq!((&redriven["actor"], &redriven["payload"]["redriven_by"]), (&json!("test-admin"), &json!("test-admin")));
+
+    // What was taken, and what is about a question that has ended, stays where it is.
+    assert_eq!(admin.post(&format!("api/v1/deliveries/{id}/redrive"), json!({})).await.problem(), (404, "not_found"));
+    app.operator().respond(two, &second, "deny").await.ok();
+    let other = page["deliveries"][0]["id"].as_str().unwrap();
+    let refused = admin.post(&format!("api/v1/deliveries/{other}/redrive"), json!({})).await;
+    assert_eq!(refused.problem(), (409, "already_resolved"));
+    app.finish().await;
+}
+
+/// A channel may be taken out of the settings while messages wait for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_a_channel_that_is_no_more_fails_loudly() {
+    let (app, receiver) = with_pager().await;
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let id = agent.asked(intent).await;
+    let none = app.worker(std::sync::Arc::new(channels::MemoryMailbox::new()));
+    none.run_due().await.unwrap();
+    let [(state, tries, why)] = seen(&app, &id).await.try_into().unwrap();
+    assert_eq!((state.as_str(), tries, why.as_str()), ("failed", 0, "this server has no channel of this name any more"));
+    assert_eq!(receiver.connections(), 0);
+    app.finish().await;
+}
+
+/// A person out of reach by one channel may be reached by the next rung's, at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_page_becomes_a_mail_to_the_same_person() {
+    let (app, receiver) = with_pager().await;
+    let agent = app.agent();
+    let ladder = json!({"retry_policy": {
+        "max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": [{"attempt": 2, "channel_hint": EMAIL}],
+    }});
+    let intent = agent.active_intent().await;
+    receiver.script([Answer::Status(410, vec![])]);
+    agent.suspend(intent, ladder).await.ok();
+    app.settle().await;
+    assert_eq!(app.smtp.next_mail().await.to, [OPERATOR]);
+    assert!(agent.event_types(intent).await.contains(&"delivery.failover".to_owned()));
+    app.finish().await;
+}

@@ -6,7 +6,7 @@ use super::{Intent, Refusal, expired, why_refused};
 use crate::authority::Principal;
 use crate::command::Later;
 use crate::delivery::{Sibling, reachable_at};
-use crate::event::{Event, Extended, ExtensionCause, Reminded};
+use crate::event::{Delivery, Event, Extended, ExtensionCause, Reminded};
 use crate::ids::SuspensionId;
 use crate::problem::Rejection;
 use crate::suspension::{Question, REMINDER_PAUSE_SECONDS, WINDOW_SECONDS_MAX};
@@ -57,6 +57,17 @@ pub(super) fn extend(
         reason: reason.cloned(),
         extended_by: by.subject.clone(),
     }))])
+}
+
+/// Sends a message again that has failed, while its question can still be answered.
+pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let Some(open) = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id) else {
+        return Err(why_refused(intent, &delivery.suspension_id.expose()).into());
+    };
+    if open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    Ok(vec![Event::DeliveryRedriven { delivery: delivery.clone(), redriven_by: by.subject.clone() }])
 }
 
 /// Tells those in force again. Not often: people who are pressed stop reading.

@@ -62,6 +62,20 @@ pub struct DeliveryList {
     pub deliveries: Vec<DeliveryView>,
 }
 
+/// A page of messages over all questions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DeliveryPage {
+    /// Those queued last come first.
+    pub deliveries: Vec<DeliveryView>,
+    /// Hand it back as `cursor` for the next page; absent on the last one.
+    pub next_cursor: Option<String>,
+}
+
+/// `POST /api/v1/deliveries/{id}/redrive`. Unknown fields are refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RedriveRequest {}
+
 /// `POST /api/v1/deliveries/bounces`: a message came back. Unknown fields are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

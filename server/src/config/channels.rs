@@ -104,3 +104,73 @@ impl ChannelsSection {
 fn names(webhooks: &[WebhookConfig]) -> String {
     webhooks.iter().map(|webhook| webhook.settings.name.as_str()).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+    fn resolve(text: &str, sends_mails: bool) -> anyhow::Result<(Channels, Vec<WebhookConfig>)> {
+        toml::from_str::<ChannelsSection>(text)?.resolve(sends_mails)
+    }
+
+    fn webhook(name: &str, more: &str) -> String {
+        format!("[[webhook]]\nname = '{name}'\nurl = 'https://hooks.example/s3cr3t'\nsecret = '{SECRET}'\n{more}\n")
+    }
+
+    #[test]
+    fn every_key_of_a_webhook_changes_something() {
+        let more = format!(
+            "previous_secret = '{SECRET}'\nallow_subnets = ['10.0.0.0/8']\nrecipient = 'room'\nlinks = true\ntemplate = 'slack'"
+        );
+        let (channels, webhooks) = resolve(&webhook("pager", &more), true).unwrap();
+        let settings = &webhooks[0].settings;
+        assert!(settings.previous_secret.is_some() && settings.links && settings.template == Template::Slack);
+        assert_eq!((settings.allow_subnets.len(), webhooks[0].is_this_machine), (1, false));
+        assert!(channels.reach_an_audience(Some("pager")) && !channels.reach_an_audience(None), "mails are the default");
+        let (channels, webhooks) = resolve(&format!("default = ['pager']\n{}", webhook("pager", "")), true).unwrap();
+        assert_eq!(channels.names(), [EMAIL, "pager"]);
+        assert_eq!(channels.routes(None, &["a@b.example".to_owned()])[0].channel, "pager");
+        let settings = &webhooks[0].settings;
+        assert!(settings.previous_secret.is_none() && !settings.links && settings.template == Template::Placet);
+    }
+
+    /// Without mails the only webhook is the default; of several, the operator must say which.
+    #[test]
+    fn a_server_without_mails_needs_a_default_that_is_clear() {
+        let (channels, _) = resolve(&webhook("pager", ""), false).unwrap();
+        assert_eq!(channels.names(), ["pager"]);
+        let both = webhook("pager", "") + &webhook("room", "");
+        assert!(resolve(&both, false).unwrap_err().to_string().contains("pager, room"));
+        assert!(resolve(&format!("default = ['room']\n{both}"), false).is_ok());
+        assert!(resolve(&format!("default = ['email']\n{both}"), false).is_err(), "there are no mails");
+    }
+
+    /// Refusals end up in logs and tickets: they name the endpoint, and nothing of what must stay between it and us.
+    #[test]
+    fn what_is_wrong_is_refused_without_its_secrets() {
+        let url = |url: &str| webhook("pager", "").replace("https://hooks.example/s3cr3t", url);
+        for wrong in [
+            webhook("email", ""),
+            webhook("Pager", ""),
+            webhook(&"x".repeat(65), ""),
+            webhook("pager", "") + &webhook("pager", ""),
+            webhook("pager", "recipient = 'ops@example.com'"),
+            webhook("pager", "previous_secret = 'whsec_short'"),
+            webhook("pager", "").replace(SECRET, "hunter2"),
+            url("http://hooks.example/s3cr3t"),
+            url("https://10.0.0.1/s3cr3t"),
+            url("https://user:hunter2@hooks.example/s3cr3t"),
+            format!("default = []\n{}", webhook("pager", "")),
+            format!("default = ['slack']\n{}", webhook("pager", "")),
+            (0..=WEBHOOKS_MAX).map(|n| webhook(&format!("w{n}"), "")).collect(),
+        ] {
+            let refused = format!("{:#}", resolve(&wrong, true).unwrap_err());
+            assert!(refused.starts_with("channels"), "{refused}");
+            assert!(!["s3cr3t", "hunter2", "MfKQ"].iter().any(|secret| refused.contains(secret)), "{refused}");
+        }
+        assert!(resolve(&webhook(&"x".repeat(64), ""), true).is_ok());
+        assert!(resolve(&(0..WEBHOOKS_MAX).map(|n| webhook(&format!("w{n}"), "")).collect::<String>(), true).is_ok());
+    }
+}

@@ -6,19 +6,24 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::problem::{FieldError, Rejection};
 use domain::text::visible_line;
-use domain::wire::{BOUNCE_DETAIL_MAX, BounceRequest, DeliveryList, DeliveryView, RETURNED_TO_MAX};
+use domain::wire::{BOUNCE_DETAIL_MAX, BounceRequest, DeliveryList, DeliveryPage, DeliveryView, RETURNED_TO_MAX, RedriveRequest};
 
 use super::auth::Caller;
 use super::body::Json;
+use super::intents::{PAGE_DEFAULT, PAGE_MAX};
 use super::problem::Problem;
+use super::query::Query;
 use super::suspensions::suspension_id;
 use super::{Shared, resource};
-use crate::store::BounceReport;
 use crate::store::bounce::BounceToken;
 use crate::store::link::without_tokens;
+use crate::store::{BounceReport, FailedFilter};
 
 pub(super) fn routes(config: &mut ServiceConfig) {
-    config.service(resource("/bounces", [(Method::POST, web::to(report_bounce))]));
+    config
+        .service(resource("", [(Method::GET, web::to(failed))]))
+        .service(resource("/bounces", [(Method::POST, web::to(report_bounce))]))
+        .service(resource("/{delivery_id}/redrive", [(Method::POST, web::to(redrive))]));
 }
 
 pub(super) fn suspension_routes(config: &mut ServiceConfig) {
@@ -32,6 +37,39 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     let caller = Caller::of(&request)?;
     let list = shared.store.deliveries(caller.principal, suspension_id(&request)?).await?;
     Ok(HttpResponse::Ok().json(list))
+}
+
+/// Lists the messages that have failed, over all questions, newest first; for admins and auditors.
+#[utoipa::path(get, path = "/api/v1/deliveries", tag = "deliveries", params(
+    ("state" = Option<String>, Query, description = "failed, which is the default"),
+    ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = DeliveryPage), (status = 403), (status = 422)))]
+pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    Caller::of(&request)?.may(Action::ReadDeliveries)?;
+    let mut query = Query::new(request.query_string());
+    query.parsed("state", "failed", |text| (text == "failed").then_some(()));
+    let filter = FailedFilter {
+        limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
+        before: query.parsed("cursor", "a cursor of this list", |text| text.parse().ok()),
+    };
+    query.finish(true)?;
+    Ok(HttpResponse::Ok().json(shared.store.failed_deliveries(filter).await?))
+}
+
+/// Sends a message again that has failed, while its question is open; for admins.
+///
+/// It is the same message with the same id, tried as if for the first time. An endpoint that was thought gone is tried again.
+#[utoipa::path(post, path = "/api/v1/deliveries/{delivery_id}/redrive", tag = "deliveries", request_body = RedriveRequest,
+    params(("delivery_id" = String, Path)), responses((status = 200, body = DeliveryView), (status = 403),
+    (status = 404, description = "`not_found`: no message with this id has failed"),
+    (status = 409, description = "`already_resolved`, `expired`"), (status = 422)))]
+pub(super) async fn redrive(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    caller.may(Action::Redrive)?;
+    let id = request.match_info().get("delivery_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;
+    let RedriveRequest {} = body.into().map_err(|errors| Rejection::Invalid { errors })?;
+    Ok(HttpResponse::Ok().json(shared.store.redrive(caller.principal, id).await?))
 }
 
 /// Reports that a message came back; for keys with the role `channel`.

@@ -17,6 +17,8 @@ pub enum Notice {
     Suspension(SuspensionId),
     /// There is a message to send.
     Delivery,
+    /// A message of this channel that had failed is sent again.
+    Redriven(String),
     /// There is a new deadline, perhaps the earliest.
     Timer,
     /// Something to count.
@@ -31,6 +33,8 @@ pub struct Hub {
     // A std mutex: held for a map operation, never across an await.
     waiting: Mutex<HashMap<SuspensionId, (Arc<Notify>, usize)>>,
     deliveries: Notify,
+    /// Channels by which something is sent again; taken by the worker at its next turn.
+    redriven: Mutex<Vec<String>>,
     timers: Notify,
     metrics: WaiterMetrics,
 }
@@ -52,6 +56,10 @@ impl Hub {
                     }
                 }
                 Notice::Delivery => self.deliveries.notify_one(),
+                Notice::Redriven(channel) => {
+                    self.redriven().push(channel.clone());
+                    self.deliveries.notify_one();
+                }
                 Notice::Timer => self.timers.notify_one(),
                 // Counted and traced by the writer; nobody waits for them.
                 Notice::Fact(_) | Notice::Span(_) => {}
@@ -83,6 +91,15 @@ impl Hub {
     /// Waits for a message to send; a permit is kept, so one announced before the call is not lost.
     pub async fn delivery(&self) {
         self.deliveries.notified().await;
+    }
+
+    /// The channels by which something is sent again since the last call.
+    pub(crate) fn take_redriven(&self) -> Vec<String> {
+        std::mem::take(&mut self.redriven())
+    }
+
+    fn redriven(&self) -> MutexGuard<'_, Vec<String>> {
+        self.redriven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for an earlier deadline; a permit is kept, so one announced before the call is not lost.

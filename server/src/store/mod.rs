@@ -27,7 +27,9 @@ use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::{FieldError, Rejection};
 use domain::suspension::{Question, Suspension};
-use domain::wire::{DeliveryList, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord,
+};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -154,6 +156,14 @@ pub struct SuspensionFilter {
     pub open: bool,
     /// Only those before this row.
     pub before: Option<i64>,
+}
+
+/// Which failed messages to read, newest first.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedFilter {
+    pub limit: u32,
+    /// Only those before this one.
+    pub before: Option<DeliveryId>,
 }
 
 /// What the worker can take in one turn, channel by channel.
@@ -304,6 +314,10 @@ pub trait Store: Send + Sync + 'static {
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
     /// Records that a message came back, and what follows from it; `NotFound` for a token nobody made.
     fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView>;
+    /// Lists messages that have failed, over all questions.
+    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage>;
+    /// Sends a message again that has failed, and records who asked for it; `NotFound` if none has this id.
+    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView>;
     /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
     fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.

@@ -9,13 +9,13 @@ use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::Rejection;
 use domain::suspension::ResolutionReason;
-use domain::wire::{BounceView, DeliveryList, DeliveryView, IntentView, SuspensionPage, SuspensionRecord};
+use domain::wire::{BounceView, DeliveryList, DeliveryPage, DeliveryView, IntentView, SuspensionPage, SuspensionRecord};
 
 use super::codes::DeliveryState;
 use super::link::LinkToken;
 use super::rows::{IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow};
 use super::unit::Decided;
-use super::{EventFilter, LinkView, Standing, SuspensionFilter};
+use super::{EventFilter, FailedFilter, LinkView, Standing, SuspensionFilter};
 
 /// How many events one request looks at.
 const EVENTS_WALKED_MAX: u32 = 20_000;
@@ -141,6 +141,20 @@ pub(super) fn deliveries<R: ReadRows>(rows: &mut R, principal: &Principal, id: S
     let all = rows.deliveries(row.rid)?.into_iter();
     let deliveries = all.map(|(row, state)| delivery_view(rows, id, row, state)).collect::<RowsResult<_>>()?;
     Ok(Ok(DeliveryList { deliveries }))
+}
+
+pub(super) fn failed_deliveries<R: ReadRows>(rows: &mut R, filter: FailedFilter) -> RowsResult<DeliveryPage> {
+    // One row more than asked for says whether there is another page.
+    let mut found = rows.failed_deliveries(filter.before, filter.limit + 1)?;
+    let more = found.len() > filter.limit as usize;
+    found.truncate(filter.limit as usize);
+    let next_cursor = found.last().filter(|_| more).map(|row| row.id.to_string());
+    let mut deliveries = Vec::with_capacity(found.len());
+    for row in found {
+        let suspension_id = rows.suspension_at(row.suspension)?.suspension.id;
+        deliveries.push(delivery_view(rows, suspension_id, row, DeliveryState::Failed)?);
+    }
+    Ok(DeliveryPage { deliveries, next_cursor })
 }
 
 /// A message as shown, with what was reported of it.

@@ -222,6 +222,8 @@ pub(super) trait Rows {
     /// Makes every leased message due at `due_at`, leased by nobody; returns how many.
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
     /// Ends a message; without a `detail` the one before stays.
+    /// Makes a message that has come to its end due at `due_at`, as if it had never been tried.
+    fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
     /// Keeps what was reported of a message, in place of what was reported before.
     fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()>;
@@ -257,6 +259,9 @@ pub(super) trait ReadRows {
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     /// Those of one channel, longest due first.
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// Messages that have failed, newest first.
+    fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>>;
     /// Every channel that has a queue, also one the server has no more; by whose message is due first.
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>>;
     /// How many suspensions are open: those [`ReadRows::suspensions`] lists as open.

@@ -107,6 +107,11 @@ impl Circuit {
         }
     }
 
+    /// Lets messages through again, whatever was.
+    pub(super) fn reset(&mut self) {
+        *self = Self::default();
+    }
+
     fn remembering(&mut self, failed: bool) -> Self {
         let mut remembered = std::mem::take(&mut self.failed);
         if self.is_open() {
@@ -215,10 +220,12 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_is_gone_stays_gone() {
+    fn an_endpoint_that_is_gone_stays_gone_until_it_is_reset() {
         let mut circuit = Circuit::default();
         circuit.record(Outcome::Gone("410".into()), at(0), MIDDLE);
         circuit.record(Outcome::Failed, at(0), MIDDLE);
         assert_eq!(circuit.passage(at(1_000_000)), Passage::Gone("410".into()));
+        circuit.reset();
+        assert_eq!(circuit.passage(at(0)), Passage::Free);
     }
 }

@@ -117,6 +117,7 @@ impl Deliveries {
 
     /// Leases what there is room for and sets it on its way.
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<Step, StoreError> {
+        self.reopen();
         let now = self.around.clock.now();
         let shared: u32 = self.lanes.iter().filter(|lane| lane.shares_room()).map(Lane::in_flight).sum();
         let turn = Turn {
@@ -162,6 +163,16 @@ impl Deliveries {
             tracing::warn!(delivery.id = %delivery.id, "the lease on this message was lost; another worker has it");
         }
         Ok(())
+    }
+
+    /// Whoever sends a message again by hand believes that its endpoint works.
+    fn reopen(&self) {
+        for name in self.around.store.hub().take_redriven() {
+            if self.lanes.iter().any(|lane| lane.name == name && lane.reopen()) {
+                self.around.metrics.circuit(&name, false);
+                tracing::info!(delivery.channel = name, "a message is sent again by hand: the endpoint's circuit is closed");
+            }
+        }
     }
 
     /// Tells the lane what came of a try, and the operator what that did to its circuit.

@@ -78,6 +78,14 @@ impl Lane {
         (circuit.is_open() != was_open).then(|| circuit.is_open())
     }
 
+    /// Lets messages through again, whatever was; returns whether none passed before.
+    pub(super) fn reopen(&self) -> bool {
+        let Some(mut circuit) = self.circuit() else { return false };
+        let was_open = circuit.is_open();
+        circuit.reset();
+        was_open
+    }
+
     fn circuit(&self) -> Option<MutexGuard<'_, Circuit>> {
         // A panic cannot leave it half changed, so a poisoned lock is as good as any.
         self.circuit.as_ref().map(|circuit| circuit.lock().unwrap_or_else(PoisonError::into_inner))

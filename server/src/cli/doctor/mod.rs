@@ -8,6 +8,7 @@ mod mail;
 mod permissions;
 mod postgres;
 mod public_url;
+mod webhooks;
 
 use anyhow::bail;
 use clap::Args;
@@ -44,6 +45,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     let inspection = look(&args.serve, &config, &mut findings).await;
     if let Ok(config) = &config {
         findings.extend(mail::check(config).await);
+        findings.extend(webhooks::check(config).await);
         findings.push(public_url::check(config, inspection.as_ref()).await?);
     }
     findings.extend(watch.check(inspection.as_ref().and_then(|seen| seen.last_event))?);

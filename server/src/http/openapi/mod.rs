@@ -22,7 +22,7 @@ use super::{deliveries, discovery, events, extensions, health, intents, keys, le
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
-        deliveries::list, deliveries::report_bounce,
+        deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
         keys::create, keys::list, keys::revoke,
@@ -103,7 +103,9 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
     // An absent body counts as an empty object, which says enough where no field is required.
-    if ["leases_renew", "suspensions_cancel", "suspensions_remind"].contains(&text(&operation["operationId"])) {
+    if ["leases_renew", "suspensions_cancel", "suspensions_remind", "deliveries_redrive"]
+        .contains(&text(&operation["operationId"]))
+    {
         operation["requestBody"]["required"] = json!(false);
     }
     refusals::complete(path, keyed, bodied, &mut operation["responses"]);

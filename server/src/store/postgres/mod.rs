@@ -22,10 +22,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use domain::authority::Principal;
-use domain::ids::{IntentId, KeyId, SuspensionId};
+use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryList, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Runtime;
@@ -43,8 +43,8 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
-    BounceReport, CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request,
-    Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome,
+    Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::metrics::WriterMetrics;
@@ -245,6 +245,14 @@ impl Store for PostgresStore {
         self.write("complete_delivery", move |rows, env| unit::deliveries::complete_delivery(rows, env, rid, &lease, &result))
     }
 
+    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage> {
+        self.read(move |rows| read::failed_deliveries(rows, filter))
+    }
+
+    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide("redrive", move |rows, env| unit::redrive::redrive(rows, env, &principal, id))
+    }
+
     fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
         self.decide("report_bounce", move |rows, env| unit::deliveries::report_bounce(rows, env, &report))
     }
@@ -272,10 +280,12 @@ impl Store for PostgresStore {
 
     fn hold(&self) -> Unit<'_, Option<Hold>> {
         let watch = self.watch.clone();
-        self.read(move |rows| {
+        let look = move |rows: &mut Session| {
             rows.look_at_the_clock()?;
             unit::presence::hold(rows, watch.is_steady())
-        })
+        };
+        // Whoever asks whether the server is ready does not queue behind heavy reads.
+        async move { self.key_readers.run(move |pool| transaction::read(pool, look)).await }.boxed()
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Integer};
 use domain::authority::Principal;
 use domain::body::IntentBody;
-use domain::ids::{IntentId, KeyId, SuspensionId};
+use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::{Lease, LeaseStatus};
 use domain::log::{Hash, Sealed};
@@ -141,6 +141,24 @@ impl ReadRows for Session {
         due.into_iter().map(OutboxColumns::into_row).collect()
     }
 
+    fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let mut failed = outbox::table.filter(is_failed()).into_boxed();
+        if let Some(before) = before {
+            failed = failed.filter(outbox::id.lt(before.0));
+        }
+        let page = failed.order(outbox::id.desc()).limit(i64::from(limit)).load::<OutboxColumns>(&mut self.conn)?;
+        page.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>> {
+        let failed = outbox::table.filter(is_failed()).filter(outbox::id.eq(id.0));
+        let found = match self.mode {
+            Mode::Locking => failed.for_no_key_update().first::<OutboxColumns>(&mut self.conn),
+            Mode::Snapshot => failed.first::<OutboxColumns>(&mut self.conn),
+        };
+        found.optional()?.map(OutboxColumns::into_row).transpose()
+    }
+
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
         let queued = hot::SelectQueuedChannels { limit: &QUEUED_CHANNELS_MAX };
         let mut queued = queued.load::<(String, DateTime<Utc>)>(&mut self.conn)?;
@@ -245,4 +263,9 @@ impl ReadRows for Session {
 /// What "open" means, for the list and the count alike: two definitions would part one day.
 fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
     suspensions::resolution.is_null()
+}
+
+/// Written out, so that the partial index of what has failed serves it.
+fn is_failed() -> diesel::dsl::Eq<outbox::state, diesel::expression::SqlLiteral<Integer>> {
+    outbox::state.eq(diesel::dsl::sql::<Integer>("2"))
 }

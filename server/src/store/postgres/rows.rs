@@ -249,6 +249,14 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
+    fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+        let queued = (outbox::state.eq(DeliveryState::Queued.code()), outbox::tries.eq(0));
+        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::leased_by.eq(None::<i32>));
+        let due = (outbox::due_at.eq(due_at), outbox::settled_at.eq(None::<DateTime<Utc>>));
+        diesel::update(outbox::table.find(rid)).set((queued, released, due)).execute(&mut self.session.conn)?;
+        Ok(())
+    }
+
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64> {
         Ok(hot::ReleaseOutbox { due_at: &due_at }.execute(&mut self.session.conn)? as u64)
     }

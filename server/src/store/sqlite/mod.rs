@@ -21,10 +21,10 @@ use diesel::sqlite::SqliteConnection;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::authority::Principal;
 use domain::clock::Clock;
-use domain::ids::{IntentId, KeyId, SuspensionId};
+use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryList, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
@@ -37,8 +37,8 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    BounceReport, CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request,
-    Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome,
+    Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -247,6 +247,14 @@ impl Store for SqliteStore {
         self.decide(move |rows, env| unit::deliveries::report_bounce(rows, env, &report))
     }
 
+    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage> {
+        self.read(move |rows| read::failed_deliveries(rows, filter))
+    }
+
+    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide(move |rows, env| unit::redrive::redrive(rows, env, &principal, id))
+    }
+
     fn release_deliveries(&self) -> Unit<'_, u64> {
         self.write(|rows, env| unit::deliveries::release_deliveries(rows, env))
     }
@@ -285,7 +293,8 @@ impl Store for SqliteStore {
 
     fn hold(&self) -> Unit<'_, Option<Hold>> {
         let is_steady = self.watch.is_steady();
-        self.read(move |rows| unit::presence::hold(rows, is_steady))
+        // Whoever asks whether the server is ready does not queue behind heavy reads.
+        read_from(&self.key_readers, move |rows| unit::presence::hold(rows, is_steady))
     }
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::authority::Principal;
 use domain::body::IntentBody;
-use domain::ids::{IntentId, KeyId, SuspensionId};
+use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::{Lease, LeaseStatus};
 use domain::log::{Hash, Sealed};
@@ -129,6 +129,20 @@ impl ReadRows for SqliteConnection {
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
+    fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let mut failed = outbox::table.filter(is_failed()).into_boxed();
+        if let Some(before) = before {
+            failed = failed.filter(outbox::id.lt(before.0.as_bytes().to_vec()));
+        }
+        let page = failed.order(outbox::id.desc()).limit(i64::from(limit)).load::<OutboxColumns>(self)?;
+        page.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>> {
+        let failed = outbox::table.filter(is_failed()).filter(outbox::id.eq(id.0.as_bytes().to_vec()));
+        failed.first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+    }
+
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
         let mut queued = hot::SelectQueuedChannels { limit: &QUEUED_CHANNELS_MAX }.load::<(String, i64)>(self)?;
         queued.sort_by_key(|(_, next_due)| *next_due);
@@ -221,6 +235,11 @@ impl ReadRows for SqliteConnection {
     fn newest_token(&mut self) -> RowsResult<i64> {
         Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(self)?.unwrap_or(0))
     }
+}
+
+/// Written out, so that the partial index of what has failed serves it.
+fn is_failed() -> diesel::dsl::Eq<outbox::state, diesel::expression::SqlLiteral<diesel::sql_types::Integer>> {
+    outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("2"))
 }
 
 /// What "open" means, for the list and the count alike: two definitions would part one day.

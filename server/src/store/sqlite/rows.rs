@@ -286,6 +286,13 @@ impl Rows for Writing<'_> {
         Ok(diesel::update(queued.filter(outbox::lease.is_not_null())).set(released).execute(self.conn)? as u64)
     }
 
+    fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+        let queued = (outbox::state.eq(DeliveryState::Queued.code()), outbox::tries.eq(0), outbox::lease.eq(None::<Vec<u8>>));
+        let due = (outbox::due_at.eq(micros(due_at)), outbox::settled_at.eq(None::<i64>));
+        diesel::update(outbox::table.find(rid)).set((queued, due)).execute(self.conn)?;
+        Ok(())
+    }
+
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()> {
         hot::FinishOutbox { state: &state.code(), settled_at: &micros(now), detail: &detail.map(str::to_owned), rid: &rid }
             .execute(self.conn)?;

@@ -50,9 +50,8 @@ impl Queueing<'_> {
 /// Queues one message per route.
 pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
     // Messages of one suspension are written here alone, one after the other, and never deleted.
-    let mut sequence = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX);
-    for route in &queueing.routes {
-        sequence += 1;
+    let first = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX).saturating_add(1);
+    for (sequence, route) in (first..).zip(&queueing.routes) {
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
@@ -75,21 +74,13 @@ pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_
     Ok(())
 }
 
-/// Makes those messages of a question due that wait for another try; returns whose message is still on its way.
-pub(super) fn requeue<R: Rows>(
-    rows: &mut R,
-    known: &[(OutboxRow, DeliveryState)],
-    now: DateTime<Utc>,
-) -> RowsResult<Vec<String>> {
-    let mut people = Vec::new();
-    for (row, _) in known.iter().filter(|(_, state)| *state == DeliveryState::Queued) {
-        if row.lease.is_none() {
-            rows.requeue_outbox(row.rid, now, None)?;
-            rows.notice(Notice::Delivery);
-        }
-        people.push(row.recipient.clone());
+/// Makes those messages of a question due that wait for another try.
+pub(super) fn requeue<R: Rows>(rows: &mut R, known: &[(OutboxRow, DeliveryState)], now: DateTime<Utc>) -> RowsResult<()> {
+    for (row, _) in known.iter().filter(|(row, state)| *state == DeliveryState::Queued && row.lease.is_none()) {
+        rows.requeue_outbox(row.rid, now, None)?;
+        rows.notice(Notice::Delivery);
     }
-    Ok(people)
+    Ok(())
 }
 
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
@@ -330,7 +321,15 @@ fn finish_delivery<R: Rows>(
         siblings = all.filter(|(other, _)| other.rid != row.rid).map(|(other, state)| sibling(other, state)).collect();
         question = Some(Box::new(rows.reads().question(suspension)?));
     }
-    let delivery = Delivery {
+    let delivery = told(row, suspension, detail);
+    let loaded = load_of(rows, suspension)?;
+    let record = DeliveryRecord { delivery, fate, siblings, question, channels: env.channels.clone() };
+    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
+}
+
+/// A message as the log tells of it.
+pub(super) fn told(row: OutboxRow, suspension: &SuspensionRow, detail: &str) -> Delivery {
+    Delivery {
         suspension_id: suspension.suspension.id,
         delivery_id: row.id,
         attempt: row.attempt,
@@ -339,10 +338,7 @@ fn finish_delivery<R: Rows>(
         recipient: row.recipient,
         detail: detail.to_owned(),
         tries: row.tries,
-    };
-    let loaded = load_of(rows, suspension)?;
-    let record = DeliveryRecord { delivery, fate, siblings, question };
-    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
+    }
 }
 
 /// All messages about a question, as deciding sees them.
@@ -352,7 +348,7 @@ pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec
 }
 
 fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
-    Sibling { attempt: row.attempt, state: state.shown(&row), recipient: row.recipient }
+    Sibling { attempt: row.attempt, state: state.shown(&row), channel: row.channel, recipient: row.recipient }
 }
 
 /// Records that a message came back; one nobody sent, or whose token is not ours, is not found.

@@ -1,6 +1,7 @@
 //! The log, and every row an appended event implies.
 
 use chrono::{DateTime, Utc};
+use domain::channel::Route;
 use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
@@ -8,10 +9,10 @@ use domain::log::Envelope;
 
 use super::deliveries::{Queueing, queue, requeue};
 use super::{Env, Loaded};
-use crate::store::codes::TimerKind;
+use crate::store::codes::{DeliveryState, TimerKind};
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
-use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
+use crate::store::rows::{NewEvent, OutboxRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
 use crate::store::span::SpanEnd;
 
 /// Appends events to the intent's log and writes every row they imply. Returns the last event as served.
@@ -115,6 +116,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::StatusChanged { .. }
         | Event::SuspensionEscalated { .. }
         | Event::DeliveryFailed(_)
+        | Event::DeliveryRedriven { .. }
         | Event::Appended(_) => Ok(()),
     }
 }
@@ -140,7 +142,7 @@ fn ask_again<R: Rows>(
     ask(rows, env, suspension, renotified.attempt, renotified.channel_hint.as_deref(), &renotified.notify_to, now)
 }
 
-/// Queues a message to each who has none of this attempt yet.
+/// Queues a message for each way there is none of this attempt for yet.
 fn ask<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -163,11 +165,34 @@ fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Remi
     let question = rows.reads().question(row)?;
     rows.mark_reminded(suspension, now)?;
     let known = rows.reads().deliveries(suspension)?;
-    let waiting = requeue(rows, &known, now)?;
+    requeue(rows, &known, now)?;
     let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
-    routes.retain(|route| !waiting.iter().any(|waiting| waiting.eq_ignore_ascii_case(route.recipient)));
+    // Whom this channel could not reach may have been reached by another: the reminder goes where the question is.
+    let reached = reached_at(attempt, &known, &reminded.notify_to);
+    let is_lost = |route: &Route<'_>| {
+        let mut same = known.iter().filter(|(row, _)| row.attempt == attempt && row.route().is_same(route)).peekable();
+        same.peek().is_some() && same.all(|(row, state)| state.shown(row).is_lost())
+    };
+    if !reached.is_empty() && routes.iter().all(is_lost) {
+        routes = reached;
+    }
+    let is_waiting =
+        |route: &Route<'_>| known.iter().any(|(row, state)| *state == DeliveryState::Queued && row.route().is_same(route));
+    routes.retain(|route| !is_waiting(route));
     // Whoever has a message of this attempt gets another: that is what was asked for.
     queue(rows, env, &Queueing { suspension, attempt, routes, known: &known }, now)
+}
+
+/// The ways by which these people have a message of this attempt, each once.
+fn reached_at<'a>(attempt: u32, known: &'a [(OutboxRow, DeliveryState)], people: &[String]) -> Vec<Route<'a>> {
+    let mut routes: Vec<Route<'a>> = Vec::new();
+    for (row, state) in known.iter().filter(|(row, _)| row.attempt == attempt) {
+        let is_asked = people.iter().any(|person| person.eq_ignore_ascii_case(&row.recipient));
+        if *state == DeliveryState::Sent && is_asked && !routes.iter().any(|route| route.is_same(&row.route())) {
+            routes.push(row.route());
+        }
+    }
+    routes
 }
 
 /// Moves the deadline and its timer; whoever waits or has the page open learns of it.

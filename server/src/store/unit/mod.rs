@@ -10,6 +10,7 @@ pub(super) mod keys;
 mod log;
 mod outcome;
 pub(super) mod presence;
+pub(super) mod redrive;
 pub(super) mod timers;
 
 use std::borrow::Cow;

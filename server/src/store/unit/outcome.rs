@@ -56,8 +56,7 @@ pub(super) fn outcome<R: Rows>(
         | Command::SetStatus { .. }
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
-        | Command::RecordDelivery(_) => {
-            Ok(Outcome::Intent(Box::new(crate::store::reads::intent_view(rows.reads(), &loaded.row)?)))
-        }
+        | Command::RecordDelivery(_)
+        | Command::Redrive(_) => Ok(Outcome::Intent(Box::new(crate::store::reads::intent_view(rows.reads(), &loaded.row)?))),
     }
 }

@@ -1,0 +1,46 @@
+//! Sending a message again that was given up.
+
+use domain::authority::Principal;
+use domain::command::Command;
+use domain::ids::DeliveryId;
+use domain::intent::decide;
+use domain::problem::Rejection;
+use domain::wire::DeliveryView;
+
+use super::deliveries::told;
+use super::log::append;
+use super::{Decided, Env, load_of};
+use crate::store::codes::DeliveryState;
+use crate::store::fact::{Fact, Settled};
+use crate::store::hub::Notice;
+use crate::store::reads;
+use crate::store::rows::{ReadRows, Rows, RowsError};
+
+/// Queues it as if it had never been tried, and lets its channel work again if it was thought gone. It stays the same message: a receiver
+/// that has had it after all knows it by its id.
+pub(in crate::store) fn redrive<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    id: DeliveryId,
+) -> Decided<DeliveryView> {
+    let Some(row) = rows.reads().failed_delivery(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    let mut loaded = load_of(rows, &suspension)?;
+    let now = env.clock.now().max(loaded.intent.updated_at);
+    let detail = row.detail.clone().unwrap_or_default();
+    let command = Command::Redrive(Box::new(told(row.clone(), &suspension, &detail)));
+    match decide(&loaded.intent, &command, principal, now) {
+        Err(refusal) => {
+            append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
+            return Ok(Err(refusal.rejection));
+        }
+        Ok(events) => append(rows, env, &mut loaded, &events, &principal.name, now)?,
+    };
+    rows.revive_outbox(row.rid, env.clock.now())?;
+    rows.notice(Notice::Redriven(row.channel.clone()));
+    rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Queued }));
+    let (row, state) = rows.reads().delivery(row.rid)?.ok_or(RowsError::Inconsistent("a message vanished while it was read"))?;
+    debug_assert_eq!(state, DeliveryState::Queued);
+    Ok(Ok(reads::delivery_view(rows.reads(), suspension.suspension.id, row, state)?))
+}
