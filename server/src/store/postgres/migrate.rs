@@ -57,10 +57,16 @@ pub(super) fn prepare(address: &Address) -> anyhow::Result<()> {
 pub(super) fn check_version(conn: &mut Connection, address: &Address) -> anyhow::Result<()> {
     let version = "SELECT current_setting('server_version_num')::integer AS number";
     let version = diesel::sql_query(version).get_result::<Number>(conn)?.number;
-    if version < VERSION_MIN {
-        bail!("{address} is PostgreSQL {}; placet needs {} or newer", version / 10_000, VERSION_MIN / 10_000);
+    match too_old(version) {
+        Some(why) => bail!("{address} is {why}"),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// What is wrong with a version, as `server_version_num` has it.
+fn too_old(version: i32) -> Option<String> {
+    let oldest = VERSION_MIN / 10_000;
+    (version < VERSION_MIN).then(|| format!("PostgreSQL {}; placet needs {oldest} or newer", version / 10_000))
 }
 
 /// Looks, and changes nothing.
@@ -102,4 +108,15 @@ fn run(conn: &mut Connection) -> anyhow::Result<()> {
         kill_points::reached(Point::WithinMigration);
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_older_than_the_oldest_is_named() {
+        assert_eq!(too_old(130_022).unwrap(), "PostgreSQL 13; placet needs 14 or newer");
+        assert_eq!((too_old(140_000), too_old(170_002)), (None, None));
+    }
 }
