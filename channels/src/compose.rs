@@ -43,7 +43,7 @@ pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, Del
         .raw_header(text_header("Auto-Submitted", "auto-generated"))
         .raw_header(text_header("X-Auto-Response-Suppress", "All"))
         .envelope(envelope);
-    if let (Occasion::Reminder { .. }, Some(first)) = (&message.occasion, &message.in_reply_to) {
+    if let (Occasion::Reminder { .. } | Occasion::RemindedOnRequest, Some(first)) = (&message.occasion, &message.in_reply_to) {
         builder = builder.raw_header(id_header("In-Reply-To", first)?).raw_header(id_header("References", first)?);
     }
     let parts = MultiPart::alternative()

@@ -62,6 +62,8 @@ pub enum Occasion {
         /// How many there will be at most.
         attempts: u32,
     },
+    /// Somebody had the same person told again, between two attempts.
+    RemindedOnRequest,
     /// Others did not answer.
     Escalation {
         /// Who was asked before, each with what is known: `Priya Raman (delivered, no answer)`.

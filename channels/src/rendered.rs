@@ -107,7 +107,7 @@ struct Mail {
 
 enum Opening {
     None,
-    Reminder { attempt: u32, attempts: u32, asked_at: String },
+    Reminder { badge: String, asked_at: String },
     Escalation { since: String, asked_before: String },
 }
 
@@ -150,9 +150,9 @@ impl Mail {
     fn opening_lines(&self) -> Vec<String> {
         let sentence = match &self.opening {
             Opening::None => return Vec::new(),
-            Opening::Reminder { attempt, attempts, .. } => {
+            Opening::Reminder { badge, .. } => {
                 let left = self.deadline.as_ref().map(|deadline| deadline.left.as_str());
-                words::reminder_in_text(*attempt, *attempts, left)
+                words::reminder_in_text(badge, left)
             }
             Opening::Escalation { since, asked_before } => {
                 format!("{} {asked_before}", words::nobody_has_answered_since(since))
@@ -206,7 +206,7 @@ fn ours(text: &str) -> String {
 fn subject(message: &Message) -> String {
     let (prefix, reply) = match message.occasion {
         Occasion::Question => (words::SUBJECT_PREFIX, ""),
-        Occasion::Reminder { .. } => (words::SUBJECT_PREFIX, "Re: "),
+        Occasion::Reminder { .. } | Occasion::RemindedOnRequest => (words::SUBJECT_PREFIX, "Re: "),
         Occasion::Escalation { .. } => (words::SUBJECT_PREFIX_ESCALATED, ""),
     };
     // A reminder repeats the subject of the first mail to the letter, so both leave room for its "Re: ".
@@ -220,7 +220,8 @@ fn opening(message: &Message) -> Opening {
     let asked_at = words::in_utc(&moment(message.suspended_at, message.sent_at));
     match &message.occasion {
         Occasion::Question => Opening::None,
-        Occasion::Reminder { attempt, attempts } => Opening::Reminder { attempt: *attempt, attempts: *attempts, asked_at },
+        Occasion::Reminder { attempt, attempts } => Opening::Reminder { badge: words::reminder(attempt, attempts), asked_at },
+        Occasion::RemindedOnRequest => Opening::Reminder { badge: words::REMINDER_ON_REQUEST.to_owned(), asked_at },
         Occasion::Escalation { asked_before } => {
             Opening::Escalation { since: asked_at, asked_before: asked_before_you(asked_before) }
         }

@@ -174,6 +174,12 @@ impl AskingPolicy {
         Ok(Accepted { suspend, warnings: check.warnings })
     }
 
+    /// The channel a hint leads to: its own where the server has it, else the first one.
+    pub fn channel_for(&self, hint: Option<&str>) -> &str {
+        let known = hint.and_then(|hint| self.channels.iter().find(|channel| **channel == hint));
+        known.or(self.channels.first()).copied().unwrap_or_default()
+    }
+
     fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
         let Some(hint) = hint else { return };
         if hint.chars().count() > CHANNEL_HINT_MAX {

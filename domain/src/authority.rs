@@ -140,8 +140,14 @@ pub enum Action {
     Suspend,
     /// Answer one.
     Respond,
+    /// See who would be told when, before anything is asked.
+    Preview,
     /// Take one back.
     Cancel,
+    /// Give people more time for one.
+    Extend,
+    /// Tell people of one again, now.
+    Remind,
     /// Create, list, revoke and import keys.
     ManageKeys,
     /// Read what the server counts and measures.
@@ -150,7 +156,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::CreateIntent,
         Self::Read,
         Self::PatchState,
@@ -159,7 +165,10 @@ impl Action {
         Self::Lease,
         Self::Suspend,
         Self::Respond,
+        Self::Preview,
         Self::Cancel,
+        Self::Extend,
+        Self::Remind,
         Self::ManageKeys,
         Self::ReadMetrics,
     ];
@@ -198,6 +207,9 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
         // The asker is told why: it holds the question, so there is nothing to hide.
         Action::Respond if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
+        Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
+        // Never the asker: a deadline it could move would bind nobody, and reminders at its will would press people.
+        Action::Extend | Action::Remind => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::ManageKeys => principal.role == Role::Admin,
         Action::ReadMetrics => matches!(principal.role, Role::Admin | Role::Auditor),
@@ -255,23 +267,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read patch status append lease suspend respond cancel keys metrics.
+        // Columns: create read patch status append lease suspend respond preview cancel extend remind keys metrics.
         let expected = "\
-agent own: yes yes yes yes yes yes yes self yes 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes 403 403 yes 403 403 self 403 403 403
-operator sibling: 403 yes 403 403 yes 403 403 self 403 403 403
-operator foreign: 403 yes 403 403 yes 403 403 yes 403 403 403
-admin own: 403 yes 403 yes 403 403 403 403 yes yes yes
-admin sibling: 403 yes 403 yes 403 403 403 403 yes yes yes
-admin foreign: 403 yes 403 yes 403 403 403 403 yes yes yes
-auditor own: 403 yes 403 403 403 403 403 403 403 403 yes
-auditor sibling: 403 yes 403 403 403 403 403 403 403 403 yes
-auditor foreign: 403 yes 403 403 403 403 403 403 403 403 yes
-channel own: 403 yes 403 403 403 403 403 self 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 self 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 yes 403 403 403
+agent own: yes yes yes yes yes yes yes self yes yes 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403
+operator sibling: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403
+operator foreign: 403 yes 403 403 yes 403 403 yes yes 403 yes yes 403 403
+admin own: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes
+admin sibling: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes
+admin foreign: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes
+auditor own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes
+auditor sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes
+auditor foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes
+channel own: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403
+channel sibling: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403
+channel foreign: 403 yes 403 403 403 403 403 yes 403 403 403 403 403 403
 ";
         assert_eq!(table, expected);
     }

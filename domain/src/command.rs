@@ -1,10 +1,11 @@
 //! What somebody, or time, wants to do to an intent.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value};
 
 use crate::authority::Action;
 use crate::body::Patch;
-use crate::event::{ClientEvent, Delivery};
+use crate::event::{ClientEvent, Delivery, ExtensionCause};
 use crate::ids::{LeaseId, SuspensionId};
 use crate::intent::Status;
 use crate::retry::Schedule;
@@ -46,6 +47,15 @@ pub struct Respond {
     pub claimed_responded_by: Option<String>,
     /// What came with it.
     pub metadata: Option<Map<String, Value>>,
+}
+
+/// A later deadline as asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Later {
+    /// At this time.
+    Until(DateTime<Utc>),
+    /// So long after the present deadline.
+    By(TimeDelta),
 }
 
 /// What somebody, or time, wants to do to an intent that exists.
@@ -105,6 +115,24 @@ pub enum Command {
         /// Why.
         reason: Option<String>,
     },
+    /// Move the deadline of an open one, later only.
+    Extend {
+        /// Which.
+        suspension_id: SuspensionId,
+        /// Until when.
+        later: Later,
+        /// Why.
+        reason: Option<String>,
+        /// What made it necessary.
+        cause: ExtensionCause,
+    },
+    /// Tell the people in force of an open one again, now.
+    Remind {
+        /// Which.
+        suspension_id: SuspensionId,
+        /// What it asks, and whom; the store reads it where the suspension is open.
+        question: Option<Box<Question>>,
+    },
     /// The deadline of a suspension is due (RFC-0025 §6).
     DeadlineReached {
         /// Which.
@@ -137,6 +165,8 @@ impl Command {
             Self::Suspend(_) => Some(Action::Suspend),
             Self::Respond(_) => Some(Action::Respond),
             Self::Cancel { .. } => Some(Action::Cancel),
+            Self::Extend { .. } => Some(Action::Extend),
+            Self::Remind { .. } => Some(Action::Remind),
             Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery { .. } => None,
         }
     }
@@ -147,6 +177,8 @@ impl Command {
             Self::Respond(respond) => SuspensionId::parse(&respond.suspension_id),
             Self::Suspend(suspend) => suspend.supersedes.as_deref().and_then(SuspensionId::parse),
             Self::Cancel { suspension_id, .. }
+            | Self::Extend { suspension_id, .. }
+            | Self::Remind { suspension_id, .. }
             | Self::DeadlineReached { suspension_id }
             | Self::AttemptDue { suspension_id, .. } => Some(*suspension_id),
             Self::RecordDelivery { delivery, .. } => Some(delivery.suspension_id),

@@ -63,6 +63,10 @@ pub enum Event {
         /// The channel from now on.
         channel_hint: Option<String>,
     },
+    /// Somebody had the people in force told again, between two attempts.
+    SuspensionReminded(Box<Reminded>),
+    /// The deadline moved, later only.
+    SuspensionExtended(Box<Extended>),
     /// Nobody could be reached until the deadline.
     SuspensionUndeliverable {
         /// Which.
@@ -95,6 +99,45 @@ pub enum Event {
     DeliveryFailed(Delivery),
     /// A client recorded something.
     Appended(ClientEvent),
+}
+
+/// A reminder that somebody asked for.
+#[derive(Clone, Debug)]
+pub struct Reminded {
+    /// Which suspension.
+    pub suspension_id: SuspensionId,
+    /// The attempt in force, which goes on as it was.
+    pub attempt: u32,
+    /// Who is told.
+    pub notify_to: Vec<String>,
+    /// Who asked for it.
+    pub reminded_by: String,
+}
+
+/// A deadline that moved.
+#[derive(Clone, Debug)]
+pub struct Extended {
+    /// Which suspension.
+    pub suspension_id: SuspensionId,
+    /// What made it necessary.
+    pub cause: ExtensionCause,
+    /// The deadline before.
+    pub old_expires_at: DateTime<Utc>,
+    /// The deadline from now on.
+    pub new_expires_at: DateTime<Utc>,
+    /// The words of whoever moved it.
+    pub reason: Option<String>,
+    /// Who.
+    pub extended_by: String,
+}
+
+/// Why a deadline moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtensionCause {
+    /// Somebody gave people more time.
+    Request,
+    /// The server was away, and gives back the time nobody could use: our outage must not become consent.
+    Outage,
 }
 
 /// One attempt after the first.
@@ -242,6 +285,8 @@ impl Event {
             Self::SuspensionExpired { .. } => "intent.suspension_expired",
             Self::SuspensionRenotified(_) => "intent.suspension_renotified",
             Self::SuspensionEscalated { .. } => "intent.suspension_escalated",
+            Self::SuspensionReminded(_) => "intent.suspension_reminded",
+            Self::SuspensionExtended(_) => "intent.suspension_extended",
             Self::SuspensionUndeliverable { .. } => "intent.suspension_undeliverable",
             Self::SuspensionCancelled { .. } => "intent.suspension_cancelled",
             Self::LateAnswer(_) => "intent.late_answer",
@@ -277,6 +322,20 @@ impl Event {
                 "attempt": attempt,
                 "escalated_to": escalated_to,
                 "channel_hint": channel_hint,
+            }),
+            Self::SuspensionReminded(reminded) => json!({
+                "suspension_id": reminded.suspension_id,
+                "attempt": reminded.attempt,
+                "notify_to": reminded.notify_to,
+                "reminded_by": reminded.reminded_by,
+            }),
+            Self::SuspensionExtended(extended) => json!({
+                "suspension_id": extended.suspension_id,
+                "cause": match extended.cause { ExtensionCause::Request => "request", ExtensionCause::Outage => "outage" },
+                "old_expires_at": naive(extended.old_expires_at),
+                "new_expires_at": naive(extended.new_expires_at),
+                "reason": extended.reason,
+                "extended_by": extended.extended_by,
             }),
             Self::SuspensionUndeliverable { suspension_id } => json!({ "suspension_id": suspension_id }),
             Self::SuspensionCancelled { suspension_id, reason, note, cancelled_by } => json!({
@@ -419,6 +478,8 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::Suspended(..)
         | Event::SuspensionRenotified(_)
         | Event::SuspensionEscalated { .. }
+        | Event::SuspensionReminded(_)
+        | Event::SuspensionExtended(_)
         | Event::LateAnswer(_)
         | Event::ResponseRejected(_)
         | Event::LeaseAcquired(_)

@@ -1,18 +1,21 @@
 //! What a command does to an intent: `decide` says which events, `evolve` folds them back.
 
+mod operator;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use self::operator::{extend, remind};
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
 use crate::command::{Command, Respond, Suspend};
 use crate::event::{
     Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
 };
-use crate::ids::{IntentId, LeaseId, SuspensionId};
-use crate::lease::{Lease, LeaseStatus};
+use crate::ids::{IntentId, SuspensionId};
+use crate::lease::{self, Lease};
 use crate::problem::Rejection;
 use crate::suspension::{
     Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension,
@@ -148,6 +151,8 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
         | Command::Suspend(_)
         | Command::Respond(_)
         | Command::Cancel { .. }
+        | Command::Extend { .. }
+        | Command::Remind { .. }
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
         | Command::RecordDelivery { .. } => Ok(()),
@@ -168,13 +173,17 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::SetStatus { status, reason } => set_status(intent, *status, reason.as_ref(), by, now),
         Command::Append(event) => Ok(vec![Event::Appended(event.clone())]),
         Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
-            acquire(intent, *id, agent_id, scope, *duration_seconds, now)
+            lease::acquire(intent, *id, agent_id, scope, *duration_seconds, now)
         }
-        Command::RenewLease { id, agent_id, duration_seconds } => renew(intent, *id, agent_id, *duration_seconds, now),
-        Command::ReleaseLease { id, agent_id } => release(intent, *id, agent_id, now),
+        Command::RenewLease { id, agent_id, duration_seconds } => lease::renew(intent, *id, agent_id, *duration_seconds, now),
+        Command::ReleaseLease { id, agent_id } => lease::release(intent, *id, agent_id, now),
         Command::Suspend(suspend) => self::suspend(intent, suspend, by, now),
         Command::Respond(respond) => self::respond(intent, respond, by, now),
         Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
+        Command::Extend { suspension_id, later, reason, cause } => {
+            extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
+        }
+        Command::Remind { suspension_id, question } => remind(intent, *suspension_id, question.as_deref(), by, now),
         Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
             Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
             // An answer beat the timer. Losing that race is normal, so it is not an error.
@@ -228,61 +237,6 @@ fn set_status(
     Ok(vec![withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by), changed])
 }
 
-fn acquire(
-    intent: &Intent,
-    id: LeaseId,
-    agent_id: &str,
-    scope: &str,
-    duration_seconds: u32,
-    now: DateTime<Utc>,
-) -> Result<Vec<Event>, Refusal> {
-    let suspended = intent.suspended_since();
-    if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
-        if held.agent_id != agent_id {
-            return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
-        }
-        // Asking again for what one holds prolongs it; two grants of one scope never exist.
-        return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
-    }
-    if intent.open.as_ref().is_some_and(|open| open.asked_by.name != agent_id) {
-        return Err(Rejection::LeaseWhileSuspended.into());
-    }
-    Ok(vec![Event::LeaseAcquired(Box::new(Lease {
-        id,
-        intent_id: intent.id,
-        agent_id: agent_id.to_owned(),
-        scope: scope.to_owned(),
-        status: LeaseStatus::Active,
-        acquired_at: now,
-        created_at: now,
-        expires_at: now + seconds(duration_seconds),
-        released_at: None,
-        duration_seconds,
-    }))])
-}
-
-fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease {
-    Lease { expires_at: now + seconds(duration_seconds), duration_seconds, ..lease.clone() }
-}
-
-/// Renewal succeeds while the intent is suspended, also when the time ran out meanwhile (RFC-0025 §2).
-fn renew(intent: &Intent, id: LeaseId, agent_id: &str, duration_seconds: u32, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    let lease = own_lease(intent, id, agent_id)?;
-    if !lease.holds(now, intent.suspended_since()) {
-        return Err(Rejection::invalid("lease_id", "expired", "the lease has run out; acquire it again").into());
-    }
-    Ok(vec![Event::LeaseRenewed(Box::new(prolonged(lease, duration_seconds, now)))])
-}
-
-fn release(intent: &Intent, id: LeaseId, agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    let lease = own_lease(intent, id, agent_id)?;
-    Ok(vec![Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))])
-}
-
-fn own_lease<'a>(intent: &'a Intent, id: LeaseId, agent_id: &str) -> Result<&'a Lease, Rejection> {
-    intent.leases.iter().find(|lease| lease.id == id && lease.agent_id == agent_id).ok_or(Rejection::NotFound)
-}
-
 fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let mut events = Vec::with_capacity(2);
     match (&intent.open, suspend.supersedes.as_deref()) {
@@ -312,6 +266,7 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
         reached: false,
         requires_delivery: suspend.requires_delivery,
         refusals: 0,
+        reminded_at: None,
         asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
         ending: None,
     };
@@ -535,6 +490,17 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         Event::SuspensionRenotified(renotified) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == renotified.suspension_id) {
                 open.attempt = renotified.attempt;
+                open.version += 1;
+            }
+        }
+        Event::SuspensionReminded(reminded) => {
+            if let Some(open) = intent.open.as_mut().filter(|open| open.id == reminded.suspension_id) {
+                open.reminded_at = Some(now);
+            }
+        }
+        Event::SuspensionExtended(extended) => {
+            if let Some(open) = intent.open.as_mut().filter(|open| open.id == extended.suspension_id) {
+                open.expires_at = Some(extended.new_expires_at);
                 open.version += 1;
             }
         }

@@ -4,7 +4,10 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::event::Event;
 use crate::ids::{IntentId, LeaseId};
+use crate::intent::{Intent, Refusal};
+use crate::problem::Rejection;
 use crate::time::seconds;
 
 /// The longest lease, in seconds (one day).
@@ -79,4 +82,67 @@ impl Lease {
         }
         self
     }
+}
+
+/// Takes a scope, or prolongs it for who holds it.
+pub(crate) fn acquire(
+    intent: &Intent,
+    id: LeaseId,
+    agent_id: &str,
+    scope: &str,
+    duration_seconds: u32,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let suspended = intent.suspended_since();
+    if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
+        if held.agent_id != agent_id {
+            return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
+        }
+        // Asking again for what one holds prolongs it; two grants of one scope never exist.
+        return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
+    }
+    if intent.open.as_ref().is_some_and(|open| open.asked_by.name != agent_id) {
+        return Err(Rejection::LeaseWhileSuspended.into());
+    }
+    Ok(vec![Event::LeaseAcquired(Box::new(Lease {
+        id,
+        intent_id: intent.id,
+        agent_id: agent_id.to_owned(),
+        scope: scope.to_owned(),
+        status: LeaseStatus::Active,
+        acquired_at: now,
+        created_at: now,
+        expires_at: now + seconds(duration_seconds),
+        released_at: None,
+        duration_seconds,
+    }))])
+}
+
+fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease {
+    Lease { expires_at: now + seconds(duration_seconds), duration_seconds, ..lease.clone() }
+}
+
+/// Renewal succeeds while the intent is suspended, also when the time ran out meanwhile (RFC-0025 §2).
+pub(crate) fn renew(
+    intent: &Intent,
+    id: LeaseId,
+    agent_id: &str,
+    duration_seconds: u32,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let lease = own_lease(intent, id, agent_id)?;
+    if !lease.holds(now, intent.suspended_since()) {
+        return Err(Rejection::invalid("lease_id", "expired", "the lease has run out; acquire it again").into());
+    }
+    Ok(vec![Event::LeaseRenewed(Box::new(prolonged(lease, duration_seconds, now)))])
+}
+
+/// Gives a lease back.
+pub(crate) fn release(intent: &Intent, id: LeaseId, agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let lease = own_lease(intent, id, agent_id)?;
+    Ok(vec![Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))])
+}
+
+fn own_lease<'a>(intent: &'a Intent, id: LeaseId, agent_id: &str) -> Result<&'a Lease, Rejection> {
+    intent.leases.iter().find(|lease| lease.id == id && lease.agent_id == agent_id).ok_or(Rejection::NotFound)
 }

@@ -4,6 +4,7 @@
 //! arguments, so the server, the simulator and the offline verifier run the same functions and reach the same events.
 #![warn(missing_docs)]
 
+pub mod absence;
 pub mod asking;
 pub mod authority;
 pub mod body;
@@ -16,6 +17,7 @@ pub mod intent;
 pub mod json;
 pub mod lease;
 pub mod log;
+pub mod plan;
 pub mod problem;
 pub mod retry;
 pub mod suspension;

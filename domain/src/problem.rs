@@ -124,6 +124,12 @@ pub enum Rejection {
         /// The lease in force.
         existing: Box<Lease>,
     },
+    /// Somebody was reminded a moment ago.
+    #[error("people were reminded a moment ago; try again in {retry_after_seconds} seconds")]
+    TooSoon {
+        /// After how many seconds it would not be refused.
+        retry_after_seconds: u32,
+    },
     /// Leases cannot be taken while the intent waits for a person.
     #[error("no lease can be taken while the intent is suspended")]
     LeaseWhileSuspended,
@@ -155,6 +161,7 @@ impl Rejection {
             Self::SuspensionIsServerOwned => entry("suspension_is_server_owned", 409, "Owned by the server"),
             Self::UseSuspend => entry("use_suspend", 409, "Use suspend"),
             Self::InvalidTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
+            Self::TooSoon { .. } => edge::RATE_LIMITED,
             Self::LeaseConflict { .. } => entry("lease_conflict", 409, "Lease conflict"),
             Self::LeaseWhileSuspended => entry("lease_while_suspended", 409, "Lease refused while suspended"),
         }

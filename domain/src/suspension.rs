@@ -31,6 +31,9 @@ pub const NOTIFY_TO_MAX: usize = 20;
 /// How many refused answers are recorded for one suspension; further ones are refused without a record.
 pub const REFUSALS_RECORDED_MAX: u32 = 20;
 
+/// The least time between two reminders on request of one suspension, in seconds.
+pub const REMINDER_PAUSE_SECONDS: u32 = 300;
+
 /// What a suspension waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -200,6 +203,8 @@ pub struct Suspension {
     pub requires_delivery: bool,
     /// Refused answers recorded so far, up to [`REFUSALS_RECORDED_MAX`].
     pub refusals: u32,
+    /// When somebody last had the people in force reminded.
+    pub reminded_at: Option<DateTime<Utc>>,
     /// Who asked.
     pub asked_by: Asker,
     /// Absent while open.

@@ -1,5 +1,7 @@
 //! Request and response bodies, shared by server and SDK. The row and the decision are other types.
 
+mod schedule;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,6 +17,8 @@ use crate::retry::{HumanRetryPolicy, PartialRetryPolicy};
 use crate::suspension::{
     FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
 };
+
+pub use self::schedule::{AtTheEnd, ExtendRequest, RemindRequest, ScheduledAttempt, SuspensionPreview, What};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]

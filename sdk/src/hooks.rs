@@ -26,10 +26,14 @@ use crate::error::{CancelReason, RequestInputError, TimeoutReason, TransportErro
 /// # How often
 ///
 /// Each [`ask`](crate::Client::ask) or [`request_input`](crate::Client::request_input) that the server accepted tells
-/// `on_input_requested` once, and once more for each further attempt while it is waited for; each one that was waited for to its end tells exactly one of `on_input_received`,
-/// `on_suspension_expired` and `on_suspension_cancelled`, right before the answer is returned. A program that crashes in between,
-/// or drops its future, is told again when it asks again; so over crashes it is *at least once*. Who counts, counts by
-/// `record.id`. A wait taken up by [`pending`](crate::Client::pending) asks nobody, so it tells its end only.
+/// `on_input_requested` once; [`pending`](crate::Client::pending) asks nobody and tells nothing. Either's wait then tells
+/// `on_input_requested` again whenever it sees that people were asked again, and at the end exactly one of `on_input_received`,
+/// `on_suspension_expired` and `on_suspension_cancelled`, right before the answer is returned: once for each
+/// [`Pending`](crate::Pending), however often its answer is taken. Two waits for one question each tell, and a program that
+/// crashes, or drops its future, is told again when it asks again; so it is *at least once*. Who counts, counts by `record.id`.
+///
+/// An end nobody waits for is not told, also not by [`cancel`](crate::Client::cancel), and neither is a record that says that
+/// somebody answered but not who: that one is only the error it is, [`InvalidAnswer`](crate::RequestInputError::InvalidAnswer).
 ///
 /// The record holds the context and the answer, and its id is a capability: none of them is for logs.
 ///
@@ -60,7 +64,8 @@ pub trait Hooks: Send + Sync + 'static {
     /// lost. It may have ended already.
     ///
     /// While it is waited for, told again for each further attempt to reach people (RFC-0026 §4.5), with `reattached`;
-    /// `record.attempt` says which, and `record.retry_policy` how many there will be. Attempts that pass between two looks are told once.
+    /// `record.attempt` says which, and `record.retry_policy` how many there will be. Attempts that pass between two looks are told
+    /// once, and not at all if the question ended in between.
     fn on_input_requested(&self, record: &SuspensionRecord, reattached: bool) {}
 
     /// A person answered (RFC-0025 §9.3); `answer` has the fields of the RFC's `InputResponse` (§10).
@@ -68,7 +73,7 @@ pub trait Hooks: Send + Sync + 'static {
     /// Told whether or not the answer fits the type the question asked for.
     fn on_input_received(&self, record: &SuspensionRecord, answer: &Answer<Value>) {}
 
-    /// The deadline passed without an answer (RFC-0025 §9.3).
+    /// The question ended without an answer (RFC-0025 §9.3): people kept silent until the deadline, or nobody could be reached.
     fn on_suspension_expired(&self, record: &SuspensionRecord, expiry: Expiry<'_>) {}
 
     /// The question was taken back before anybody answered. The RFC has no such hook; without it, whoever counts open questions
@@ -79,17 +84,17 @@ pub trait Hooks: Send + Sync + 'static {
     /// (RFC-0025 §9.3).
     fn on_engagement_decision(&self, intent_id: IntentId, decision: &EngagementDecision) {}
 
-    /// The server could not be reached, or failed (502, 503, 504), where it answered before.
+    /// The server could not be reached, or answered 502, 503 or 504; told for a program's very first call, too.
     ///
-    /// Told once per outage, however many calls suffer from it. The calls go on trying, so there is nothing to do but to tell
-    /// somebody.
+    /// Told once per outage, however many calls suffer from it. Calls that are safe to repeat go on trying for as long as their
+    /// client says, so there is nothing to do but to tell somebody.
     fn on_connection_lost(&self, error: &TransportError) {}
 
-    /// The server answers again, `lost_for` after [`on_connection_lost`](Hooks::on_connection_lost).
+    /// The server answers again, be it with a refusal, `lost_for` after [`on_connection_lost`](Hooks::on_connection_lost).
     fn on_connection_restored(&self, lost_for: Duration) {}
 }
 
-/// What comes of a question whose deadline passed.
+/// What comes of a question that ended without an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expiry<'a> {
     /// The question's own fallback stands in.

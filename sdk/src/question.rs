@@ -202,7 +202,8 @@ impl<T> Question<T> {
     }
 
     /// Names this question, in 1 to 255 printable ASCII characters without spaces, so that it is found again however it is worded.
-    /// One key is one question of one agent on one intent.
+    /// One key is one question of one agent on one intent, for as long as the question is kept; on another intent the key is
+    /// refused. An intent's own key ([`CreateIntent::idempotency_key`](crate::CreateIntent::idempotency_key)) finds it for 24 hours.
     ///
     /// Replaces [`again`](Question::again).
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {

@@ -1,6 +1,7 @@
 //! The composition root: the only place that names every part.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,11 +14,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox};
 use domain::clock::Clock;
 use domain::ids::Entropy;
+use domain::time::rfc3339;
 use url::Url;
 
 use crate::config::Config;
 use crate::http::{self, Shared};
 use crate::instance::{INSTANCE_SECRET, Instance};
+use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
 use crate::store::Store;
@@ -103,6 +106,7 @@ impl App {
         if released > 0 {
             tracing::info!(messages = released, "messages a server before this one had under way are due again");
         }
+        recover(&*store).await?;
         let address = listener.local_addr()?;
         let public_url = match config.public_url {
             Some(url) => url,
@@ -202,10 +206,50 @@ impl App {
             deliveries.abort();
         }
         deadlines.abort();
+        depart(&sqlite).await;
         sqlite.close().await;
         last_spans(traces).await;
         upkeep.shutdown().await.context("failed to stop the upkeep schedule")?;
         stopped
+    }
+}
+
+/// Prepares a database that was restored, before a server is built on it: see [`Store::hold_after_restore`].
+///
+/// # Errors
+///
+/// A database that is not there, cannot be used, or is served by another server.
+pub async fn hold_after_restore(database: &Path, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<()> {
+    if !database.exists() {
+        anyhow::bail!("there is no database at {}; restore it first", database.display());
+    }
+    let store = SqliteStore::open(database, Exclusive::Serve, clock, entropy)?;
+    store.hold_after_restore().await?;
+    store.close().await;
+    Ok(())
+}
+
+/// Before anything is served or fires: gives open questions back the time a server before this one was away.
+async fn recover(store: &dyn Store) -> anyhow::Result<()> {
+    loop {
+        let recovered = store.recover().await?;
+        if let Some(since) = recovered.held_since {
+            tracing::warn!(
+                held_since = rfc3339(since),
+                "the database was restored: deadlines and messages wait until `placet release`"
+            );
+        }
+        if recovered.done {
+            return Ok(());
+        }
+        kill_points::reached(Point::BetweenRecoveries);
+    }
+}
+
+/// Says when this server was last there. Without it the next one takes the last heartbeat, and is a little more generous.
+async fn depart(store: &SqliteStore) {
+    if let Err(error) = store.depart().await {
+        tracing::warn!(error = %error, "failed to leave a last sign of life");
     }
 }
 
@@ -223,6 +267,7 @@ impl Serving {
     pub async fn stop(self) {
         let (sqlite, traces) = (self.sqlite.clone(), self.traces.clone());
         self.stop_requests().await;
+        depart(&sqlite).await;
         sqlite.close().await;
         last_spans(traces).await;
     }

@@ -1,5 +1,7 @@
 //! The system's time and randomness: the only place that asks for either.
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::ids::Entropy;
@@ -15,6 +17,12 @@ impl Clock for SystemClock {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let since = TimeDelta::from_std(since).unwrap_or(TimeDelta::MAX);
         to_micros(DateTime::UNIX_EPOCH.checked_add_signed(since).unwrap_or(DateTime::<Utc>::MAX_UTC))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn since_boot(&self) -> Option<Duration> {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        Some(Duration::new(u64::try_from(time.tv_sec).ok()?, u32::try_from(time.tv_nsec).ok()?))
     }
 }
 

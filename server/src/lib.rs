@@ -3,10 +3,12 @@
 pub mod app;
 pub mod cli;
 pub mod clock;
+mod clock_watch;
 pub mod config;
 pub mod http;
 mod instance;
 pub mod keys;
+mod kill_points;
 pub mod metrics;
 pub mod pages;
 mod reach;

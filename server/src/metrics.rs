@@ -17,8 +17,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::store::Standing;
 use crate::store::fact::{Attempted, Fact, Method, Outcome, Settled};
+use crate::store::{Hold, Standing};
 
 /// How what [`Metrics::exposition`] returns is labelled.
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -63,6 +63,11 @@ struct DeliveryLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabel {
     state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CauseLabel {
+    cause: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -130,6 +135,7 @@ pub struct Metrics {
     pub(crate) waiters: WaiterMetrics,
     open: Gauge,
     pending: Family<StateLabel, Gauge>,
+    held: Family<CauseLabel, Gauge>,
     deadline_overdue: Seconds,
     delivery_overdue: Seconds,
 }
@@ -160,6 +166,7 @@ impl Metrics {
             waiters: WaiterMetrics::default(),
             open: Gauge::default(),
             pending: Family::default(),
+            held: Family::default(),
             deadline_overdue: Seconds::default(),
             delivery_overdue: Seconds::default(),
         };
@@ -195,6 +202,7 @@ impl Metrics {
             seconds(),
             self.deadline_overdue.clone(),
         );
+        it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
         it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
         it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
         it.register("placet_deliveries_pending", "Messages that are queued or under way", self.pending.clone());
@@ -299,6 +307,18 @@ impl Metrics {
         let labels = RouteLabels { route, method };
         self.request_seconds.get_or_create(&labels).observe(took.as_secs_f64());
         self.requests.get_or_create(&RequestLabels { route: labels.route, method, status: class(status) }).inc();
+    }
+
+    /// Says why deadlines and messages wait, if they do.
+    pub(crate) fn hold(&self, hold: Option<Hold>) {
+        let causes = [
+            ("clock", matches!(hold, Some(Hold::Clock))),
+            ("restore", matches!(hold, Some(Hold::Restore { .. }))),
+            ("recovery", matches!(hold, Some(Hold::Recovery))),
+        ];
+        for (cause, holds) in causes {
+            self.held.get_or_create(&CauseLabel { cause }).set(i64::from(holds));
+        }
     }
 
     /// Everything as text, with the gauges of what stands open at `now`.

@@ -143,7 +143,7 @@ fn why(error: &reqwest::Error) -> Unreached {
 }
 
 /// Provides TLS with cryptography, unless the process has some.
-fn provide_crypto() {
+pub(crate) fn provide_crypto() {
     if rustls::crypto::CryptoProvider::get_default().is_none()
         && rustls::crypto::ring::default_provider().install_default().is_err()
     {

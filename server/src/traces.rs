@@ -20,6 +20,7 @@ use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SpanData,
 use tokio::runtime::Handle;
 use url::Url;
 
+use crate::reach::provide_crypto;
 use crate::store::span::{SpanEnd, SpanRecord, TraceContext};
 
 /// How long one export may take.
@@ -44,11 +45,7 @@ impl Traces {
     ///
     /// An HTTP client that cannot be made.
     pub fn start(endpoint: &Url) -> anyhow::Result<Self> {
-        if rustls::crypto::CryptoProvider::get_default().is_none()
-            && rustls::crypto::ring::default_provider().install_default().is_err()
-        {
-            tracing::debug!("another thread has just provided TLS with cryptography; using that");
-        }
+        provide_crypto();
         let http = reqwest::Client::builder().timeout(EXPORT_WAIT).redirect(reqwest::redirect::Policy::none()).build()?;
         let exporter = SpanExporter::builder()
             .with_http()

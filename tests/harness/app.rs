@@ -13,7 +13,7 @@ use domain::log::{Sealed, verify_chain};
 use domain::suspension::FallbackPolicy;
 use domain::wire::CreateKeyRequest;
 use placet::Client;
-use placet_server::app::{App, Serving};
+use placet_server::app::{App, Serving, hold_after_restore};
 use placet_server::clock::SystemEntropy;
 use placet_server::config::{Config, MailConfig};
 use placet_server::keys::{generate, new_key};
@@ -119,6 +119,20 @@ impl TestApp {
     /// Stops the server and starts another one on the same data and port: nothing may live in memory.
     pub async fn restart(&mut self) {
         self.running.take().unwrap().serving.stop().await;
+        self.boot().await;
+    }
+
+    /// Stops the server for so many seconds: what happened to it in the meantime was an outage.
+    pub async fn outage(&mut self, seconds: i64) {
+        self.running.take().unwrap().serving.stop().await;
+        self.clock.jump(TimeDelta::seconds(seconds));
+        self.boot().await;
+    }
+
+    /// Stops the server and starts it again as `serve --after-restore` does.
+    pub async fn restore(&mut self) {
+        self.running.take().unwrap().serving.stop().await;
+        hold_after_restore(&self.config.database, self.clock.clone(), Arc::new(SystemEntropy)).await.unwrap();
         self.boot().await;
     }
 

@@ -1,6 +1,7 @@
 //! A clock that stands still until a test moves it.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
@@ -9,23 +10,45 @@ use domain::clock::Clock;
 const START: &str = "2026-11-24T08:00:00Z";
 
 /// A clock that stands still until a test moves it.
-pub struct FakeClock(Mutex<DateTime<Utc>>);
+pub struct FakeClock(Mutex<Hands>);
+
+/// What the wall shows, and how long the machine has run.
+struct Hands {
+    wall: DateTime<Utc>,
+    since_boot: Duration,
+}
 
 impl Default for FakeClock {
     fn default() -> Self {
-        Self(Mutex::new(START.parse().unwrap()))
+        Self(Mutex::new(Hands { wall: START.parse().unwrap(), since_boot: Duration::from_hours(1) }))
     }
 }
 
 impl FakeClock {
-    /// Moves it, forwards or backwards.
+    /// A clock that stands at a time of its own.
+    pub fn at(wall: DateTime<Utc>) -> Self {
+        Self(Mutex::new(Hands { wall, since_boot: Duration::from_hours(1) }))
+    }
+
+    /// Lets time pass; backwards it can only be set.
     pub fn jump(&self, by: TimeDelta) {
-        *self.0.lock().unwrap() += by;
+        let mut hands = self.0.lock().unwrap();
+        hands.wall += by;
+        hands.since_boot += by.to_std().unwrap_or_default();
+    }
+
+    /// Sets the wall clock, forwards or backwards, while no time passes.
+    pub fn set_by(&self, by: TimeDelta) {
+        self.0.lock().unwrap().wall += by;
     }
 }
 
 impl Clock for FakeClock {
     fn now(&self) -> DateTime<Utc> {
-        *self.0.lock().unwrap()
+        self.0.lock().unwrap().wall
+    }
+
+    fn since_boot(&self) -> Option<Duration> {
+        Some(self.0.lock().unwrap().since_boot)
     }
 }

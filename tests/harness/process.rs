@@ -5,10 +5,15 @@ use std::fs::File;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use chrono::TimeDelta;
+use domain::clock::Clock;
+use placet_server::clock::{SystemClock, SystemEntropy};
+use placet_server::store::Store;
+use placet_server::store::sqlite::{Exclusive, SqliteStore};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -16,6 +21,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
 use crate::api::Api;
+use crate::clock::FakeClock;
 
 /// How long a program may take to say or do what a test waits for.
 pub const PATIENCE: Duration = Duration::from_secs(40);
@@ -110,6 +116,14 @@ impl Site {
             bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
         }
         std::fs::write(self.database(), bytes).unwrap();
+    }
+
+    /// Makes it look as if the server, which does not run, had been away for so many seconds.
+    pub async fn away_for(&self, seconds: i64) {
+        let then = Arc::new(FakeClock::at(SystemClock.now() - TimeDelta::seconds(seconds)));
+        let store = SqliteStore::open(&self.database(), Exclusive::Beside, then, Arc::new(SystemEntropy)).unwrap();
+        store.depart().await.unwrap();
+        store.close().await;
     }
 
     /// `http://127.0.0.1:PORT/`; the same for every server of this site.

@@ -79,6 +79,23 @@ on_each_store! {
         assert_ne!(second["id"], first["id"]);
     }
 
+    /// Who names the intent and its question by one key finds both for a day. Later the key must not ask people a second time.
+    async fn after_a_day_a_key_for_intent_and_question_asks_nobody(app: &mut TestApp) {
+        let agent = app.agent();
+        let ask = async || {
+            let intent = agent.post_once("api/v1/intents", "deploy-7", json!({"title": "T", "status": "active"})).await.ok();
+            suspend(&agent, intent["id"].as_str().unwrap().parse().unwrap(), "deploy-7", question()).await
+        };
+        let first = ask().await.ok();
+        app.settle().await;
+        app.advance(86_399).await;
+        assert_eq!(ask().await.ok()["id"], first["id"]);
+        app.advance(1).await;
+        assert_eq!(ask().await.problem(), (422, "idempotency_mismatch"));
+        app.settle().await;
+        assert_eq!(app.smtp.received().len(), 1);
+    }
+
     /// The scope is the agent's name: another agent's key is another key, a rotated credential is the same agent.
     async fn a_key_belongs_to_the_agents_name(app: &mut TestApp) {
         let agent = app.agent();

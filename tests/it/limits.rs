@@ -146,4 +146,38 @@ on_each_store! {
         let beyond = agent.post_once("api/v1/intents", &"k".repeat(256), json!({"title": "t"})).await;
         assert_named(&beyond, "Idempotency-Key", "length");
     }
+
+    /// What comes in headers is kept, or refused, or ignored: at its bound and beyond.
+    async fn headers_keep_their_limits(app: &mut TestApp) {
+        let agent = app.agent();
+        for (count, kept) in [(64, true), (65, false)] {
+            let id = "r".repeat(count);
+            let reply = agent.send(agent.request("GET", "api/v1/intents").header("x-request-id", &id)).await;
+            assert_eq!(reply.headers["x-request-id"] == id.as_str(), kept, "{count}");
+        }
+        // A key acts for the names below its own.
+        let leases = format!("api/v1/intents/{}/leases", agent.active_intent().await);
+        for (count, believed) in [(200, true), (201, false)] {
+            let name = format!("test-agent/{}", "a".repeat(count - "test-agent/".len()));
+            let lease = agent.request("POST", &leases).header("x-agent-id", &name);
+            let taken = agent.send(lease.json(&json!({"scope": format!("part-{count}"), "duration_seconds": 60}))).await;
+            assert_eq!(taken.ok()["agent_id"] == name.as_str(), believed, "{count}");
+        }
+    }
+
+    /// A list of large questions must not fill the memory of who reads it: a page ends after 8 MiB, and the next one goes on.
+    async fn a_page_ends_before_it_is_too_large(app: &mut TestApp) {
+        let agent = app.agent();
+        for _ in 0..130 {
+            let intent = agent.active_intent().await;
+            agent.suspend(intent, json!({"context": object(65_536)})).await.ok();
+        }
+        let page = agent.get("api/v1/suspensions?limit=1000").await;
+        assert!((8 << 20..(8 << 20) + 70_000).contains(&page.text.len()), "{}", page.text.len());
+        let page = page.ok();
+        let cursor = page["next_cursor"].as_str().unwrap();
+        let rest = agent.get(&format!("api/v1/suspensions?limit=1000&cursor={cursor}")).await.ok();
+        let count = |page: &Value| page["suspensions"].as_array().unwrap().len();
+        assert_eq!((count(&page) + count(&rest), rest["next_cursor"].is_null()), (130, true));
+    }
 }

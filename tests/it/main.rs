@@ -2,9 +2,11 @@
 
 mod answer_page;
 mod browser;
+mod clock;
 mod crash;
 mod deadlines;
 mod events;
+mod extensions;
 mod hostile;
 mod idempotency;
 mod inbox;
@@ -18,13 +20,17 @@ mod mail;
 mod metrics;
 mod negatives;
 mod openapi;
+mod outage;
 mod page_headers;
+mod preview;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;
 mod reference;
+mod remind;
 mod reminders;
 mod respond;
+mod restore;
 mod sdk;
 mod sdk_blocking;
 mod sdk_hooks;

@@ -150,6 +150,17 @@ fn rows() -> Vec<Row> {
             .forbidden(&[Operator, Auditor, Channel])
             .invalid(json!({"because": "x"}), "because")
             .versioned(false),
+        Row::new("POST /api/v1/suspensions/{suspension_id}/extend", Operator)
+            .forbidden(&[Agent, Auditor, Channel])
+            .invalid(json!({"seconds": 0}), "seconds")
+            .versioned(false),
+        Row::new("POST /api/v1/suspensions/{suspension_id}/remind", Operator)
+            .forbidden(&[Agent, Auditor, Channel])
+            .invalid(json!({"because": "x"}), "because")
+            .versioned(false),
+        Row::new("POST /api/v1/suspensions/preview", Agent)
+            .forbidden(&[Auditor, Channel])
+            .invalid(json!({"question": ""}), "question"),
         Row::new("POST /api/v1/keys", Admin).forbidden(NOT_ADMINS).invalid(json!({"role": "agent", "name": ""}), "name"),
         Row::new("GET /api/v1/keys", Admin).forbidden(NOT_ADMINS),
         Row::new("GET /metrics", Auditor).forbidden(&[Agent, Operator, Channel]),
@@ -318,6 +329,7 @@ on_each_store! {
                     "state" => json!({"state": {"a": 1}}),
                     "status" => json!({"status": "abandoned"}),
                     "suspend" => json!({"question": "Go?", "response_type": "text", "supersedes": things.suspension}),
+                    "extend" => json!({"seconds": 60}),
                     "respond" => json!({"suspension_id": things.suspension, "value": "approve"}),
                     _ => json!({}),
                 };

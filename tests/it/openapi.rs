@@ -7,7 +7,7 @@ use harness::on_each_store;
 use serde_json::Value;
 
 /// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
-const ROUTES: [&str; 27] = [
+const ROUTES: [&str; 30] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
@@ -29,8 +29,11 @@ const ROUTES: [&str; 27] = [
     "delete /api/v1/keys/{key_id}",
     "get /api/v1/server/config",
     "get /api/v1/suspensions",
+    "post /api/v1/suspensions/preview",
     "get /api/v1/suspensions/{suspension_id}",
     "post /api/v1/suspensions/{suspension_id}/cancel",
+    "post /api/v1/suspensions/{suspension_id}/extend",
+    "post /api/v1/suspensions/{suspension_id}/remind",
     "get /healthz",
     "get /metrics",
     "get /openapi.json",

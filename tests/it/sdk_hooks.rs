@@ -125,20 +125,26 @@ on_each_store! {
         let mut asked = client.ask(intent, go().retry_policy(policy)).await.unwrap();
         app.settle().await;
         assert_eq!(told.news(), ["requested Go? now"]);
+        // A program that takes the wait up by the question's id asks nobody, and learns of the rest like the one that asked.
+        let (other, other_told) = watched(app);
+        let mut taken_up = other.pending(asked.suspension_id(), &go()).await.unwrap();
+        assert!(other_told.is_empty());
         let passing = async {
             app.advance(60).await;
             let heard = async {
-                while told.is_empty() {
+                while told.is_empty() || other_told.is_empty() {
                     tokio::task::yield_now().await;
                 }
             };
             tokio::time::timeout(Duration::from_mins(1), heard).await.expect("nothing was told of the reminder");
-            assert_eq!(told.news(), ["requested Go? before"]);
+            assert_eq!((told.news(), other_told.news()), (vec!["requested Go? before".into()], vec!["requested Go? before".into()]));
             app.advance(60).await;
         };
-        let (ended, ()) = tokio::join!(asked.answer(), passing);
-        assert!(matches!(ended, Err(RequestInputError::InputTimeout { attempts: 2, .. })));
-        assert_eq!(told.news(), ["unanswered"]);
+        let (ended, other_ended, ()) = tokio::join!(asked.answer(), taken_up.answer(), passing);
+        for ended in [ended, other_ended] {
+            assert!(matches!(ended, Err(RequestInputError::InputTimeout { attempts: 2, .. })));
+        }
+        assert_eq!((told.news(), other_told.news()), (vec!["unanswered".into()], vec!["unanswered".into()]));
     }
 
     /// Every way a question can end is told, and only a person's answer as a person's answer.

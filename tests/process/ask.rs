@@ -5,11 +5,16 @@ use std::time::{Duration, Instant};
 use harness::api::Api;
 use harness::process::{Finished, PATIENCE, Running, Site, program};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
 /// How often a test looks for what another process does.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How long the program looks after what it asked once it was interrupted.
+const LAST_CALL: Duration = Duration::from_secs(10);
 
 /// A server with an agent that asks and an operator who answers.
 struct Desk {
@@ -97,6 +102,11 @@ fn code(finished: &Finished) -> (Option<i32>, &str) {
     (finished.status.code(), finished.stdout.as_str())
 }
 
+/// What a command line in a message names.
+fn word_after<'a>(said: &'a str, flag: &str) -> &'a str {
+    said.split_whitespace().skip_while(|word| *word != flag).nth(1).expect(flag)
+}
+
 /// Waits until a process has said something on standard error.
 async fn heard(running: &Running, words: &str) {
     let look = async {
@@ -117,13 +127,17 @@ async fn every_ending_has_its_exit_code_and_prints_the_answer_alone() {
     assert_eq!(code(&desk.hear(desk.ask(&choices), "us").await), (Some(0), "us\n"));
     assert_eq!(code(&desk.hear(desk.ask(&["Which tag?", "--text"]), "v1.2 \"final\"").await), (Some(0), "v1.2 \"final\"\n"));
 
-    let fallback = desk.site.run(desk.ask(&["Deploy?", "--timeout", "1s", "--fallback", "yes"])).await;
-    assert_eq!(code(&fallback), (Some(2), "yes\n"), "a fallback is nobody's yes");
-    let fallback = desk.site.run(desk.ask(&[&choices[..5], &["--timeout", "1", "--fallback", "eu"]].concat())).await;
-    assert_eq!(code(&fallback), (Some(2), "eu\n"));
-    let silence = desk.site.run(desk.ask(&["Deploy?", "--timeout", "1s"])).await;
-    assert_eq!(code(&silence), (Some(2), ""));
-    assert!(silence.stderr.contains("nobody answered in time"), "{silence:?}");
+    // Silence counts only where somebody was reached in time, so the mail gets some seconds.
+    let window = ["--timeout", "10s"];
+    let (confirm, choice, none) = tokio::join!(
+        desk.site.run(desk.ask(&[&["Deploy?", "--fallback", "yes"], &window[..]].concat())),
+        desk.site.run(desk.ask(&[&choices[..5], &["--fallback", "eu"], &window].concat())),
+        desk.site.run(desk.ask(&[&["Destroy?"], &window[..]].concat())),
+    );
+    assert_eq!(code(&confirm), (Some(2), "yes\n"), "a fallback is nobody's yes");
+    assert_eq!(code(&choice), (Some(2), "eu\n"));
+    assert_eq!(code(&none), (Some(2), ""));
+    assert!(none.stderr.contains("nobody answered in time"), "{none:?}");
 
     let asking = desk.site.start(desk.ask(&["Deploy?"]));
     let question = desk.question().await;
@@ -157,16 +171,18 @@ async fn a_question_that_reaches_nobody_is_undeliverable() {
 async fn one_line_says_who_is_asked_until_when_and_what_silence_means() {
     let desk = Desk::open().await;
     let arguments =
-        ["Deploy?", "--timeout", "10m", "--fallback", "no", "--notify", "bob@example.com", "--json", "--context", "commit=4f2a"];
+        ["Deploy?", "--timeout", "10d", "--fallback", "no", "--notify", "bob@example.com", "--json", "--context", "commit=4f2a"];
     let mut asking = desk.site.start(desk.ask(&arguments));
     asking.close_input();
     let question = desk.respond("yes").await;
     let ended = asking.finish().await;
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
-    for word in ["asking bob@example.com: “Deploy?”", "UTC (10 min)", "on silence \"no\" stands in (exit 2)"] {
+    for word in ["asking bob@example.com: “Deploy?”", "on silence \"no\" stands in (exit 2)"] {
         assert!(lines[0].contains(word), "{word} is missing in {}", lines[0]);
     }
+    // Asking may have taken a while.
+    assert!(lines[0].contains("UTC (10 days)") || lines[0].contains("UTC (9 days 23 h)"), "{}", lines[0]);
     assert!(lines[1].contains("alice answered \"yes\""), "{}", lines[1]);
     assert_eq!(question["context"], json!({"commit": "4f2a"}));
 
@@ -279,8 +295,9 @@ async fn an_answer_that_cannot_be_written_exits_with_three() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_signal_withdraws_the_question() {
     let desk = Desk::open().await;
-    for (signal, exit_code) in [("INT", 130), ("TERM", 143)] {
-        let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "10m"]));
+    for (signal, exit_code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        // Whoever runs the tests under nohup passes that on.
+        let asking = desk.site.start(desk.script("exec env --default-signal=HUP \"$PLACET\" ask 'Deploy?' --timeout 10m"));
         heard(&asking, "waiting").await;
         let question = desk.question().await;
         asking.signal(signal).await;
@@ -297,6 +314,35 @@ async fn a_signal_withdraws_the_question() {
     }
 }
 
+/// `nohup` says that a wait outlives its terminal. Then it must, or a question asked overnight is gone when the laptop is closed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn under_nohup_a_closed_terminal_does_not_end_the_wait() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.script("exec env --ignore-signal=HUP \"$PLACET\" ask 'Deploy?'"));
+    heard(&asking, "waiting").await;
+    asking.signal("HUP").await;
+    desk.respond("yes").await;
+    assert_eq!(code(&asking.finish().await), (Some(0), "yes\n"));
+}
+
+/// A person who has answered was told that it counts. A Ctrl-C that comes a moment later must not turn a yes into an error.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_comes_before_the_signal_counts() {
+    let desk = Desk::open().await;
+    for (value, exit_code) in [("yes", 0), ("no", 1)] {
+        let asking = desk.site.start(desk.ask(&["Deploy?"]));
+        heard(&asking, "waiting").await;
+        asking.signal("STOP").await;
+        let question = desk.respond(value).await;
+        asking.signal("INT").await;
+        asking.signal("CONT").await; // Wakes up to both, and the signal needs no network.
+        let ended = asking.finish().await;
+        assert_eq!(code(&ended), (Some(exit_code), format!("{value}\n").as_str()), "{ended:?}");
+        let intent = text(&question["intent_id"]).parse().unwrap();
+        assert_eq!(desk.operator.status(intent).await, "completed");
+    }
+}
+
 /// The server may be gone when Ctrl-C comes. Then the person must know that the question is still open.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_cannot_be_withdrawn_is_said_to_be_open() {
@@ -310,22 +356,42 @@ async fn a_question_that_cannot_be_withdrawn_is_said_to_be_open() {
     assert!(ended.stderr.contains("could not be withdrawn") && ended.stderr.contains("still open"), "{ended:?}");
 }
 
+/// Starts to ask where nobody listens for what is said yet; returns once the call is under way.
+async fn asking_a_stranger(site: &Site, stranger: &TcpListener) -> (Running, TcpStream) {
+    let mut ask = site.command(["ask", "Deploy?"]);
+    ask.env("PLACET_URL", format!("http://{}/", stranger.local_addr().unwrap())).env("PLACET_API_KEY", "placet_agent_x");
+    let asking = site.start(ask);
+    let (connection, _) = timeout(PATIENCE, stranger.accept()).await.expect("nobody calls").unwrap();
+    (asking, connection)
+}
+
 /// A server that does not answer must not hold up a person who gives up: the second Ctrl-C ends it at once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_signal_ends_at_once() {
-    let site = Site::development(); // No server: the command tries to reach one for a while.
-    let mut ask = site.command(["ask", "Deploy?"]);
-    ask.env("PLACET_URL", site.base()).env("PLACET_API_KEY", "placet_agent_x");
-    let asking = site.start(ask);
-    sleep(Duration::from_secs(1)).await;
+    let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let (asking, _connection) = asking_a_stranger(&site, &stranger).await;
+    let first = Instant::now();
     asking.signal("INT").await;
-    sleep(Duration::from_millis(300)).await;
-    let second = Instant::now();
+    heard(&asking, "interrupted while asking").await;
     asking.signal("INT").await;
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(130), ""), "{ended:?}");
-    assert!(ended.stderr.contains("interrupted while asking"), "{ended:?}");
-    assert!(second.elapsed() < Duration::from_secs(3), "{:?}", second.elapsed());
+    assert!(ended.stderr.contains("if the question was asked, it is still open"), "{ended:?}");
+    assert!(first.elapsed() < LAST_CALL, "it ended by itself: {:?}", first.elapsed());
+}
+
+/// Whoever presses Ctrl-C wants to know whether people were bothered. A refusal says that they were not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_after_a_signal_says_that_nobody_was_asked() {
+    let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+    let (asking, mut connection) = asking_a_stranger(&site, &stranger).await;
+    asking.signal("INT").await;
+    heard(&asking, "interrupted while asking").await;
+    let refusal = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+    connection.write_all(refusal).await.unwrap();
+    let ended = asking.finish().await;
+    assert_eq!(code(&ended), (Some(130), ""), "{ended:?}");
+    assert!(ended.stderr.contains("nobody was asked") && !ended.stderr.contains("still open"), "{ended:?}");
 }
 
 /// With `--keep`, a job that was cut off is run again and hears the answer to what it asked before.
@@ -339,7 +405,7 @@ async fn a_kept_question_is_found_again_open_or_answered() {
     let ended = asking.finish().await;
     assert_eq!(ended.status.code(), Some(130), "{ended:?}");
     assert_eq!(desk.record(&question).await["resolution"], json!(null));
-    let key = ended.stderr.split("--idempotency-key ").nth(1).unwrap().trim();
+    let key = word_after(&ended.stderr, "--idempotency-key");
 
     let again = desk.site.start(desk.ask(&["Deploy?", "--idempotency-key", key]));
     heard(&again, "waiting").await;
@@ -376,9 +442,9 @@ async fn a_wait_survives_a_server_that_is_killed_and_comes_back() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_stays_away_beyond_the_deadline_is_an_error() {
     let desk = Desk::open().await;
-    let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "4s", "--grace", "2s", "--fallback", "yes"]));
+    let asking = desk.site.start(desk.ask(&["Deploy?", "--timeout", "15s", "--grace", "1s", "--fallback", "yes"]));
     heard(&asking, "waiting").await;
-    desk.server.kill().await;
+    desk.server.kill().await; // Long before the deadline, or the answer would be the fallback.
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
     assert!(ended.stderr.contains("lost the server until after the deadline"), "{ended:?}");
@@ -392,7 +458,13 @@ async fn a_key_revoked_during_the_wait_is_an_error() {
     heard(&asking, "waiting").await;
     desk.question().await;
     desk.site.run(desk.site.command(["keys", "revoke", &desk.key_id])).await.succeeded();
-    sleep(Duration::from_secs(2)).await; // The server looks at a key anew within a second.
+    let revoked = Api::new(&desk.site.base(), Some(&desk.key));
+    let look = async {
+        while revoked.get("api/v1/intents").await.status != 401 {
+            sleep(LOOK).await;
+        }
+    };
+    timeout(PATIENCE, look).await.expect("the server goes on accepting a revoked key");
     desk.respond("yes").await; // Ends the wait that is under way.
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
@@ -414,7 +486,7 @@ async fn a_key_revoked_while_the_server_is_away_leaves_the_question_to_come_back
     let ended = asking.finish().await;
     assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
     assert!(ended.stderr.contains("revoked") && ended.stderr.contains("The question stays open"), "{ended:?}");
-    let name = ended.stderr.split("--idempotency-key ").nth(1).unwrap().trim();
+    let name = word_after(&ended.stderr, "--idempotency-key");
 
     let arguments = ["ask", "Deploy?", "--timeout", "10m", "--idempotency-key", name];
     let again = desk.site.start(desk.with_key(&key, &arguments));
@@ -432,11 +504,11 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
 
     // The question tries to clear the screen, to reorder the line, and to be clicked.
     let hostile = "Deploy?\u{1B}[2J\u{202E} https://evil.example/x";
-    let asking = desk.site.start(desk.ask(&[hostile, "--timeout", "10m", "--context", "commit=4f2a\u{9B}1m\nrisk: none"]));
+    let asking = desk.site.start(desk.ask(&[hostile, "--timeout", "10d", "--context", "commit=4f2a\u{9B}1m\nrisk: none"]));
     let question = desk.question().await;
     let list = desk.site.run(desk.answer(&[])).await;
     let number = list.succeeded().split(' ').next().unwrap();
-    for words in ["Deploy?", "from ci", "yes | no", "9 min left"] {
+    for words in ["Deploy?", "from ci", "yes | no", "9 days 23 h left"] {
         assert!(list.stdout.contains(words), "{words}: {}", list.stdout);
     }
     let whole = desk.site.run(desk.answer(&[number])).await;

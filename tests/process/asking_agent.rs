@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the test that started this process listens")]
 
 use anyhow::Context;
+use domain::retry::{OneOrMany, PartialRetryPolicy, Rung};
 use placet::{Choice, Client, FallbackPolicy, Question};
 
 #[tokio::main(flavor = "current_thread")]
@@ -18,6 +19,13 @@ async fn main() -> anyhow::Result<()> {
         "fail" => question.fail(),
         "complete_with_fallback" => question.fallback("deny"),
         "use_default_and_continue" => question.fallback("deny").fallback_policy(FallbackPolicy::UseDefaultAndContinue),
+        // Three attempts, two rungs, and then silence denies.
+        "ladder" => question.fallback("deny").retry_policy(PartialRetryPolicy {
+            max_attempts: Some(3),
+            interval_seconds: Some(seconds.parse()?),
+            escalation_ladder: Some(vec![rung(2, "lead@example.com"), rung(3, "duty@example.com")]),
+            ..PartialRetryPolicy::default()
+        }),
         _ => anyhow::bail!("{policy} is no policy"),
     };
     let client = Client::new(setting("PLACET_URL")?, setting("PLACET_API_KEY")?)?;
@@ -27,6 +35,10 @@ async fn main() -> anyhow::Result<()> {
     let answer = asked.answer().await?;
     println!("answer {} {:?}", answer.value, answer.source);
     Ok(())
+}
+
+fn rung(attempt: u32, person: &str) -> Rung {
+    Rung { attempt, channel_hint: None, notify_to: Some(OneOrMany(vec![person.to_owned()])) }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test that started this process tells it where the server is")]

@@ -125,16 +125,29 @@ async fn help_lists_every_setting() {
         "[channels]",
         "RUST_LOG",
     ];
-    for arguments in [vec!["--help"], vec!["serve", "--help"]] {
-        let mut command = site.command(&arguments);
-        command.env("PLACET_SMTP_URL", "smtps://user:hunter2@mail.example.com");
-        let help = site.run(command).await;
-        let missing: Vec<_> = every.iter().filter(|name| !help.succeeded().contains(**name)).collect();
-        assert!(missing.is_empty(), "{arguments:?} lacks {missing:?}:\n{}", help.stdout);
-        assert!(!help.stdout.contains("hunter2"), "help shows a password:\n{}", help.stdout);
-    }
+    let mut command = site.command(["serve", "--help"]);
+    command.env("PLACET_SMTP_URL", "smtps://user:hunter2@mail.example.com");
+    let help = site.run(command).await;
+    let missing: Vec<_> = every.iter().filter(|name| !help.succeeded().contains(**name)).collect();
+    assert!(missing.is_empty(), "missing {missing:?}:\n{}", help.stdout);
+    assert!(!help.stdout.contains("hunter2"), "help shows a password:\n{}", help.stdout);
     let help = site.run(site.command(["--help"])).await;
-    for command in ["serve", "keys", "doctor", "demo"] {
+    for command in ["serve", "keys", "ask", "answer", "doctor", "demo"] {
         assert!(help.succeeded().lines().any(|line| line.trim_start().starts_with(command)), "{command}");
     }
+    assert!(help.stdout.contains("placet serve --help"), "{}", help.stdout);
+}
+
+/// A setting of the server that cannot be understood is the server's trouble, not that of who manages keys.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_setting_of_the_server_stops_no_other_command() {
+    let site = Site::development();
+    let with = |arguments: &[&str]| {
+        let mut command = site.command(arguments);
+        command.env("PLACET_LISTEN", "7420").env("PLACET_SMTP_INSECURE", "perhaps");
+        command
+    };
+    site.run(with(&["keys", "list"])).await.succeeded();
+    let refused = site.run(with(&[])).await;
+    assert!(!refused.status.success() && refused.stderr.contains("--listen"), "{refused:?}");
 }

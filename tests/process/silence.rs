@@ -109,3 +109,43 @@ async fn a_deadline_that_passed_while_the_server_was_down_is_applied_at_its_star
     assert_eq!(record["resolution"].as_str().map(|_| record["response"].clone()), Some(json!(null)));
     assert_eq!(reader.get(&format!("api/v1/intents/{}", question.intent)).await.ok()["status"], json!("abandoned"));
 }
+
+/// The agent dies as soon as it has asked, the server is killed between any two attempts: the ladder is played out to its end all the same,
+/// nobody is asked early, and nobody twice by anything but a crash.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ladder_plays_out_when_the_agent_is_dead_and_the_server_is_killed_between() {
+    const INTERVAL_SECONDS: u32 = 3;
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    let (_, key) = site.key("agent", "doomed").await;
+    let reader = site.api("auditor", "reader").await;
+    let mut server = site.serve().await;
+    let mut agent = start_agent(&site, &key, INTERVAL_SECONDS, "ladder");
+    let line = agent.line_with("asked ").await;
+    agent.kill().await;
+    let (intent, suspension) = line.strip_prefix("asked ").unwrap().split_once(' ').unwrap();
+    for person in ["ops@example.com", "lead@example.com", "duty@example.com"] {
+        while smtp.next_mail().await.to != [person] {}
+        server.kill().await;
+        server = site.serve().await;
+    }
+    let record = ended(&reader, suspension).await;
+    assert_eq!((&record["resolution"], &record["response"], &record["attempt"]), (&json!("expired"), &json!("deny"), &json!(3)));
+    let intent = intent.parse().unwrap();
+    let events = reader.events(intent).await;
+    let at = |name: &str| -> Vec<f64> {
+        let of_type = events.iter().filter(|event| event["event_type"] == name);
+        let times = of_type.map(|event| domain::time::parse(event["created_at"].as_str().unwrap()).unwrap());
+        let began = domain::time::parse(record["suspended_at"].as_str().unwrap()).unwrap();
+        times.map(|time| (time - began).as_seconds_f64()).collect()
+    };
+    let (renotified, escalated, expired) =
+        (at("intent.suspension_renotified"), at("intent.suspension_escalated"), at("intent.suspension_expired"));
+    assert_eq!((renotified.len(), escalated.len(), expired.len()), (2, 2, 1), "{events:?}");
+    for (seconds, due) in renotified.iter().chain(&expired).zip([1, 2, 3]) {
+        let due = f64::from(due * INTERVAL_SECONDS);
+        assert!((due..due + LATENESS_MAX.as_secs_f64()).contains(seconds), "{seconds} instead of {due}");
+    }
+    assert_eq!(reader.status(intent).await, "active");
+    server.kill().await;
+}

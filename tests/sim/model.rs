@@ -55,6 +55,7 @@ pub(crate) struct ModelSuspension {
     pub(crate) version: i64,
     pub(crate) reached: bool,
     pub(crate) refusals: i64,
+    pub(crate) reminded_at: Option<i64>,
     /// Whom each attempt that was not skipped told.
     pub(crate) told: BTreeMap<i64, Vec<String>>,
     pub(crate) resolution: Option<Resolved>,
@@ -115,6 +116,9 @@ fn once<'a>(people: impl Iterator<Item = &'a String>) -> Vec<String> {
     people.filter(|person| seen.insert(person.to_lowercase())).cloned().collect()
 }
 
+/// The least time between two reminders somebody asked for.
+const REMINDER_PAUSE: i64 = 300 * 1_000_000;
+
 const TRANSITIONS: &[(&str, &str)] = &[
     ("draft", "active"),
     ("draft", "abandoned"),
@@ -161,6 +165,8 @@ impl ModelIntent {
             "intent.suspended" => self.suspended(payload, at, requires_delivery),
             "intent.suspension_renotified" => self.renotified(payload, at),
             "intent.suspension_escalated" => self.escalated(payload),
+            "intent.suspension_reminded" => self.reminded(payload, at),
+            "intent.suspension_extended" => self.extended(payload, at),
             "intent.resumed" => self.resumed(payload, at),
             "intent.suspension_expired" => self.expired(payload, at),
             "intent.suspension_undeliverable" => {
@@ -272,6 +278,31 @@ impl ModelIntent {
         let attempt = payload["attempt"].as_i64().unwrap_or(0);
         must!(open.rungs.contains_key(&attempt), "I13: no rung takes effect at {attempt}");
         must!(texts(&payload["escalated_to"]) == open.people_at(attempt), "I13: escalated to others than the ladder says");
+        Ok(())
+    }
+
+    fn reminded(&mut self, payload: &Value, at: i64) -> Checked {
+        let open = self.open(payload)?;
+        must!(!open.is_expired(at), "I10: reminded after the deadline");
+        must!(payload["attempt"] == open.attempt, "I9: reminded at attempt {}", payload["attempt"]);
+        must!(texts(&payload["notify_to"]) == open.people_at(open.attempt), "I13: reminded others than the ladder says");
+        must!(open.reminded_at.is_none_or(|before| at - before >= REMINDER_PAUSE), "I10: reminded again too soon");
+        open.reminded_at = Some(at);
+        Ok(())
+    }
+
+    fn extended(&mut self, payload: &Value, at: i64) -> Checked {
+        let open = self.open(payload)?;
+        must!(time(&payload["old_expires_at"]) == open.expires_at, "I16: the deadline was another before it was moved");
+        let new = time(&payload["new_expires_at"]);
+        must!(new > open.expires_at, "I16: a deadline moved to an earlier time");
+        if payload["cause"] == "outage" {
+            must!(open.fallback_policy != "fail", "I16: a question without a fallback got an outage's time back");
+        } else {
+            must!(!open.is_expired(at), "I16: a deadline was moved after it had passed");
+        }
+        open.expires_at = new;
+        open.version += 1;
         Ok(())
     }
 

@@ -16,6 +16,9 @@ use crate::mail::MailServer;
 use crate::watch::Watch;
 use crate::world::{World, WorldClock};
 
+/// How long deadlines may wait after a jump of the clock, or while a process makes good for its absence.
+const HOLD_MAX: i64 = 90 * SECOND;
+
 /// One process; `None` while it is down.
 pub(crate) struct Process {
     store: Option<Arc<dyn Store>>,
@@ -110,49 +113,65 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
     let surroundings = Arc::new(Weather { world: world.clone(), process });
     let store: Arc<dyn Store> =
         Arc::new(SimulatedStore::open(world.database.clone(), clock.clone(), world.entropy.clone(), surroundings).unwrap());
+    let down = Process { store: None, under_way: 0 };
     {
         let mut processes = world.processes.lock().unwrap();
-        let running = Process { store: Some(store.clone()), under_way: 0 };
         if let Some(place) = processes.get_mut(process) {
-            *place = running;
+            *place = down;
         } else {
-            processes.push(running);
+            processes.push(down);
         }
     }
+    world.tell(format!("{process} starts"));
+    may_wait(world);
     let url = url::Url::parse("https://placet.example.com").unwrap();
     let channel = Arc::new(MailServer { world: world.clone(), process });
     let deadlines = Deadlines::new(store.clone(), clock.clone(), || {});
     let deliveries = Deliveries::new(store.clone(), clock, channel, url, world.policy.operators.clone());
-    let (one, other) = (world.clone(), world.clone());
-    let alone = world.plan.processes == 1;
-    world.executor.spawn(Some(process), "deadlines", {
-        let store = store.clone();
-        async move {
-            loop {
-                let wait = match deadlines.run_due().await {
-                    Ok((_, next)) => until(&one, next.map(micros)),
-                    Err(_) => SECOND,
-                };
-                select(Box::pin(one.executor.after(wait)), Box::pin(store.hub().timer())).await;
-            }
-        }
+    let starting = world.clone();
+    world.executor.spawn(Some(process), "startup", async move {
+        prepare(&starting, &store).await;
+        starting.processes.lock().unwrap()[process].store = Some(store.clone());
+        starting.tell(format!("{process} serves"));
+        let (one, other) = (starting.clone(), starting.clone());
+        starting.executor.spawn(Some(process), "deadlines", fire(one, store.clone(), deadlines));
+        starting.executor.spawn(Some(process), "deliveries", deliver(other, store, deliveries));
     });
-    world.executor.spawn(Some(process), "deliveries", async move {
-        // As at the start of the server: whoever had leased messages is gone.
-        if alone {
-            while store.release_deliveries().await.is_err() {
-                other.executor.after(SECOND).await;
-            }
+}
+
+/// What a server does before it serves, as `App::build_on` does it.
+async fn prepare(world: &Arc<World>, store: &Arc<dyn Store>) {
+    // Whoever had leased messages is gone, if this process knows itself to be alone.
+    while world.plan.processes == 1 && store.release_deliveries().await.is_err() {
+        world.executor.after(SECOND).await;
+    }
+    loop {
+        match store.recover().await {
+            Ok(recovered) if recovered.done => return,
+            Ok(_) => world.coverage.count("absence made good for"),
+            Err(_) => world.executor.after(SECOND).await,
         }
-        loop {
-            let wait = match deliveries.run_due().await {
-                Ok((_, next)) => until(&other, next.map(micros)),
-                Err(_) => SECOND,
-            };
-            select(Box::pin(other.executor.after(wait)), Box::pin(store.hub().delivery())).await;
-        }
-    });
-    world.tell(format!("{process} starts"));
+    }
+}
+
+async fn fire(world: Arc<World>, store: Arc<dyn Store>, deadlines: Deadlines) {
+    loop {
+        let wait = match deadlines.run_due().await {
+            Ok((_, next)) => until(&world, next.map(micros)),
+            Err(_) => SECOND,
+        };
+        select(Box::pin(world.executor.after(wait)), Box::pin(store.hub().timer())).await;
+    }
+}
+
+async fn deliver(world: Arc<World>, store: Arc<dyn Store>, deliveries: Deliveries) {
+    loop {
+        let wait = match deliveries.run_due().await {
+            Ok((_, next)) => until(&world, next.map(micros)),
+            Err(_) => SECOND,
+        };
+        select(Box::pin(world.executor.after(wait)), Box::pin(store.hub().delivery())).await;
+    }
 }
 
 fn until(world: &World, next: Option<i64>) -> i64 {
@@ -219,8 +238,15 @@ pub(crate) fn jump_clock(world: &Arc<World>) {
     }
     let seconds = world.draw(|chance| *chance.pick(&[-600, -60, -1, 1, 60, 3_600]));
     world.clock_ahead.fetch_add(seconds * SECOND, Ordering::SeqCst);
+    may_wait(world);
     world.coverage.count("clock jumped");
     world.tell(format!("the clock jumps by {seconds} s"));
+}
+
+/// From now on, for a while, deadlines may wait.
+fn may_wait(world: &World) {
+    let until = world.executor.micros() + HOLD_MAX;
+    world.unsteady_until.fetch_max(until, Ordering::SeqCst);
 }
 
 /// Ends every fault.

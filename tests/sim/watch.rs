@@ -283,7 +283,14 @@ impl Watch {
         for (rid, (intent, id)) in &self.suspensions {
             for (attempt, people) in &self.intents[intent].suspensions[id].told {
                 let queued = told.remove(&(*rid, *attempt)).unwrap_or_default();
-                must!(queued == *people, "I11: attempt {attempt} tells {people:?}, queued were {queued:?}");
+                let begins = queued.len() >= people.len() && queued[..people.len()] == *people;
+                must!(begins, "I11: attempt {attempt} tells {people:?}, queued were {queued:?}");
+                // What comes after was asked for by somebody, and goes to the same people.
+                let model = &self.intents[intent].suspensions[id];
+                let asked_for = &queued[people.len()..];
+                must!(asked_for.is_empty() || model.reminded_at.is_some(), "I11: more was queued than attempt {attempt} tells");
+                let known = |person: &&str| model.people_at(*attempt).iter().any(|known| known == person);
+                must!(asked_for.iter().all(known), "I13: reminded were {asked_for:?}");
             }
         }
         must!(told.is_empty(), "I13: messages for attempts that told nobody");

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use domain::asking::AskingPolicy;
@@ -11,7 +12,7 @@ use domain::problem::Rejection;
 use domain::time::from_micros;
 use futures_util::future::BoxFuture;
 use placet_server::store::sqlite::simulated::SimulatedDatabase;
-use placet_server::store::{Store, StoreError};
+use placet_server::store::{Hold, Store, StoreError};
 use tokio::sync::oneshot;
 
 use crate::chance::{Chance, SeededEntropy};
@@ -59,6 +60,8 @@ pub(crate) struct World {
     pub(crate) processes: Mutex<Vec<Process>>,
     /// What the server's clock is ahead of the true time.
     pub(crate) clock_ahead: AtomicI64,
+    /// Until when deadlines may wait for the clock to be steady, or for a starting process to make good for its absence.
+    pub(crate) unsteady_until: AtomicI64,
     pub(crate) healed: AtomicBool,
     /// Faults injected so far.
     pub(crate) faults: AtomicU64,
@@ -82,6 +85,10 @@ impl Clock for WorldClock {
     fn now(&self) -> DateTime<Utc> {
         from_micros(self.0.clock())
     }
+
+    fn since_boot(&self) -> Option<Duration> {
+        u64::try_from(self.0.executor.micros()).ok().map(Duration::from_micros)
+    }
 }
 
 impl World {
@@ -100,6 +107,7 @@ impl World {
             coverage: Coverage::default(),
             processes: Mutex::default(),
             clock_ahead: AtomicI64::new(0),
+            unsteady_until: AtomicI64::new(0),
             healed: AtomicBool::new(false),
             faults: AtomicU64::new(0),
             busy: AtomicI64::new(0),
@@ -216,7 +224,12 @@ impl World {
             }
             Ok(Err(StoreError::Unavailable(why))) => {
                 self.tell(format!("{what}: unavailable: {why}"));
-                if self.faults.load(Ordering::SeqCst) == faults {
+                let waits = why == Hold::Clock.why() || why == Hold::Recovery.why();
+                if waits {
+                    self.coverage.count("deadline held back");
+                }
+                let may_wait = waits && self.executor.micros() < self.unsteady_until.load(Ordering::SeqCst);
+                if self.faults.load(Ordering::SeqCst) == faults && !may_wait {
                     self.fail(format!("I24: {what} is unavailable without a fault: {why}"));
                 }
                 Err(Failed::Unknown)

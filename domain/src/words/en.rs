@@ -91,9 +91,11 @@ pub fn reminder(attempt: impl Display, attempts: impl Display) -> String {
     format!("Reminder, message {attempt} of {attempts}")
 }
 
+/// Opens a reminder that somebody asked for, between two attempts.
+pub const REMINDER_ON_REQUEST: &str = "Reminder, sent by request";
+
 /// Opens the text part of a reminder.
-pub fn reminder_in_text(attempt: u32, attempts: u32, left: Option<&str>) -> String {
-    let reminder = reminder(attempt, attempts);
+pub fn reminder_in_text(reminder: &str, left: Option<&str>) -> String {
     match left {
         Some(left) => format!("{reminder}. This is still open: {left} left."),
         None => format!("{reminder}. {STILL_OPEN}"),
@@ -199,6 +201,22 @@ pub fn closes_with_fallback(fallback: &str) -> String {
     format!("It closes. The agent goes on with “{fallback}”, and is told that nobody answered.")
 }
 
+/// The end, for the asker: a fallback.
+pub fn falls_back_for_the_asker(fallback: &str, requires_delivery: bool) -> String {
+    let condition = if requires_delivery {
+        " If nobody could be reached by then, there is no fallback: it ends as undeliverable."
+    } else {
+        ""
+    };
+    format!("If nobody answers, the agent goes on with “{fallback}”, which is marked as nobody’s answer.{condition}")
+}
+
+/// The end, for the asker: no decision.
+pub const FAILS_FOR_THE_ASKER: &str = "If nobody answers, there is no decision: the agent is told so, and its work is abandoned.";
+
+/// The end, for the asker: there is none.
+pub const STAYS_OPEN_FOR_THE_ASKER: &str = "It has no deadline: it stays open until somebody answers, or it is withdrawn.";
+
 /// Stands for a fallback that is not one line of text.
 pub const THE_VALUES_IT_NAMED: &str = "the values it named";
 
@@ -264,11 +282,28 @@ fn counted(amount: Amount, adjective: &str) -> String {
     format!("{count} {adjective}{}", if count == 1 { one } else { many })
 }
 
-/// “Who is told when”: the reader's own mail.
-pub const YOU_BY_MAIL: &str = "You, by e-mail";
+/// “Who is told when”: the reader.
+pub const YOU: &str = "You";
 
-/// “Who is told when”: the end.
-pub const CLOSES: &str = "Closes";
+/// “Who is told when”: these people, and how many more.
+pub fn people(named: &[String], more: usize) -> String {
+    match (named, more) {
+        ([], _) => "Nobody".to_owned(),
+        ([one], 0) => one.clone(),
+        ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
+        (named, more) => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// “Who is told when”: people who are told again.
+pub fn as_a_reminder(people: &str) -> String {
+    format!("{people}, as a reminder")
+}
+
+/// “Who is told when”: people who are told because others did not answer.
+pub fn as_an_escalation(people: &str) -> String {
+    format!("{people}, as an escalation")
+}
 
 /// A field's label and this: it needs an answer and has none.
 pub const IS_STILL_EMPTY: &str = "is still empty";

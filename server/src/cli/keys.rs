@@ -1,6 +1,6 @@
 //! `placet keys create | list | revoke | import`: works beside a running server.
 
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -121,7 +121,8 @@ async fn create(args: CreateArgs) -> anyhow::Result<()> {
         return Ok(say(serde_json::to_string(&created)?)?);
     }
     // The secret alone on standard output, so that a shell can keep it: KEY=$(placet keys create …).
-    tell(format!("key {} for {} ({}), shown this once:", key.id, key.name, key.role));
+    let shown = if std::io::stdout().is_terminal() { "shown this once:" } else { "written to standard output this once" };
+    tell(format!("key {} for {} ({}), {shown}", key.id, key.name, key.role));
     Ok(say(secret.expose_secret())?)
 }
 

@@ -1,10 +1,11 @@
-//! The command line: `placet serve | keys | ask | answer | doctor | demo`.
+//! The command line: `placet serve | keys | ask | answer | release | doctor | demo`.
 
 mod answer;
 mod ask;
 mod demo;
 mod doctor;
 mod keys;
+mod release;
 mod remote;
 mod serve;
 
@@ -15,7 +16,6 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use self::remote::{FAILED, tell};
-use crate::config::ServeArgs;
 use crate::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
 /// What commands log that say themselves whatever there is to say, in words for people.
@@ -34,19 +34,17 @@ File only (--config; the flags above are keys of the file as well):
 
 /// The Placet approval server: agents ask, people decide, and anyone can check afterwards.
 #[derive(Parser)]
-#[command(name = "placet", version, about, args_conflicts_with_subcommands = true, after_help = ENVIRONMENT_ONLY)]
+#[command(name = "placet", version, about, after_help = "Every setting of the server: placet serve --help")]
 pub struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
-    #[command(flatten)]
-    serve: ServeArgs,
+    command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run the server (the default).
+    /// Run the server: what `placet` does without a command.
     #[command(after_help = ENVIRONMENT_ONLY)]
-    Serve(Box<ServeArgs>),
+    Serve(Box<serve::StartArgs>),
     /// Create, list, revoke and import API keys; works beside a running server.
     #[command(subcommand)]
     Keys(keys::KeysCommand),
@@ -54,6 +52,8 @@ enum Command {
     Ask(Box<ask::AskArgs>),
     /// List the questions that are open, show one, or answer it, with an operator's key.
     Answer(answer::AnswerArgs),
+    /// Let deadlines and messages go on after `serve --after-restore`; works beside a running server and before the next start.
+    Release(release::ReleaseArgs),
     /// Check settings, database, clock, mail server, public URL and file permissions; changes nothing.
     #[command(after_help = ENVIRONMENT_ONLY)]
     Doctor(Box<doctor::DoctorArgs>),
@@ -69,7 +69,12 @@ impl Cli {
     /// What to exit with once everything is said: 2 for wrong usage, 0 for help. For `ask` and `answer`, whose 2 means something else,
     /// wrong usage is 3.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
-        let arguments: Vec<OsString> = arguments.into_iter().collect();
+        let mut arguments: Vec<OsString> = arguments.into_iter().collect();
+        // Not flags of the root: a server's setting that cannot be understood must not stop `ask`.
+        let of_serve = |word: &str| word.starts_with('-') && !["-h", "--help", "-V", "--version"].contains(&word);
+        if arguments.get(1).is_none_or(|word| word.to_str().is_some_and(of_serve)) {
+            arguments.insert(1.min(arguments.len()), "serve".into());
+        }
         let error = match Self::try_parse_from(&arguments) {
             Ok(cli) => return Ok(cli),
             Err(error) => error,
@@ -90,9 +95,9 @@ impl Cli {
     /// What is logged unless `RUST_LOG` says otherwise.
     pub fn log_filter(&self) -> &'static str {
         match self.command {
-            None | Some(Command::Serve(_)) => SERVER_FILTER,
-            Some(Command::Keys(_) | Command::Doctor(_) | Command::Demo(_)) => COMMAND_FILTER,
-            Some(Command::Ask(_) | Command::Answer(_)) => SPEAKING_FILTER,
+            Command::Serve(_) => SERVER_FILTER,
+            Command::Keys(_) | Command::Release(_) | Command::Doctor(_) | Command::Demo(_) => COMMAND_FILTER,
+            Command::Ask(_) | Command::Answer(_) => SPEAKING_FILTER,
         }
     }
 
@@ -103,13 +108,13 @@ impl Cli {
     /// One or two lines that say what happened and what to do.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            None => serve::run(self.serve).await?,
-            Some(Command::Serve(args)) => serve::run(*args).await?,
-            Some(Command::Keys(command)) => keys::run(command).await?,
-            Some(Command::Ask(args)) => return Ok(ask::run(*args).await),
-            Some(Command::Answer(args)) => return Ok(answer::run(args).await),
-            Some(Command::Doctor(args)) => doctor::run(*args).await?,
-            Some(Command::Demo(args)) => demo::run(args).await?,
+            Command::Serve(args) => serve::run(*args).await?,
+            Command::Keys(command) => keys::run(command).await?,
+            Command::Ask(args) => return Ok(ask::run(*args).await),
+            Command::Answer(args) => return Ok(answer::run(args).await),
+            Command::Release(args) => release::run(args).await?,
+            Command::Doctor(args) => doctor::run(*args).await?,
+            Command::Demo(args) => demo::run(args).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

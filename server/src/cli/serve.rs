@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
+use clap::Args;
 use domain::authority::Role;
 use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
@@ -13,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::say;
-use crate::app::App;
+use crate::app::{App, hold_after_restore};
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{Config, ServeArgs, secret_from_environment};
 use crate::instance::Instance;
@@ -25,12 +26,25 @@ use crate::worker::spawn_named;
 /// When the server looks for itself: what stands before it may need to see it first.
 const LOOK_AFTER: Duration = Duration::from_secs(3);
 
-pub(super) async fn run(mut args: ServeArgs) -> anyhow::Result<()> {
+#[derive(Args)]
+pub(super) struct StartArgs {
+    #[command(flatten)]
+    settings: ServeArgs,
+    /// The database was restored: kill all answer links, hold deadlines and messages until `placet release`.
+    #[arg(long)]
+    after_restore: bool,
+}
+
+pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
+    let StartArgs { settings: mut args, after_restore } = args;
     let stop = stop_signal()?;
     args.smtp_url = secret_from_environment("PLACET_SMTP_URL")?;
     let config = Config::load(&args)?;
     let development = config.development;
     let told_public_url = config.public_url.is_some();
+    if after_restore {
+        hold_after_restore(&config.database, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
+    }
     let app = App::build(config, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     first_key(&*app.store(), development).await?;
     announce(&app)?;
@@ -71,13 +85,18 @@ async fn first_key(store: &dyn Store, development: bool) -> anyhow::Result<()> {
     }
     // A secret goes to a terminal, never into a file somebody redirected the output to.
     if !std::io::stdout().is_terminal() {
-        say("No key exists yet. Make one: placet keys create --role agent --name my-agent")?;
+        say(format!("No key exists yet. Make one: {} keys create --role agent --name my-agent", program()))?;
         return Ok(());
     }
     let secret = make_key(store, Role::Admin, "admin").await?;
     say(format!("Your admin key, shown this once: {}", secret.expose_secret()))?;
-    say("Make a key for an agent: placet keys create --role agent --name my-agent")?;
+    say(format!("Make a key for an agent: {} keys create --role agent --name my-agent", program()))?;
     Ok(())
+}
+
+/// What a person types to start this program, which cargo does not put on the path.
+fn program() -> String {
+    std::env::args_os().next().map_or_else(|| "placet".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Makes a key under a name and returns its secret.

@@ -51,7 +51,10 @@ pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result
     query.finish(true)?;
     let missing = || Rejection::Invalid { errors: vec![FieldError::new("challenge", "required", "must be given")] };
     let challenge = challenge.ok_or_else(missing)?;
-    Ok(HttpResponse::Ok().json(json!({ "implementation": "placet", "proof": shared.instance.prove(&challenge) })))
+    // Whoever kept a proof could pass for this server.
+    let mut response = HttpResponse::Ok();
+    response.insert_header(("cache-control", "no-store"));
+    Ok(response.json(json!({ "implementation": "placet", "proof": shared.instance.prove(&challenge) })))
 }
 
 /// Shows the server's level of the retry cascade, read-only (RFC-0026).

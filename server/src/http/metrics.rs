@@ -15,6 +15,7 @@ use crate::metrics::CONTENT_TYPE;
 pub(super) async fn metrics(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     auth::scraper(&shared, &request).await?.may(Action::ReadMetrics)?;
     let standing = shared.store.standing().await?;
+    shared.metrics.hold(shared.store.hold().await?);
     let exposition = shared.metrics.exposition(&standing, shared.clock.now());
     let exposition = exposition.map_err(|error| {
         tracing::error!(error = %error, "failed to write the metrics down");

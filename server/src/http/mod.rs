@@ -4,6 +4,7 @@ pub(crate) mod auth;
 mod body;
 mod discovery;
 mod events;
+mod extensions;
 mod fields;
 mod health;
 mod intents;
@@ -11,8 +12,10 @@ mod keys;
 mod leases;
 mod metrics;
 mod openapi;
+mod preview;
 mod problem;
 mod query;
+mod reminders;
 mod suspensions;
 pub(crate) mod trace;
 

@@ -92,6 +92,7 @@ impl From<Rejection> for Failure {
             Rejection::LeaseConflict { existing } => {
                 member("existing_lease", json!(existing));
             }
+            Rejection::TooSoon { retry_after_seconds } => more.retry_after = Some(*retry_after_seconds),
             Rejection::Invalid { errors } => more.errors.clone_from(errors),
             Rejection::NotFound
             | Rejection::Forbidden { .. }
@@ -219,7 +220,7 @@ pub(crate) enum Surface {
 impl Surface {
     /// `/api/v1/suspensions`, `/api/v1/keys`, `…/suspend` and everything new are ours.
     pub(crate) fn of(path: &str) -> Self {
-        let path = path.strip_prefix("/api/v1").unwrap_or(path);
+        let path = path.strip_prefix("/api/v1").or_else(|| path.strip_prefix("/v1")).unwrap_or(path);
         let openintent = path.starts_with("/intents") && !path.trim_end_matches('/').ends_with("/suspend");
         if openintent || path.starts_with("/server/") { Self::OpenIntent } else { Self::Ours }
     }

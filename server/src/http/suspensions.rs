@@ -21,7 +21,7 @@ use super::body::Json;
 use super::intents::{PAGE_DEFAULT, PAGE_MAX, REASON_MAX, Write};
 use super::problem::{Detail, Failure, Problem};
 use super::query::Query;
-use super::{Shared, resource, respond};
+use super::{Shared, extensions, preview, reminders, resource, respond};
 use crate::store::{Outcome, SuspensionFilter, Target};
 
 /// The longest wait, in seconds.
@@ -32,8 +32,11 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 pub(super) fn routes(config: &mut ServiceConfig) {
     config
         .service(resource("", [(Method::GET, web::to(list))]))
+        .service(resource("/preview", [(Method::POST, web::to(preview::preview))]))
         .service(resource("/{suspension_id}", [(Method::GET, web::to(get))]))
-        .service(resource("/{suspension_id}/cancel", [(Method::POST, web::to(cancel))]));
+        .service(resource("/{suspension_id}/cancel", [(Method::POST, web::to(cancel))]))
+        .service(resource("/{suspension_id}/extend", [(Method::POST, web::to(extensions::extend))]))
+        .service(resource("/{suspension_id}/remind", [(Method::POST, web::to(reminders::remind))]));
 }
 
 pub(super) fn intent_routes(config: &mut ServiceConfig) {
@@ -201,7 +204,7 @@ pub(super) async fn cancel(request: HttpRequest, payload: Payload, shared: Data<
 }
 
 /// The suspension a path names; anything that is no id of ours does not exist.
-fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Failure> {
+pub(super) fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Failure> {
     let id = request.match_info().get("suspension_id").and_then(SuspensionId::parse);
     id.ok_or_else(|| Rejection::NotFound.into())
 }

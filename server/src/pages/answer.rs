@@ -13,9 +13,9 @@ use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Action, Principal};
 use domain::command::{Command, Respond};
+use domain::plan::Plan;
 use domain::problem::Rejection;
 use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style, TEXT_ANSWER_BYTES_MAX};
-use domain::words;
 use serde_json::{Map, Value};
 
 use super::Pages;
@@ -261,9 +261,9 @@ fn silence(link: &LinkView) -> Silence {
 }
 
 fn plan(link: &LinkView) -> Vec<PlanRow> {
-    let told = PlanRow { at: link.suspension.suspended_at, sentence: words::YOU_BY_MAIL.to_owned(), end: false };
-    let end = link.suspension.expires_at.map(|at| PlanRow { at, sentence: words::CLOSES.to_owned(), end: true });
-    std::iter::once(told).chain(end).collect()
+    let plan = Plan::of(&link.suspension, &link.question);
+    let told = plan.steps.iter().map(|step| PlanRow { at: step.at, sentence: step.sentence(&link.recipient), end: false });
+    told.chain(plan.ends_at.map(|at| PlanRow { at, sentence: plan.silence.sentence(), end: true })).collect()
 }
 
 fn outcome(pages: &Pages, link: &LinkView, now: DateTime<Utc>, tried: bool) -> Outcome {

@@ -161,6 +161,8 @@ pub struct LeasedDelivery {
     pub first: Option<DeliveryId>,
     /// Who else was told by earlier attempts.
     pub asked_before: Vec<String>,
+    /// Whether the same recipient's mail server took a message of this very attempt before.
+    pub repeated: bool,
     pub tries: u32,
     /// The answer link's token, known only here and in the message.
     pub token: LinkToken,
@@ -246,6 +248,16 @@ pub trait Store: Send + Sync + 'static {
     fn keys(&self) -> Unit<'_, Vec<KeyView>>;
     /// Stops a key from counting; `NotFound` if there is none.
     fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView>;
+    /// Makes good for an absence of the server, a bounded batch at a time, until that is done; for a server that starts.
+    fn recover(&self) -> Unit<'_, Recovered>;
+    /// Leaves a last sign of life; for a server that stops.
+    fn depart(&self) -> Unit<'_, ()>;
+    /// Kills every answer link, and holds deadlines and messages until they are released; for a database that was restored.
+    fn hold_after_restore(&self) -> Unit<'_, ()>;
+    /// Lets go what waits after a restore, and says whether anything did; works beside a running server.
+    fn release(&self) -> Unit<'_, bool>;
+    /// Why nothing that time decides happens at present.
+    fn hold(&self) -> Unit<'_, Option<Hold>>;
     /// Reads a secret of the server's own, made at first use and kept.
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
     /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
@@ -271,6 +283,37 @@ pub struct Standing {
     pub next_deadline: Option<DateTime<Utc>>,
     /// When the earliest message is due.
     pub next_delivery: Option<DateTime<Utc>>,
+}
+
+/// Why nothing that time decides happens at present: no deadline, no attempt, no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// The wall clock jumped ahead, and has not been steady for long enough since.
+    Clock,
+    /// The database was restored, and its operator has not released it.
+    Restore { since: DateTime<Utc> },
+    /// Open questions get back the time an absence took.
+    Recovery,
+}
+
+impl Hold {
+    /// In words.
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::Clock => "the clock jumped ahead and must be steady for 30 seconds first",
+            Self::Restore { .. } => "the database was restored; `placet release` lets them go on",
+            Self::Recovery => "open questions get back the time the server was away",
+        }
+    }
+}
+
+/// What making good for an absence did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// Whether nothing is left to do.
+    pub done: bool,
+    /// Since when everything waits after a restore, if it does.
+    pub held_since: Option<DateTime<Utc>>,
 }
 
 /// What firing deadlines did.

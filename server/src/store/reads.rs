@@ -39,7 +39,7 @@ fn may_read(principal: &Principal, row: &IntentRow) -> Result<(), Rejection> {
     authorize(principal, Action::Read, Object::Intent { created_by: &row.intent.created_by, asked_by: None })
 }
 
-/// Agents see their own; everybody else who may read sees all.
+/// What a list needs to look at: agents read their own, everybody else who reads sees all. Whether a row is shown, [`may_read`] says.
 fn own_only(principal: &Principal) -> Option<&str> {
     (principal.role == Role::Agent).then_some(principal.name.as_str())
 }
@@ -64,7 +64,7 @@ pub(super) fn intents<R: ReadRows>(
     offset: u32,
 ) -> RowsResult<Vec<IntentView>> {
     let found = rows.intents(own_only(principal), status, limit, offset)?;
-    found.iter().map(|row| intent_view(rows, row)).collect()
+    found.iter().filter(|row| may_read(principal, row).is_ok()).map(|row| intent_view(rows, row)).collect()
 }
 
 pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<Vec<Lease>> {
@@ -138,16 +138,19 @@ pub(super) fn suspensions<R: ReadRows>(
     let found = rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?;
     let (mut suspensions, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
+        last = Some(row.rid);
+        if may_read(principal, &rows.intent_at(row.intent)?).is_err() {
+            continue;
+        }
         let asked_by = Some(row.suspension.asked_by.name.clone());
         let shown = SuspensionRecord { asked_by, ..record(rows, row)? };
         bytes += serde_json::to_vec(&shown)?.len();
         suspensions.push(shown);
-        last = Some(row.rid);
         if bytes >= PAGE_BYTES_MAX {
             break;
         }
     }
-    let next_cursor = last.filter(|_| suspensions.len() < found.len()).map(|rid| rid.to_string());
+    let next_cursor = last.filter(|last| found.last().is_some_and(|row| row.rid != *last)).map(|rid| rid.to_string());
     Ok(SuspensionPage { suspensions, next_cursor })
 }
 
@@ -164,6 +167,10 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
 
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<Option<LinkView>> {
     let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
+    // Who restored the database may have done so because links of it are in the wrong hands.
+    if rows.presence()?.is_some_and(|presence| kept.rid <= presence.tokens_void_to) {
+        return Ok(None);
+    }
     let row = rows.suspension_at(kept.suspension)?;
     let question = rows.question(&row)?;
     let intent_title = rows.body(row.intent)?.title;

@@ -27,6 +27,9 @@ pub(super) enum RowsError {
     Inconsistent(&'static str),
     #[error("a row holds JSON that cannot be read")]
     Json(#[from] serde_json::Error),
+    /// Time would decide, and may not at present.
+    #[error("deadlines wait: {0}")]
+    Held(&'static str),
 }
 
 pub(super) type RowsResult<T> = Result<T, RowsError>;
@@ -104,6 +107,41 @@ pub(super) struct TokenRow {
     pub(super) created_at: DateTime<Utc>,
 }
 
+/// What the server knows of its own presence.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PresenceRow {
+    /// The last sign of life.
+    pub(super) beat_at: DateTime<Utc>,
+    /// Since when deadlines and messages wait after a restore.
+    pub(super) held_since: Option<DateTime<Utc>>,
+    /// Whether they were let go, and the server has not gone on yet.
+    pub(super) released: bool,
+    /// Answer links up to this row count no more.
+    pub(super) tokens_void_to: i64,
+    /// The absence being made good for.
+    pub(super) recovery: Option<Recovery>,
+}
+
+impl PresenceRow {
+    /// That of a server which starts for the first time.
+    pub(super) fn at(now: DateTime<Utc>) -> Self {
+        Self { beat_at: now, held_since: None, released: false, tokens_void_to: 0, recovery: None }
+    }
+}
+
+/// An absence being made good for, and how far that went.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recovery {
+    pub(super) from: DateTime<Utc>,
+    pub(super) until: DateTime<Utc>,
+    /// Whether the absence ends a restore: then everybody is asked afresh.
+    pub(super) restored: bool,
+    /// The last suspension dealt with.
+    pub(super) done_to: i64,
+    /// The newest suspension there was when the absence was recorded; later ones lost nothing.
+    pub(super) up_to: i64,
+}
+
 /// The tables whose row ids the writer assigns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Table {
@@ -135,6 +173,10 @@ pub(super) trait Rows {
     fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool>;
     /// Writes what may change while it is open, or after: `version`, `attempt`, `reached` and `refusals`.
     fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()>;
+    /// Writes when people were last reminded on request.
+    fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()>;
+    /// Writes a later deadline.
+    fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
     /// Keeps the span that asked.
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
     /// Takes the span that asked, if one was kept.
@@ -156,6 +198,7 @@ pub(super) trait Rows {
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()>;
     fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool>;
     fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()>;
+    fn save_presence(&mut self, presence: &PresenceRow) -> RowsResult<()>;
 }
 
 /// What can be read, inside a transaction that writes or outside.
@@ -194,6 +237,14 @@ pub(super) trait ReadRows {
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>>;
     fn keys(&mut self) -> RowsResult<Vec<KeyView>>;
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>>;
+    /// What the server knows of its own presence; absent before its first start.
+    fn presence(&mut self) -> RowsResult<Option<PresenceRow>>;
+    /// The next open suspensions to deal with, in order: all, or those with a fallback other than `fail`.
+    fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The row of the newest suspension; 0 if there is none.
+    fn newest_suspension(&mut self) -> RowsResult<i64>;
+    /// The row of the newest answer link; 0 if there is none.
+    fn newest_token(&mut self) -> RowsResult<i64>;
 
     /// The question a suspension asks, read from the event that asked it.
     fn question(&mut self, row: &SuspensionRow) -> RowsResult<Question> {

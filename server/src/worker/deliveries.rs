@@ -12,15 +12,15 @@ use channels::{Answers, Channel, DeliveryError, Message, Occasion};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::ids::DeliveryId;
-use domain::suspension::{FallbackPolicy, ResponseType};
-use domain::text::quoted;
+use domain::plan::Plan;
+use domain::suspension::ResponseType;
 use domain::words;
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
-use serde_json::Value;
 use tokio::sync::watch;
 use url::Url;
 
+use crate::kill_points::{self, Point};
 use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError};
 
 /// Messages on their way at the same time.
@@ -29,8 +29,6 @@ const IN_FLIGHT_MAX: usize = 16;
 const SLEEP_MAX: Duration = Duration::from_secs(5);
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The longest label quoted in one of our sentences, in characters.
-const QUOTED_MAX: usize = 80;
 
 /// The delivery loop.
 pub struct Deliveries {
@@ -69,6 +67,9 @@ impl Deliveries {
             if leased.deliveries.is_empty() && leased.obsolete == 0 {
                 return Ok((sent, leased.next_due));
             }
+            if !leased.deliveries.is_empty() {
+                kill_points::reached(Point::AfterLease);
+            }
             sent += leased.deliveries.len();
             let results: Vec<_> = stream::iter(leased.deliveries)
                 .map(|delivery| self.send(delivery))
@@ -103,6 +104,7 @@ impl Deliveries {
     async fn send(&self, delivery: LeasedDelivery) -> Result<(), StoreError> {
         let carry = async { self.channel.deliver(&self.message(&delivery)).await };
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
+        kill_points::reached(Point::AfterSend);
         let result = match outcome {
             Ok(Ok(receipt)) => DeliveryResult::Sent(receipt.reply),
             Ok(Err(DeliveryError::Retry { reason, after })) => {
@@ -158,6 +160,9 @@ impl Deliveries {
 
 /// Why this message goes out: somebody is asked, asked again, or asked because others did not answer.
 fn occasion(delivery: &LeasedDelivery) -> Occasion {
+    if delivery.first.is_some() && delivery.repeated {
+        return Occasion::RemindedOnRequest;
+    }
     if delivery.first.is_some() {
         let attempts = delivery.question.retry_policy.as_ref().map_or(delivery.attempt, |policy| policy.max_attempts);
         return Occasion::Reminder { attempt: delivery.attempt, attempts };
@@ -170,31 +175,14 @@ fn occasion(delivery: &LeasedDelivery) -> Occasion {
 
 /// Who is told when, from now on, as this recipient should read it; the last row is the end.
 fn plan(delivery: &LeasedDelivery) -> Vec<(DateTime<Utc>, String)> {
-    let (question, suspension) = (&delivery.question, &delivery.suspension);
-    let policy = question.retry_policy.iter();
-    let reminders = policy.flat_map(|policy| {
-        (delivery.attempt + 1..=policy.max_attempts).map(|attempt| {
-            let people = question.recipients_at(attempt);
-            let you = people.iter().any(|person| person.eq_ignore_ascii_case(&delivery.recipient));
-            let sentence = if you { words::YOU_GET_A_REMINDER.to_owned() } else { words::will_be_asked(people) };
-            (policy.due_at(suspension.suspended_at, attempt), sentence)
-        })
+    let plan = Plan::of(&delivery.suspension, &delivery.question);
+    let to_come = plan.steps.iter().filter(|step| step.attempt > delivery.attempt);
+    let rows = to_come.map(|step| {
+        let you = step.tells(&delivery.recipient);
+        let sentence = if you { words::YOU_GET_A_REMINDER.to_owned() } else { words::will_be_asked(step.recipients) };
+        (step.at, sentence)
     });
-    reminders.chain(suspension.expires_at.map(|at| (at, if_nobody_answers(delivery)))).collect()
-}
-
-/// Placet's sentence for what silence does.
-fn if_nobody_answers(delivery: &LeasedDelivery) -> String {
-    if delivery.suspension.fallback_policy == FallbackPolicy::Fail {
-        return words::CLOSES_WITHOUT_A_DECISION.to_owned();
-    }
-    let value = delivery.suspension.fallback_value.clone().unwrap_or_default();
-    let fallback = match (delivery.suspension.choice(&value), &value) {
-        (Some(choice), _) => choice.label.clone(),
-        (None, Value::String(text)) => text.clone(),
-        (None, _) => words::THE_VALUES_IT_NAMED.to_owned(),
-    };
-    words::closes_with_fallback(&quoted(&fallback, QUOTED_MAX))
+    rows.chain(plan.ends_at.map(|at| (at, plan.silence.sentence()))).collect()
 }
 
 fn word(result: &DeliveryResult) -> &'static str {

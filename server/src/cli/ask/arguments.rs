@@ -20,8 +20,10 @@ Exit codes:
   2    nobody's answer: expired, undeliverable, withdrawn or superseded. A fallback that stands in is printed,
        and the exit code is 2 all the same
   3    an error: usage, key, server
-  130  Ctrl-C (SIGINT): the question is withdrawn, unless --keep
+  129  SIGHUP, the terminal was closed: the question is withdrawn, unless --keep. Under nohup the wait goes on
+  130  SIGINT, Ctrl-C: the question is withdrawn, unless --keep
   143  SIGTERM: the question is withdrawn, unless --keep
+  Where the question had ended before it could be withdrawn, that counts: 0, 1 or 2
 
 Environment:
   PLACET_URL           --url
@@ -58,7 +60,7 @@ pub(in crate::cli) struct AskArgs {
     /// What the question belongs to; the question by default.
     #[arg(long)]
     title: Option<String>,
-    /// Name the question: for 24 hours, the same key finds the question asked before, open or answered.
+    /// Name the question: for 24 hours from asking, the same key finds it, open or ended; after that the key is refused.
     #[arg(long, value_name = "KEY")]
     pub(super) idempotency_key: Option<String>,
     /// Leave the question open when interrupted.

@@ -1,4 +1,4 @@
-//! The signals that end a wait: Ctrl-C and SIGTERM.
+//! The signals that end a wait: Ctrl-C, SIGTERM and SIGHUP.
 
 use anyhow::Context;
 
@@ -9,6 +9,8 @@ pub(super) enum Interrupt {
     Interrupted,
     /// SIGTERM.
     Terminated,
+    /// SIGHUP: the terminal was closed, or the connection to it broke.
+    HungUp,
 }
 
 impl Interrupt {
@@ -17,6 +19,7 @@ impl Interrupt {
         match self {
             Self::Interrupted => 130,
             Self::Terminated => 143,
+            Self::HungUp => 129,
         }
     }
 
@@ -25,6 +28,7 @@ impl Interrupt {
         match self {
             Self::Interrupted => "The command that asked was interrupted (SIGINT).",
             Self::Terminated => "The command that asked was terminated (SIGTERM).",
+            Self::HungUp => "The terminal of the command that asked was closed (SIGHUP).",
         }
     }
 }
@@ -34,6 +38,8 @@ impl Interrupt {
 pub(super) struct Signals {
     interrupted: tokio::signal::unix::Signal,
     terminated: tokio::signal::unix::Signal,
+    /// `None` if whoever started this program wants it to outlive the terminal.
+    hung_up: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
@@ -41,14 +47,44 @@ impl Signals {
     pub(super) fn listen() -> anyhow::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         let listen = |kind| signal(kind).context("failed to listen for signals");
-        Ok(Self { interrupted: listen(SignalKind::interrupt())?, terminated: listen(SignalKind::terminate())? })
+        let hung_up = if is_hangup_ignored() { None } else { Some(listen(SignalKind::hangup())?) };
+        Ok(Self { interrupted: listen(SignalKind::interrupt())?, terminated: listen(SignalKind::terminate())?, hung_up })
     }
 
     pub(super) async fn next(&mut self) -> Interrupt {
+        let hung_up = async {
+            match &mut self.hung_up {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupted.recv() => Interrupt::Interrupted,
             _ = self.terminated.recv() => Interrupt::Terminated,
+            _ = hung_up => Interrupt::HungUp,
         }
+    }
+}
+
+/// Whether this program was started to outlive its terminal, as by `nohup`: listening would undo that. Where the system does not
+/// tell, it was not.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores_hangup(&status))
+}
+
+/// SIGHUP is signal 1, the lowest bit of the mask.
+#[cfg(unix)]
+fn ignores_hangup(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
+
+impl Signals {
+    /// A second signal, from somebody who does not want to wait. A hangup is none: of a terminal that closes, the system tells, and
+    /// often the shell as well.
+    pub(super) async fn insisted(&mut self) {
+        while self.next().await == Interrupt::HungUp {}
     }
 }
 
@@ -67,5 +103,19 @@ impl Signals {
     pub(super) async fn next(&mut self) -> Interrupt {
         self.interrupted.recv().await;
         Interrupt::Interrupted
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_tells_whether_a_hangup_is_ignored() {
+        let status =
+            |mask: &str| format!("Name:\tplacet\nSigBlk:\t0000000000000001\nSigIgn:\t{mask}\nSigCgt:\t0000000000000001\n");
+        assert!(ignores_hangup(&status("0000000000000001")) && ignores_hangup(&status("0000000000001003")));
+        assert!(!ignores_hangup(&status("0000000000000000")) && !ignores_hangup(&status("0000000000001006")));
+        assert!(!ignores_hangup("Name:\tplacet\n") && !ignores_hangup(&status("?")));
     }
 }

@@ -72,24 +72,30 @@ struct Conversation<'a> {
 
 impl Conversation<'_> {
     async fn hold<T>(&self, signals: &mut Signals, question: Question<T>, positive: fn(&T) -> bool) -> anyhow::Result<u8> {
-        let mut pending = match self.asked(signals, question).await? {
+        let mut pending = match self.asked(signals, question, positive).await? {
             ControlFlow::Continue(pending) => pending,
             ControlFlow::Break(code) => return Ok(code),
         };
         let asked_at = Instant::now();
         Self::announce(pending.record());
         let waited = tokio::select! {
+            biased; // An answer that is there already wins.
             answer = self.answered(&mut pending, asked_at) => Ok(answer),
             interrupt = signals.next() => Err(interrupt),
         };
         match waited {
             Ok(answer) => self.conclude(pending.record(), answer, positive).await,
-            Err(interrupt) => Ok(self.withdraw(signals, pending, interrupt).await),
+            Err(interrupt) => self.withdraw(signals, pending, interrupt, positive).await,
         }
     }
 
     /// Asks. Interrupted meanwhile, it learns first what became of the question, so that none is left behind unknown.
-    async fn asked<T>(&self, signals: &mut Signals, question: Question<T>) -> anyhow::Result<ControlFlow<u8, Pending<T>>> {
+    async fn asked<T>(
+        &self,
+        signals: &mut Signals,
+        question: Question<T>,
+        positive: fn(&T) -> bool,
+    ) -> anyhow::Result<ControlFlow<u8, Pending<T>>> {
         let (args, client, key) = (self.args, self.client.clone(), self.key.clone());
         let asking = async move {
             let intent = client.create_intent(args.title()).active().idempotency_key(key).send().await?;
@@ -97,25 +103,36 @@ impl Conversation<'_> {
         };
         let mut asking = std::pin::pin!(asking);
         let interrupt = tokio::select! {
+            biased;
             asked = &mut asking => return asked.map(ControlFlow::Continue).map_err(|error| self.unasked(error)),
             interrupt = signals.next() => interrupt,
         };
+        tell("interrupted while asking; waiting to learn what became of the question (once more ends that)");
         let asked = tokio::select! {
             asked = timeout(LAST_CALL, asking) => asked.ok(),
-            _ = signals.next() => None,
+            () = signals.insisted() => None,
         };
-        Ok(ControlFlow::Break(if let Some(Ok(pending)) = asked {
-            self.withdraw(signals, pending, interrupt).await
-        } else {
-            tell(format!("interrupted while asking; if the question was asked, it is still open{}", self.come_back()));
-            interrupt.exit_code()
+        let code = interrupt.exit_code();
+        Ok(ControlFlow::Break(match asked {
+            Some(Ok(pending)) => self.withdraw(signals, pending, interrupt, positive).await?,
+            Some(Err(RequestInputError::Refused(_) | RequestInputError::Unsupported)) => {
+                tell("interrupted; nobody was asked");
+                code
+            }
+            Some(Err(_)) | None => {
+                tell(format!("interrupted; if the question was asked, it is still open{}", self.come_back()));
+                code
+            }
         }))
     }
 
     fn unasked(&self, error: RequestInputError) -> anyhow::Error {
         match error {
             RequestInputError::Refused(problem) if problem.is("idempotency_mismatch") => {
-                anyhow::anyhow!("the idempotency key {:?} names another question; ask this one under another key", self.key)
+                anyhow::anyhow!(
+                    "the idempotency key {:?} names another question, or one asked more than 24 hours ago; ask under another key",
+                    self.key
+                )
             }
             RequestInputError::Refused(problem) => remote::refused(&problem, ROLE).context("nobody was asked"),
             RequestInputError::Transport(error) => {
@@ -261,15 +278,21 @@ impl Conversation<'_> {
     }
 
     /// Withdraws the question, or leaves it open; a second signal ends that at once.
-    async fn withdraw<T>(&self, signals: &mut Signals, mut pending: Pending<T>, interrupt: Interrupt) -> u8 {
+    async fn withdraw<T>(
+        &self,
+        signals: &mut Signals,
+        mut pending: Pending<T>,
+        interrupt: Interrupt,
+        positive: fn(&T) -> bool,
+    ) -> anyhow::Result<u8> {
         let code = interrupt.exit_code();
         if self.args.keep {
             tell(format!("interrupted; the question stays open{}", self.come_back()));
-            return code;
+            return Ok(code);
         }
         let withdrawn = tokio::select! {
             withdrawn = timeout(LAST_CALL, pending.cancel(Some(interrupt.reason()))) => withdrawn.ok(),
-            _ = signals.next() => None,
+            () = signals.insisted() => None,
         };
         match withdrawn {
             Some(Ok(())) => {
@@ -279,6 +302,9 @@ impl Conversation<'_> {
                     tracing::debug!(intent.id = %pending.record().intent_id, "failed to abandon the intent of a withdrawn question");
                 }
             }
+            Some(Err(CallError::Refused(problem))) if problem.is("already_resolved") || problem.is("expired") => {
+                return self.ended_before(signals, pending, interrupt, positive).await;
+            }
             Some(Err(CallError::Refused(problem))) => {
                 tell(format!("interrupted; the question could not be withdrawn: {problem}"));
             }
@@ -287,12 +313,36 @@ impl Conversation<'_> {
                 self.come_back()
             )),
         }
-        code
+        Ok(code)
+    }
+
+    /// Concludes with the ending that came before the withdrawal: people who answered in time are told that it counts, so it does.
+    async fn ended_before<T>(
+        &self,
+        signals: &mut Signals,
+        mut pending: Pending<T>,
+        interrupt: Interrupt,
+        positive: fn(&T) -> bool,
+    ) -> anyhow::Result<u8> {
+        let answer = tokio::select! {
+            answer = timeout(LAST_CALL, pending.answer()) => answer.ok(),
+            () = signals.insisted() => None,
+        };
+        match answer {
+            None | Some(Err(RequestInputError::Transport(_))) => {
+                tell(format!("interrupted; the question had ended before, but the server did not say how{}", self.come_back()));
+                Ok(interrupt.exit_code())
+            }
+            Some(answer) => {
+                tell("interrupted, but the question had ended before");
+                self.conclude(pending.record(), answer, positive).await
+            }
+        }
     }
 
     /// How to find this question again.
     fn come_back(&self) -> String {
-        format!("; to come back to it, run the same command with --idempotency-key {}", self.key)
+        format!("; to come back to it within 24 hours of asking, run the same command with --idempotency-key {}", self.key)
     }
 }
 

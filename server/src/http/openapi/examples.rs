@@ -14,6 +14,15 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
             "context": { "order": "12345", "amount": "412.00 EUR" },
             "timeout_seconds": 3_600,
         }),
+        "suspensions_preview" => json!({
+            "question": "Refund order 12345?", "response_type": "confirm",
+            "retry_policy": {
+                "max_attempts": 3, "interval_seconds": 3_600,
+                "escalation_ladder": [{ "attempt": 3, "channel_hint": "email" }],
+            },
+        }),
+        "suspensions_extend" => json!({ "seconds": 3_600, "reason": "The lawyer is back at noon." }),
+        "suspensions_remind" => json!({}),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
         "suspensions_cancel" => json!({ "reason": "The customer withdrew the order." }),
         "intents_create" => json!({ "title": "Refund order 12345", "status": "active" }),

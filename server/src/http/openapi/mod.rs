@@ -13,13 +13,14 @@ use actix_web::HttpResponse;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
-use super::{discovery, events, health, intents, keys, leases, metrics, suspensions};
+use super::{discovery, events, extensions, health, intents, keys, leases, metrics, preview, reminders, suspensions};
 
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Placet"),
     paths(
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
+        preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
@@ -100,7 +101,7 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
     // An absent body counts as an empty object, which says enough where no field is required.
-    if ["leases_renew", "suspensions_cancel"].contains(&text(&operation["operationId"])) {
+    if ["leases_renew", "suspensions_cancel", "suspensions_remind"].contains(&text(&operation["operationId"])) {
         operation["requestBody"]["required"] = json!(false);
     }
     refusals::complete(path, keyed, bodied, &mut operation["responses"]);
@@ -129,9 +130,7 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
     match (method, path) {
         ("post", "/api/v1/intents") | ("get", "/api/v1/intents/{intent_id}") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
-        ("get", "/api/v1/suspensions/{suspension_id}") | ("post", "/api/v1/suspensions/{suspension_id}/cancel") => {
-            Some("suspension")
-        }
+        ("get" | "post", path) if path.starts_with("/api/v1/suspensions/{suspension_id}") => Some("suspension"),
         _ => None,
     }
 }
@@ -152,6 +151,8 @@ fn links(path: &str, method: &str) -> Option<Value> {
         })),
         ("post", "/api/v1/intents/{intent_id}/suspend") => Some(json!({
             "wait": { "operationId": "suspensions_get", "parameters": suspension },
+            "extend": { "operationId": "suspensions_extend", "parameters": suspension },
+            "remind": { "operationId": "suspensions_remind", "parameters": suspension },
             "withdraw": { "operationId": "suspensions_cancel", "parameters": suspension },
             "answer": {
                 "operationId": "suspensions_respond_to",

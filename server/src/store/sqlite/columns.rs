@@ -12,7 +12,7 @@ use domain::wire::KeyView;
 use uuid::Uuid;
 
 use crate::store::codes::{Code, DeliveryState};
-use crate::store::rows::{IntentRow, OutboxRow, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
+use crate::store::rows::{IntentRow, OutboxRow, PresenceRow, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
 use crate::store::unit::last_hash;
 
 pub(super) fn uuid(bytes: &[u8]) -> RowsResult<Uuid> {
@@ -127,6 +127,7 @@ pub(super) struct SuspensionColumns {
     response: Option<String>,
     resolved_by: Option<String>,
     metadata: Option<String>,
+    reminded_at: Option<i64>,
 }
 
 impl SuspensionColumns {
@@ -152,6 +153,7 @@ impl SuspensionColumns {
                 reached: self.reached,
                 requires_delivery: self.requires_delivery,
                 refusals: unsigned(self.refusals)?,
+                reminded_at: self.reminded_at.map(from_micros),
                 asked_by: Asker { name: self.asker, owner: self.asker_owner },
                 ending,
             },
@@ -245,6 +247,34 @@ impl TokenColumns {
             suspension: self.suspension,
             recipient: self.recipient,
             created_at: from_micros(self.created_at),
+        }
+    }
+}
+
+#[derive(Queryable)]
+pub(super) struct PresenceColumns {
+    _rid: i64,
+    beat_at: i64,
+    held_since: Option<i64>,
+    released: bool,
+    tokens_void_to: i64,
+    absent_from: Option<i64>,
+    absent_until: Option<i64>,
+    restored: bool,
+    done_to: i64,
+    up_to: i64,
+}
+
+impl PresenceColumns {
+    pub(super) fn into_row(self) -> PresenceRow {
+        let Self { restored, done_to, up_to, .. } = self;
+        let recovery = |(from, until)| Recovery { from: from_micros(from), until: from_micros(until), restored, done_to, up_to };
+        PresenceRow {
+            beat_at: from_micros(self.beat_at),
+            held_since: self.held_since.map(from_micros),
+            released: self.released,
+            tokens_void_to: self.tokens_void_to,
+            recovery: self.absent_from.zip(self.absent_until).map(recovery),
         }
     }
 }

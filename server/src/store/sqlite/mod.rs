@@ -37,9 +37,11 @@ use super::link::LinkToken;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    CreateIntent, DeliveryResult, EventFilter, Fired, Leased, LinkView, NewKey, Outcome, Request, Standing, Store, StoreError,
-    SuspensionFilter, Unit, reads as read, unit,
+    CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request, Standing,
+    Store, StoreError, SuspensionFilter, Unit, reads as read, unit,
 };
+use crate::clock_watch::ClockWatch;
+use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::traces::Traces;
 
@@ -80,6 +82,7 @@ pub struct SqliteStore {
     readers: Readers,
     key_readers: Readers,
     clock: Arc<dyn Clock>,
+    watch: Arc<ClockWatch>,
     hub: Arc<Hub>,
     // Held until the store is closed; the system drops it with the process, so a SIGKILL leaves none.
     lock: Mutex<Option<File>>,
@@ -130,8 +133,10 @@ impl SqliteStore {
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let hub = Arc::new(Hub::new(metrics.waiters.clone()));
-        let writer = Writer::start(conn, Outside { clock: clock.clone(), entropy, hub: hub.clone(), metrics, traces })?;
-        Ok(Self { writer, readers, key_readers, clock, hub, lock: Mutex::new(lock) })
+        let watch = Arc::new(ClockWatch::new(clock.clone()));
+        let outside = Outside { clock: clock.clone(), watch: watch.clone(), entropy, hub: hub.clone(), metrics, traces };
+        let writer = Writer::start(conn, outside)?;
+        Ok(Self { writer, readers, key_readers, clock, watch, hub, lock: Mutex::new(lock) })
     }
 
     /// Writes what has queued, then nothing more, and lets another server have the file.
@@ -149,6 +154,7 @@ impl SqliteStore {
 /// How a unit of work reaches the database: production queues it for the writer, the simulator runs it on the spot.
 trait Units: Send + Sync + 'static {
     fn clock(&self) -> &dyn Clock;
+    fn watch(&self) -> &ClockWatch;
     fn announcements(&self) -> &Hub;
     /// Proves that a write can be committed.
     fn prove(&self) -> Unit<'_, ()>;
@@ -183,6 +189,10 @@ trait Units: Send + Sync + 'static {
 impl Units for SqliteStore {
     fn clock(&self) -> &dyn Clock {
         &*self.clock
+    }
+
+    fn watch(&self) -> &ClockWatch {
+        &self.watch
     }
 
     fn announcements(&self) -> &Hub {
@@ -325,6 +335,27 @@ impl<U: Units> Store for U {
         self.decide(move |rows, env| unit::keys::revoke_key(rows, env, id))
     }
 
+    fn recover(&self) -> Unit<'_, Recovered> {
+        self.write(|rows, env| unit::presence::recover(rows, env))
+    }
+
+    fn depart(&self) -> Unit<'_, ()> {
+        self.write(|rows, env| unit::presence::depart(rows, env))
+    }
+
+    fn hold_after_restore(&self) -> Unit<'_, ()> {
+        self.write(|rows, env| unit::presence::hold_after_restore(rows, env))
+    }
+
+    fn release(&self) -> Unit<'_, bool> {
+        self.write(|rows, _| unit::presence::release(rows))
+    }
+
+    fn hold(&self) -> Unit<'_, Option<Hold>> {
+        let is_steady = self.watch().is_steady();
+        self.read(move |rows| unit::presence::hold(rows, is_steady))
+    }
+
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
         self.write(move |rows, env| unit::keys::secret(rows, env, name))
     }
@@ -412,6 +443,7 @@ fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
     // Two processes may start on a new file at once: the second finds the lock, then finds nothing left to do.
     conn.exclusive_transaction(|conn| {
         conn.run_pending_migrations(MIGRATIONS).map_err(|error| anyhow::anyhow!(error))?;
+        kill_points::reached(Point::WithinMigration);
         Ok(())
     })
     .map_err(|error: MigrateError| error.0)

@@ -13,14 +13,18 @@ use domain::time::{from_micros, micros};
 use domain::wire::KeyView;
 
 use super::columns::{
-    BodyColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, SuspensionColumns, TimerColumns, TokenColumns, uuid,
+    BodyColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns, TimerColumns,
+    TokenColumns, uuid,
 };
 use super::schema::{
-    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, secrets, suspension_keys, suspensions, timers, tokens,
+    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys, suspensions,
+    timers, tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
-use crate::store::rows::{EventLink, IntentRow, OutboxRow, ReadRows, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
+use crate::store::rows::{
+    EventLink, IntentRow, OutboxRow, PresenceRow, ReadRows, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+};
 use crate::store::unit::day;
 
 /// How long an idempotency record counts, in hours.
@@ -187,6 +191,28 @@ impl ReadRows for SqliteConnection {
 
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {
         Ok(secrets::table.find(name).select(secrets::value).first(self).optional()?)
+    }
+
+    fn presence(&mut self) -> RowsResult<Option<PresenceRow>> {
+        Ok(presence::table.find(1).first::<PresenceColumns>(self).optional()?.map(PresenceColumns::into_row))
+    }
+
+    fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
+        let left = suspensions::rid.gt(recovery.done_to).and(suspensions::rid.le(recovery.up_to));
+        let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
+        if with_fallback {
+            // Written out, so that the partial index serves it.
+            open = open.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("fallback_policy <> 0"));
+        }
+        Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self)?)
+    }
+
+    fn newest_suspension(&mut self) -> RowsResult<i64> {
+        Ok(suspensions::table.select(diesel::dsl::max(suspensions::rid)).first::<Option<i64>>(self)?.unwrap_or(0))
+    }
+
+    fn newest_token(&mut self) -> RowsResult<i64> {
+        Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(self)?.unwrap_or(0))
     }
 }
 

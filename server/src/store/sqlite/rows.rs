@@ -12,12 +12,14 @@ use serde_json::{Map, Value};
 
 use super::columns::signed;
 use super::schema::{
-    api_keys, events, intent_bodies, intents, leases, outbox, secrets, suspension_traces, suspensions, timers, tokens,
+    api_keys, events, intent_bodies, intents, leases, outbox, presence, secrets, suspension_traces, suspensions, timers, tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
-use crate::store::rows::{IntentRow, NewEvent, OutboxRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow};
+use crate::store::rows::{
+    IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
+};
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
 use crate::store::{Idempotency, NewKey};
@@ -204,6 +206,18 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
+    fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()> {
+        let reminded = suspensions::reminded_at.eq(micros(at));
+        diesel::update(suspensions::table.find(suspension)).set(reminded).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
+        let moved = suspensions::expires_at.eq(micros(expires_at));
+        diesel::update(suspensions::table.find(suspension)).set(moved).execute(self.conn)?;
+        Ok(())
+    }
+
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
         let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
         diesel::insert_into(suspension_traces::table).values(row).execute(self.conn)?;
@@ -361,6 +375,24 @@ impl Rows for Writing<'_> {
         diesel::insert_into(secrets::table)
             .values((secrets::name.eq(name), secrets::value.eq(value.to_vec())))
             .execute(self.conn)?;
+        Ok(())
+    }
+
+    fn save_presence(&mut self, row: &PresenceRow) -> RowsResult<()> {
+        let recovery = row.recovery;
+        let columns = (
+            presence::rid.eq(1),
+            presence::beat_at.eq(micros(row.beat_at)),
+            presence::held_since.eq(row.held_since.map(micros)),
+            presence::released.eq(row.released),
+            presence::tokens_void_to.eq(row.tokens_void_to),
+            presence::absent_from.eq(recovery.map(|recovery| micros(recovery.from))),
+            presence::absent_until.eq(recovery.map(|recovery| micros(recovery.until))),
+            presence::restored.eq(recovery.is_some_and(|recovery| recovery.restored)),
+            presence::done_to.eq(recovery.map_or(0, |recovery| recovery.done_to)),
+            presence::up_to.eq(recovery.map_or(0, |recovery| recovery.up_to)),
+        );
+        diesel::replace_into(presence::table).values(columns).execute(self.conn)?;
         Ok(())
     }
 }

@@ -72,6 +72,7 @@ diesel::table! {
         response -> Nullable<Text>,
         resolved_by -> Nullable<Text>,
         metadata -> Nullable<Text>,
+        reminded_at -> Nullable<BigInt>,
     }
 }
 
@@ -160,6 +161,21 @@ diesel::table! {
     secrets (name) {
         name -> Text,
         value -> Binary,
+    }
+}
+
+diesel::table! {
+    presence (rid) {
+        rid -> BigInt,
+        beat_at -> BigInt,
+        held_since -> Nullable<BigInt>,
+        released -> Bool,
+        tokens_void_to -> BigInt,
+        absent_from -> Nullable<BigInt>,
+        absent_until -> Nullable<BigInt>,
+        restored -> Bool,
+        done_to -> BigInt,
+        up_to -> BigInt,
     }
 }
 

@@ -17,13 +17,15 @@ use futures_util::future::BoxFuture;
 
 use super::rows::{RowIds, Writing};
 use super::{Units, classify, migrate};
+use crate::clock_watch::ClockWatch;
 use crate::store::hub::{Hub, Notice};
 use crate::store::rows::{RowsError, RowsResult};
 use crate::store::unit::{Decided, Env};
 use crate::store::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 15] = [
+    "presence",
     "suspension_traces",
     "suspension_keys",
     "idempotency",
@@ -149,6 +151,7 @@ impl SimulatedDatabase {
 pub struct SimulatedStore {
     database: Arc<SimulatedDatabase>,
     clock: Arc<dyn Clock>,
+    watch: ClockWatch,
     entropy: Arc<dyn Entropy>,
     surroundings: Arc<dyn Surroundings>,
     hub: Hub,
@@ -171,7 +174,8 @@ impl SimulatedStore {
             let engine = &mut *engine;
             engine.ids = RowIds::load(&mut engine.conn)?;
         }
-        Ok(Self { database, clock, entropy, surroundings, hub: Hub::default() })
+        let watch = ClockWatch::new(clock.clone());
+        Ok(Self { database, clock, watch, entropy, surroundings, hub: Hub::default() })
     }
 
     /// One transaction, in one breath.
@@ -183,7 +187,7 @@ impl SimulatedStore {
         let mut engine = self.database.engine();
         let Engine { conn, ids } = &mut *engine;
         let before = *ids;
-        let env = Env { clock: &*self.clock, entropy: &*self.entropy, traced: false };
+        let env = Env { clock: &*self.clock, watch: &self.watch, entropy: &*self.entropy, traced: false };
         if let Fate::BrokenAfter(rows) = fate {
             conn.batch_execute(&format!("INSERT INTO fault VALUES ({rows})"))?;
         }
@@ -234,6 +238,10 @@ impl SimulatedStore {
 impl Units for SimulatedStore {
     fn clock(&self) -> &dyn Clock {
         &*self.clock
+    }
+
+    fn watch(&self) -> &ClockWatch {
+        &self.watch
     }
 
     fn announcements(&self) -> &Hub {

@@ -59,7 +59,7 @@ statement!(
     SelectSuspension {
         "SELECT rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, fallback_policy, \
          fallback_value, reached, requires_delivery, refusals, asker, asker_owner, resolution, resolution_reason, resolved_at, \
-         response, resolved_by, metadata FROM suspensions WHERE id = " id: [u8] = Binary,
+         response, resolved_by, metadata, reminded_at FROM suspensions WHERE id = " id: [u8] = Binary,
     } "" -> schema::suspensions::SqlType
 );
 
@@ -67,7 +67,7 @@ statement!(
     SelectSuspensionAt {
         "SELECT rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, fallback_policy, \
          fallback_value, reached, requires_delivery, refusals, asker, asker_owner, resolution, resolution_reason, resolved_at, \
-         response, resolved_by, metadata FROM suspensions WHERE rid = " rid: i64 = BigInt,
+         response, resolved_by, metadata, reminded_at FROM suspensions WHERE rid = " rid: i64 = BigInt,
     } "" -> schema::suspensions::SqlType
 );
 

@@ -22,6 +22,8 @@ use domain::ids::Entropy;
 use tokio::sync::{oneshot, watch};
 
 use super::rows::{RowIds, Writing};
+use crate::clock_watch::ClockWatch;
+use crate::kill_points::{self, Point};
 use crate::metrics::{Metrics, WriterMetrics};
 use crate::store::StoreError;
 use crate::store::hub::{Hub, Notice};
@@ -47,6 +49,7 @@ pub(super) struct Writer {
 /// What the writer thread owns besides its connection.
 pub(super) struct Outside {
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) watch: Arc<ClockWatch>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) hub: Arc<Hub>,
     pub(super) metrics: Arc<Metrics>,
@@ -224,7 +227,7 @@ impl Writer {
 }
 
 fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside) {
-    let env = Env { clock: &*outside.clock, entropy: &*outside.entropy, traced: outside.traces.is_some() };
+    let env = Env { clock: &*outside.clock, watch: &outside.watch, entropy: &*outside.entropy, traced: outside.traces.is_some() };
     while let Ok(first) = queue.recv() {
         let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
         let last = batch.iter().any(|job| job.is_last());
@@ -287,11 +290,22 @@ fn attempt(
     let began = Instant::now();
     let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
     conn.batch_execute("BEGIN IMMEDIATE")?;
-    for job in batch {
+    for (number, job) in batch.iter_mut().enumerate() {
+        if number > 0 && !notices.is_empty() {
+            kill_points::reached(Point::WithinBatch);
+        }
         job.run(&mut Writing { conn: &mut *conn, ids: &mut *ids, notices: &mut *notices }, env)?;
     }
     let decided = Instant::now();
+    // A batch nobody hears of is no place to look for what a crash loses.
+    let told = !notices.is_empty();
+    if told {
+        kill_points::reached(Point::BeforeCommit);
+    }
     conn.batch_execute("COMMIT")?;
+    if told {
+        kill_points::reached(Point::AfterCommit);
+    }
     metrics.batch_jobs.observe(f64::from(jobs));
     metrics.commit_seconds.observe(decided.elapsed().as_secs_f64());
     metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
@@ -323,6 +337,7 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
         | RowsError::Inconsistent(_)
         | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}: {}", cause(error))),
         RowsError::Database(error) => StoreError::Unavailable(in_words(&error.to_string())),
+        RowsError::Held(why) => StoreError::Unavailable((*why).to_owned()),
     }
 }
 
@@ -370,6 +385,7 @@ mod tests {
         let metrics = Arc::new(Metrics::new(SystemClock.now()));
         let outside = Outside {
             clock: Arc::new(SystemClock),
+            watch: Arc::new(ClockWatch::new(Arc::new(SystemClock))),
             entropy: Arc::new(SystemEntropy),
             hub: Arc::default(),
             metrics: metrics.clone(),

@@ -7,7 +7,7 @@ use domain::ids::DeliveryId;
 use domain::suspension::Question;
 
 use super::timers::PUT_OFF_SECONDS;
-use super::{Env, act, load_of};
+use super::{Env, act, load_of, presence};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
@@ -52,9 +52,28 @@ pub(super) fn queue<R: Rows>(
     Ok(())
 }
 
+/// Makes the messages of a question due that wait for another try; returns whose message is still on its way.
+pub(super) fn requeue<R: Rows>(rows: &mut R, suspension: i64, now: DateTime<Utc>) -> RowsResult<Vec<String>> {
+    let mut people = Vec::new();
+    for (row, state) in rows.reads().deliveries(suspension)? {
+        if state != DeliveryState::Queued {
+            continue;
+        }
+        if row.lease.is_none() {
+            rows.requeue_outbox(row.rid, now)?;
+            rows.notice(Notice::Delivery);
+        }
+        people.push(row.recipient);
+    }
+    Ok(people)
+}
+
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Leased> {
     let now = env.clock.now();
     let mut leased = Leased { deliveries: Vec::new(), obsolete: 0, next_due: None };
+    if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
+        return Ok(leased);
+    }
     for row in rows.reads().due_deliveries(now, DELIVERIES_PER_UNIT)? {
         let suspension = match rows.reads().suspension_at(row.suspension) {
             Ok(suspension) => suspension,
@@ -108,6 +127,8 @@ struct Told {
     first: Option<DeliveryId>,
     /// Who else was told by earlier attempts.
     asked_before: Vec<String>,
+    /// Whether the same recipient's mail server took a message of this very attempt before.
+    repeated: bool,
     /// Whether a newer message to the same recipient is queued or gone.
     superseded: bool,
 }
@@ -116,17 +137,19 @@ impl Told {
     fn of<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<Self> {
         let question = rows.reads().question(suspension)?;
         let intent_title = rows.reads().body(suspension.intent)?.title;
-        let mut told = Self { question, intent_title, first: None, asked_before: Vec::new(), superseded: false };
-        if suspension.suspension.attempt == 1 {
+        let (first, asked_before) = (None, Vec::new());
+        let mut told = Self { question, intent_title, first, asked_before, repeated: false, superseded: false };
+        if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {
             return Ok(told);
         }
         for (other, state) in rows.reads().deliveries(suspension.rid)? {
             let same = other.recipient.eq_ignore_ascii_case(&row.recipient);
-            let earlier = other.attempt < row.attempt && state == DeliveryState::Sent;
+            let earlier = other.rid < row.rid && state == DeliveryState::Sent;
             told.superseded |= same && other.attempt > row.attempt;
+            told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
                 told.first = Some(other.id);
-            } else if !same && earlier && !told.asked_before.contains(&other.recipient) {
+            } else if !same && earlier && other.attempt < row.attempt && !told.asked_before.contains(&other.recipient) {
                 told.asked_before.push(other.recipient);
             }
         }
@@ -163,6 +186,7 @@ fn lease_delivery<R: Rows>(
         attempt: row.attempt,
         first: told.first,
         asked_before: told.asked_before,
+        repeated: told.repeated,
         tries,
         token,
         intent_title: told.intent_title,

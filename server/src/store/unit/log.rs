@@ -1,12 +1,12 @@
 //! The log, and every row an appended event implies.
 
 use chrono::{DateTime, Utc};
-use domain::event::{Event, Renotified};
+use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
 use domain::log::Envelope;
 
-use super::deliveries::queue;
+use super::deliveries::{queue, requeue};
 use super::{Env, Loaded};
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
@@ -92,6 +92,8 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             queue(rows, env, rid, 1, &question.recipients_during(1..=1), now)
         }
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
+        Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
+        Event::SuspensionExtended(extended) => extend(rows, loaded, extended),
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
@@ -129,6 +131,30 @@ fn ask_again<R: Rows>(
         rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
     }
     queue(rows, env, suspension, renotified.attempt, &renotified.notify_to, now)
+}
+
+/// Writes what a reminder on request implies: when it was, and a message to each; one still under way is sent now instead.
+fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
+    let suspension = loaded.suspension_row(reminded.suspension_id)?.rid;
+    rows.mark_reminded(suspension, now)?;
+    let waiting = requeue(rows, suspension, now)?;
+    let is_waiting = |person: &String| waiting.iter().any(|waiting| waiting.eq_ignore_ascii_case(person));
+    let others: Vec<String> = reminded.notify_to.iter().filter(|person| !is_waiting(person)).cloned().collect();
+    queue(rows, env, suspension, reminded.attempt, &others, now)
+}
+
+/// Moves the deadline and its timer; whoever waits or has the page open learns of it.
+fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsResult<()> {
+    touch(rows, loaded, extended.suspension_id)?;
+    let suspension = loaded.suspension_row(extended.suspension_id)?.rid;
+    rows.move_deadline(suspension, extended.new_expires_at)?;
+    let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
+    // A timer that was put off is not found under its old time; when it comes due, the deadline has not been reached.
+    rows.delete_timer(timer)?;
+    rows.insert_timer(TimerRow { due_at: extended.new_expires_at, ..timer })?;
+    rows.notice(Notice::Timer);
+    rows.notice(Notice::Suspension(extended.suspension_id));
+    Ok(())
 }
 
 /// The one place where a suspension's row ends, for every ending and every way to it.

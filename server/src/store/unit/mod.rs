@@ -8,7 +8,10 @@ pub(super) mod deliveries;
 pub(super) mod keys;
 mod log;
 mod outcome;
+pub(super) mod presence;
 pub(super) mod timers;
+
+use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
 use domain::authority::{Action, Object, Principal, authorize};
@@ -28,6 +31,7 @@ use self::outcome::outcome;
 use super::rows::{IntentRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table};
 use super::span::{SpanEnd, SpanRecord, TraceContext};
 use super::{CreateIntent, Outcome, Precondition, Request, Target};
+use crate::clock_watch::ClockWatch;
 
 /// Idempotency records forgotten in one transaction.
 const FORGOTTEN_PER_UNIT: u32 = 500;
@@ -35,6 +39,8 @@ const FORGOTTEN_PER_UNIT: u32 = 500;
 /// What a transaction needs from outside: time and randomness.
 pub(super) struct Env<'a> {
     pub(super) clock: &'a dyn Clock,
+    /// Whether to believe it.
+    pub(super) watch: &'a ClockWatch,
     pub(super) entropy: &'a dyn Entropy,
     /// Whether spans are exported; if not, none are made or kept.
     pub(super) traced: bool,
@@ -94,7 +100,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(None) => {}
     }
     let command = match &request.command {
-        Ok(command) => command,
+        Ok(command) => &completed(rows, &loaded, command)?,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
     if let Precondition::Version(version) = request.precondition {
@@ -105,6 +111,12 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
     match decide(&loaded.intent, command, &request.principal, now) {
         Err(refusal) => {
+            // A deadline that may not come by its timer may not come by a late answer either.
+            if !refusal.deadline.is_empty()
+                && let Some(hold) = presence::hold(rows.reads(), env.watch.is_steady())?
+            {
+                return Err(RowsError::Held(hold.why()));
+            }
             // What time did is the server's act, whoever's try brought it to light.
             let trace_parent = loaded.trace_parent.take();
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
@@ -129,6 +141,16 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             Ok(Ok(outcome))
         }
     }
+}
+
+/// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
+fn completed<'a, R: Rows>(rows: &mut R, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
+    let Command::Remind { suspension_id, question: None } = command else { return Ok(Cow::Borrowed(command)) };
+    let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
+        return Ok(Cow::Borrowed(command));
+    };
+    let question = Some(Box::new(rows.reads().question(open)?));
+    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, question }))
 }
 
 fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::SuspensionId>) -> RowsResult<Loaded> {

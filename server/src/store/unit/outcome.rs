@@ -38,11 +38,11 @@ pub(super) fn outcome<R: Rows>(
             }),
             _ => Err(RowsError::Inconsistent("an accepted answer without its event")),
         },
-        Command::Cancel { suspension_id, .. } => {
+        Command::Cancel { suspension_id, .. } | Command::Extend { suspension_id, .. } | Command::Remind { suspension_id, .. } => {
             let row = loaded.suspension_row(*suspension_id)?;
             let question = rows.reads().question(row)?;
-            let ended = loaded.intent.suspension(*suspension_id).unwrap_or(&row.suspension);
-            let record = Box::new(SuspensionRecord::of(ended, &question));
+            let suspension = loaded.intent.suspension(*suspension_id).unwrap_or(&row.suspension);
+            let record = Box::new(SuspensionRecord::of(suspension, &question));
             Ok(Outcome::Suspension { version: record.version, record })
         }
         Command::AcquireLease { .. } | Command::RenewLease { .. } | Command::ReleaseLease { .. } => match events.first() {

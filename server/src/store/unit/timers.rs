@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::command::Command;
 
-use super::{Env, Loaded, act, load_of};
+use super::{Env, Loaded, act, load_of, presence};
 use crate::store::Fired;
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
@@ -17,6 +17,9 @@ pub(super) const PUT_OFF_SECONDS: i64 = 3_600;
 
 pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Fired> {
     let now = env.clock.now();
+    if let Some(fired) = presence::first(rows, env, now)? {
+        return Ok(fired);
+    }
     let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
     for timer in &due {
         match command_of(rows, *timer) {

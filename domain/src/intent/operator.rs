@@ -1,0 +1,89 @@
+//! What operators do to an open question besides answering it: give people more time, and tell them again.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{Intent, Refusal, expired, why_refused};
+use crate::authority::Principal;
+use crate::command::Later;
+use crate::event::{Event, Extended, ExtensionCause, Reminded};
+use crate::ids::SuspensionId;
+use crate::problem::Rejection;
+use crate::suspension::{Question, REMINDER_PAUSE_SECONDS, WINDOW_SECONDS_MAX};
+use crate::time::seconds;
+
+/// Moves the deadline of an open suspension, later only, whoever asks and why.
+///
+/// What somebody asks for keeps the bound of every window and comes too late once the deadline has passed. What an outage took is given
+/// back beyond either: nobody could have acted in that time.
+pub(super) fn extend(
+    intent: &Intent,
+    suspension_id: SuspensionId,
+    later: Later,
+    reason: Option<&String>,
+    cause: ExtensionCause,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
+        return Err(why_refused(intent, &suspension_id.expose()).into());
+    };
+    if cause == ExtensionCause::Request && open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    let field = match later {
+        Later::Until(_) => "expires_at",
+        Later::By(_) => "seconds",
+    };
+    let Some(old_expires_at) = open.expires_at else {
+        return Err(Rejection::invalid(field, "deadline", "the question has no deadline, so there is none to move").into());
+    };
+    let new_expires_at = match later {
+        Later::Until(at) => at,
+        Later::By(span) => old_expires_at + span,
+    };
+    if new_expires_at <= old_expires_at {
+        return Err(Rejection::invalid(field, "later", "must be later than the present deadline").into());
+    }
+    if cause == ExtensionCause::Request && new_expires_at > open.suspended_at + seconds(WINDOW_SECONDS_MAX) {
+        let message = format!("a question is open for at most {WINDOW_SECONDS_MAX} seconds in all");
+        return Err(Rejection::invalid(field, "range", message).into());
+    }
+    Ok(vec![Event::SuspensionExtended(Box::new(Extended {
+        suspension_id,
+        cause,
+        old_expires_at,
+        new_expires_at,
+        reason: reason.cloned(),
+        extended_by: by.subject.clone(),
+    }))])
+}
+
+/// Tells those in force again. Not often: people who are pressed stop reading.
+pub(super) fn remind(
+    intent: &Intent,
+    suspension_id: SuspensionId,
+    question: Option<&Question>,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let (Some(open), Some(question)) = (intent.open.as_ref().filter(|open| open.id == suspension_id), question) else {
+        return Err(why_refused(intent, &suspension_id.expose()).into());
+    };
+    if open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    let left = open.reminded_at.map(|at| at + seconds(REMINDER_PAUSE_SECONDS) - now);
+    if let Some(left) = left.filter(|left| *left > TimeDelta::zero()) {
+        // Rounded up: whoever waits so long is not refused again.
+        let whole_seconds = left.num_seconds() + i64::from(left.subsec_nanos() > 0);
+        let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);
+        return Err(Rejection::TooSoon { retry_after_seconds }.into());
+    }
+    let notify_to = question.recipients_at(open.attempt).to_vec();
+    if notify_to.is_empty() {
+        return Err(Rejection::invalid("notify_to", "required", "the question names nobody who could be reminded").into());
+    }
+    let attempt = open.attempt;
+    let reminded_by = by.subject.clone();
+    Ok(vec![Event::SuspensionReminded(Box::new(Reminded { suspension_id, attempt, notify_to, reminded_by }))])
+}

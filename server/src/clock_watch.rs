@@ -1,0 +1,136 @@
+//! Notices when the wall clock jumps ahead: what is due by a wrong clock must not be decided.
+//!
+//! Guarantee: after a jump of more than a minute the clock counts as unsteady until it has kept pace for half a minute. Mechanism: the
+//! wall clock is held against the time since boot, which nobody can set and which goes on while a laptop sleeps. Failure: a jump back
+//! is no danger, because whatever is due is done once, by the transaction that removes it; neither is slow drift.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::clock::Clock;
+
+/// The longest step ahead that counts as keeping time, in seconds.
+const STEP_SECONDS_MAX: i64 = 60;
+/// The longest step that counts as steady while a jump is waited out, in seconds.
+const STEADY_STEP_SECONDS_MAX: i64 = 1;
+/// How long the clock must have been steady after a jump.
+const STEADY_FOR: Duration = Duration::from_secs(30);
+/// Two clocks read further apart than this tell nothing about each other: the process was stopped in between.
+const READ_WITHIN: Duration = Duration::from_millis(500);
+/// How often reading both clocks is tried.
+const READS_MAX: usize = 5;
+
+/// A witness of the wall clock.
+pub(crate) struct ClockWatch {
+    clock: Arc<dyn Clock>,
+    // A std mutex: held for a comparison, never across an await.
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// The wall clock's lead over the time since boot at the last look.
+    lead: Option<TimeDelta>,
+    /// Until when, since boot, the clock is not trusted.
+    unsteady_until: Option<Duration>,
+}
+
+impl ClockWatch {
+    /// A witness who begins to look now.
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        let watch = Self { clock, seen: Mutex::default() };
+        watch.is_steady();
+        watch
+    }
+
+    /// Looks, and says whether what the wall clock says may be acted upon.
+    pub(crate) fn is_steady(&self) -> bool {
+        let Some((boot, wall)) = self.both() else { return true };
+        let lead = (wall - DateTime::UNIX_EPOCH) - TimeDelta::from_std(boot).unwrap_or(TimeDelta::MAX);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = seen.lead.replace(lead).map_or(TimeDelta::zero(), |before| lead - before);
+        if step > TimeDelta::seconds(STEP_SECONDS_MAX) {
+            tracing::warn!(
+                step_seconds = step.num_seconds(),
+                "the clock jumped ahead; deadlines and messages wait until it has been steady for {} seconds",
+                STEADY_FOR.as_secs()
+            );
+            seen.unsteady_until = Some(boot + STEADY_FOR);
+        } else if seen.unsteady_until.is_some() && step.abs() > TimeDelta::seconds(STEADY_STEP_SECONDS_MAX) {
+            tracing::warn!(step_seconds = step.num_seconds(), "the clock was set again; the wait begins anew");
+            seen.unsteady_until = Some(boot + STEADY_FOR);
+        } else if seen.unsteady_until.is_some_and(|until| boot >= until) {
+            tracing::info!("the clock is steady again; deadlines and messages go on");
+            seen.unsteady_until = None;
+        }
+        seen.unsteady_until.is_none()
+    }
+
+    /// Both clocks, read at the same moment.
+    fn both(&self) -> Option<(Duration, DateTime<Utc>)> {
+        for _ in 0..READS_MAX {
+            let before = self.clock.since_boot()?;
+            let wall = self.clock.now();
+            let after = self.clock.since_boot()?;
+            if after.saturating_sub(before) < READ_WITHIN {
+                return Some((before, wall));
+            }
+        }
+        // A machine this slow is looked at another time.
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wall clock and time since boot, in seconds.
+    #[derive(Default)]
+    struct Hands(Mutex<(i64, u64)>);
+
+    impl Clock for Hands {
+        fn now(&self) -> DateTime<Utc> {
+            DateTime::UNIX_EPOCH + TimeDelta::seconds(self.0.lock().unwrap().0)
+        }
+
+        fn since_boot(&self) -> Option<Duration> {
+            Some(Duration::from_secs(self.0.lock().unwrap().1))
+        }
+    }
+
+    /// Lets so many seconds pass, and shows so many on the wall; returns whether the clock is trusted then.
+    fn after(hands: &Hands, watch: &ClockWatch, (shown, passed): (i64, u64)) -> bool {
+        let mut time = hands.0.lock().unwrap();
+        *time = (time.0 + shown, time.1 + passed);
+        drop(time);
+        watch.is_steady()
+    }
+
+    fn watched() -> (Arc<Hands>, ClockWatch) {
+        let hands = Arc::new(Hands::default());
+        (hands.clone(), ClockWatch::new(hands))
+    }
+
+    #[test]
+    fn only_a_jump_ahead_of_more_than_a_minute_is_one() {
+        let (hands, watch) = watched();
+        // A night asleep, a step at the bound, a step back: none is a jump.
+        for step in [(28_800, 28_800), (65, 5), (-7_200, 5), (5, 5)] {
+            assert!(after(&hands, &watch, step), "{step:?}");
+        }
+        assert!(!after(&hands, &watch, (66, 5)));
+    }
+
+    #[test]
+    fn a_jump_is_waited_out_until_the_clock_has_been_steady() {
+        let (hands, watch) = watched();
+        assert!(!after(&hands, &watch, (3_600, 0)));
+        assert!(!after(&hands, &watch, (29, 29)));
+        assert!(!after(&hands, &watch, (-3_600, 0)), "set right again: the wait begins anew");
+        assert!(!after(&hands, &watch, (29, 29)));
+        assert!(after(&hands, &watch, (1, 1)));
+        assert!(after(&hands, &watch, (5, 5)));
+    }
+}

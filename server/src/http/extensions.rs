@@ -1,0 +1,36 @@
+//! A later deadline for an open question.
+
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::authority::Action;
+use domain::command::Command;
+use domain::event::ExtensionCause;
+use domain::wire::{ExtendRequest, SuspensionRecord};
+
+use super::auth::Caller;
+use super::body::Json;
+use super::intents::Write;
+use super::problem::Problem;
+use super::suspensions::suspension_id;
+use super::{Shared, respond};
+use crate::store::Target;
+
+/// Moves the deadline of an open question, later only; for operators and admins, never for who asked.
+///
+/// People get more time, and every message from now on names it; reminders keep their times.
+#[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/extend", tag = "suspensions", request_body = ExtendRequest,
+    params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `already_resolved`, `expired`"), (status = 422, description = "`invalid`: not later, more than 366 days in all, or there is no deadline to move; `malformed_json`, `idempotency_mismatch`")))]
+pub(super) async fn extend(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    let suspension_id = suspension_id(&request)?;
+    let write = Write { action: Action::Extend, scope: "POST /suspensions/{id}/extend", if_match_required: false };
+    let outcome = write
+        .send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, |body: ExtendRequest| {
+            let (later, reason) = body.accept()?;
+            Ok(Command::Extend { suspension_id, later, reason, cause: ExtensionCause::Request })
+        })
+        .await?;
+    Ok(respond(outcome))
+}

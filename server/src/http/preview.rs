@@ -1,0 +1,29 @@
+//! Who would be told when, before anything is asked.
+
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::authority::{Action, Object, authorize};
+use domain::ids::SuspensionId;
+use domain::problem::Rejection;
+use domain::wire::{SuspendRequest, SuspensionPreview};
+
+use super::Shared;
+use super::auth::Caller;
+use super::body::Json;
+use super::problem::Problem;
+
+/// Says who would be told when, and what silence would do, if this question were asked now. Nothing is kept, and nobody is told.
+///
+/// It refuses what asking would refuse about the question's own fields.
+#[utoipa::path(post, path = "/api/v1/suspensions/preview", tag = "suspensions", request_body = SuspendRequest,
+    responses((status = 200, body = SuspensionPreview), (status = 403), (status = 422, description = "`invalid`: what asking would refuse; `malformed_json`")))]
+pub(super) async fn preview(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    authorize(&caller.principal, Action::Preview, Object::Server)?;
+    let now = shared.clock.now();
+    let body = body.into::<SuspendRequest>();
+    let accepted = body.and_then(|body| shared.asking.accept(body, SuspensionId(shared.entropy.uuid(now))));
+    let accepted = accepted.map_err(|errors| Rejection::Invalid { errors })?;
+    Ok(HttpResponse::Ok().json(SuspensionPreview::of(accepted, &shared.asking, now)))
+}

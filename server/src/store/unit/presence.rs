@@ -1,0 +1,179 @@
+//! Whether the server is there: its heartbeat, what an absence of it gives back, and what waits after a restore.
+//!
+//! Guarantee: an absence of more than a minute gives every open question with a fallback time back, once. Mechanism: the deadline loop
+//! leaves a sign of life in the transactions it makes anyway; a start compares it with the clock, records the absence and the new sign
+//! of life in one transaction, and then works through the open questions in bounded batches, each of which records how far it got.
+//! Failure: a crash in the middle leaves the absence recorded and half made good; the next start goes on behind the last batch.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::absence::Absence;
+use domain::command::{Command, Later};
+use domain::event::ExtensionCause;
+
+use super::deliveries::queue;
+use super::{Env, act, load_of};
+use crate::kill_points::{self, Point};
+use crate::store::codes::DeliveryState;
+use crate::store::hub::Notice;
+use crate::store::rows::{PresenceRow, ReadRows, Recovery, Rows, RowsError, RowsResult, SuspensionRow};
+use crate::store::{Fired, Hold, Recovered};
+
+/// How old a sign of life may get before the next one, in seconds.
+const BEAT_SECONDS: i64 = 10;
+/// Questions dealt with in one transaction after an absence.
+const QUESTIONS_PER_UNIT: u32 = 64;
+
+/// Why nothing that time decides may happen at present.
+pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, clock_is_steady: bool) -> RowsResult<Option<Hold>> {
+    if !clock_is_steady {
+        return Ok(Some(Hold::Clock));
+    }
+    let Some(presence) = rows.presence()? else { return Ok(None) };
+    Ok(match presence.held_since {
+        Some(since) => Some(Hold::Restore { since }),
+        None if presence.released || presence.recovery.is_some() => Some(Hold::Recovery),
+        None => None,
+    })
+}
+
+/// What the deadline loop does before it fires anything: a hold and an absence come first. `None` if time may go on.
+pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {
+    match hold(rows.reads(), env.watch.is_steady())? {
+        // Not even a sign of life: the time may be wrong, and what waits is given the time of its waiting back.
+        Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None })),
+        Some(Hold::Recovery) => {
+            // Not nothing, while something is left: the loop turns at once.
+            let rows = usize::from(!recover(rows, env)?.done);
+            Ok(Some(Fired { rows, next_due: None }))
+        }
+        None => {
+            beat(rows, now)?;
+            Ok(None)
+        }
+    }
+}
+
+/// Leaves a sign of life, unless the last one is fresh. One that lies ahead was left by a clock that has been set back since.
+fn beat<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<()> {
+    let presence = rows.reads().presence()?;
+    let age = presence.as_ref().map(|presence| now - presence.beat_at);
+    if age.is_some_and(|age| age >= TimeDelta::zero() && age < TimeDelta::seconds(BEAT_SECONDS)) {
+        return Ok(());
+    }
+    rows.save_presence(&PresenceRow { beat_at: now, ..presence.unwrap_or_else(|| PresenceRow::at(now)) })
+}
+
+/// Leaves the last sign of life of a server that stops in order.
+pub(in crate::store) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
+    if matches!(hold(rows.reads(), env.watch.is_steady())?, Some(Hold::Clock | Hold::Restore { .. })) {
+        return Ok(());
+    }
+    let now = env.clock.now();
+    let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
+    rows.save_presence(&PresenceRow { beat_at: now, ..presence })
+}
+
+/// Makes good for an absence, a bounded batch at a time: first for one that is recorded, then for the one since the last sign of life.
+pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recovered> {
+    let now = env.clock.now();
+    let Some(presence) = rows.reads().presence()? else {
+        rows.save_presence(&PresenceRow::at(now))?;
+        return Ok(Recovered { done: true, held_since: None });
+    };
+    if presence.held_since.is_some() {
+        return Ok(Recovered { done: true, held_since: presence.held_since });
+    }
+    if let Some(recovery) = presence.recovery {
+        go_on(rows, env, presence, recovery, now)?;
+        return Ok(Recovered { done: false, held_since: None });
+    }
+    let absence = Absence::between(presence.beat_at, now);
+    if let Some(absence) = absence {
+        tracing::warn!(
+            away_seconds = (absence.until - absence.from).num_seconds(),
+            "the server was away; open questions with a fallback get time back, so that an outage is no answer"
+        );
+    }
+    let restored = presence.released;
+    let up_to = rows.reads().newest_suspension()?;
+    let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
+    let recovery = (absence.is_some() || restored).then_some(recovery);
+    // A clock that was set back is believed as well: the sign of life is always the present.
+    rows.save_presence(&PresenceRow { beat_at: now, released: false, recovery, ..presence })?;
+    Ok(Recovered { done: recovery.is_none(), held_since: None })
+}
+
+/// Deals with the next questions, and records how far that went in the same transaction.
+fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: Recovery, now: DateTime<Utc>) -> RowsResult<()> {
+    let questions = rows.reads().open_in(&recovery, !recovery.restored, QUESTIONS_PER_UNIT)?;
+    for rid in &questions {
+        let row = rows.reads().suspension_at(*rid).and_then(|row| Ok((rows.reads().question(&row)?, row)));
+        let (question, row) = match row {
+            Ok(read) => read,
+            Err(error) => {
+                unreadable(*rid, error)?;
+                continue;
+            }
+        };
+        let absence = Absence::between(recovery.from, recovery.until);
+        if let Some(at) = absence.and_then(|absence| absence.extended(&row.suspension, &question)) {
+            let suspension_id = row.suspension.id;
+            let cause = ExtensionCause::Outage;
+            let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
+            let loaded = load_of(rows, &row)?;
+            act(rows, env, loaded, &command)?;
+        }
+        if recovery.restored {
+            ask_afresh(rows, env, &row, now)?;
+        }
+        kill_points::reached(Point::WithinRecovery);
+    }
+    let last = questions.last().copied().filter(|_| questions.len() == QUESTIONS_PER_UNIT as usize);
+    let recovery = last.map(|done_to| Recovery { done_to, ..recovery });
+    if recovery.is_none() {
+        rows.notice(Notice::Timer);
+        rows.notice(Notice::Delivery);
+    }
+    rows.save_presence(&PresenceRow { recovery, ..presence })
+}
+
+/// A question that cannot be read must not keep the server from starting; its deadline is put off when it comes due.
+fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
+    if let RowsError::Database(error) = error
+        && error != diesel::result::Error::NotFound
+    {
+        return Err(error.into());
+    }
+    tracing::error!(suspension.rid = rid, "an open question cannot be read, so it got no time back");
+    Ok(())
+}
+
+/// Queues a message for everybody whose link the restore has killed, unless one is queued already: nobody could answer otherwise.
+fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: DateTime<Utc>) -> RowsResult<()> {
+    let mut told: Vec<String> = Vec::new();
+    let mut waiting: Vec<String> = Vec::new();
+    for (delivery, state) in rows.reads().deliveries(row.rid)? {
+        let list = if state == DeliveryState::Queued { &mut waiting } else { &mut told };
+        if !list.iter().any(|known| known.eq_ignore_ascii_case(&delivery.recipient)) {
+            list.push(delivery.recipient);
+        }
+    }
+    told.retain(|person| !waiting.iter().any(|known| known.eq_ignore_ascii_case(person)));
+    queue(rows, env, row.rid, row.suspension.attempt, &told, now)
+}
+
+/// Holds deadlines and messages until they are released, and kills every answer link there is.
+pub(in crate::store) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
+    let now = env.clock.now();
+    let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
+    let tokens_void_to = rows.reads().newest_token()?;
+    let held_since = presence.held_since.or(Some(now));
+    rows.save_presence(&PresenceRow { held_since, released: false, tokens_void_to, ..presence })
+}
+
+/// Lets go what waits after a restore; the running server, or the next one, does the rest. False if nothing waits.
+pub(in crate::store) fn release<R: Rows>(rows: &mut R) -> RowsResult<bool> {
+    let Some(presence) = rows.reads().presence()?.filter(|presence| presence.held_since.is_some()) else { return Ok(false) };
+    rows.save_presence(&PresenceRow { held_since: None, released: true, ..presence })?;
+    Ok(true)
+}

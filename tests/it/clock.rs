@@ -1,0 +1,102 @@
+//! A wall clock that is set while the server runs: what is due by a wrong clock must not be decided.
+
+use chrono::TimeDelta;
+use domain::authority::Role;
+use harness::app::{OPERATOR, TestApp};
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+async fn held_by_clock(app: &TestApp) -> bool {
+    let scrape = app.api(Role::Auditor).get("metrics").await.text;
+    let line = scrape.lines().find_map(|line| line.strip_prefix("placet_held{cause=\"clock\"} "));
+    line.unwrap_or_else(|| panic!("{scrape}")) == "1"
+}
+
+fn permissive() -> Value {
+    json!({"timeout_seconds": 600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"})
+}
+
+on_each_store! {
+    /// An hour that never passed must not answer for anybody, neither by a timer nor by an answer that only looks late.
+    async fn a_jump_ahead_holds_deadlines_until_the_clock_is_steady(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let id = agent.suspend(intent, permissive()).await.ok()["id"].as_str().unwrap().to_owned();
+        app.settle().await;
+        assert!(!held_by_clock(app).await);
+        app.clock.set_by(TimeDelta::seconds(3600));
+        let early = operator.respond(intent, &id, "deny").await;
+        assert_eq!((early.status, early.headers.contains_key("retry-after")), (503, true), "{}", early.text);
+        app.settle().await;
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
+        let ready = app.anonymous().get("readyz").await;
+        assert_eq!(ready.status, 503);
+        assert!(ready.text.contains("the clock jumped ahead"), "{}", ready.text);
+        assert!(held_by_clock(app).await);
+
+        app.advance(29).await;
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
+        app.advance(1).await; // Half a minute without another jump: the clock is believed.
+        assert_eq!(agent.suspension(&id).await["response"], json!("approve"));
+        assert_eq!(app.anonymous().get("readyz").await.status, 200);
+        assert!(!held_by_clock(app).await);
+        assert_eq!(operator.respond(intent, &id, "deny").await.problem(), (409, "expired"));
+    }
+
+    /// A clock that is set right again has done no harm.
+    async fn a_jump_that_is_taken_back_changes_nothing(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let id = agent.suspend(intent, permissive()).await.ok()["id"].as_str().unwrap().to_owned();
+        app.clock.set_by(TimeDelta::days(365));
+        app.settle().await;
+        assert!(app.smtp.received().is_empty(), "no message is dropped or sent by a wrong clock");
+        app.clock.set_by(TimeDelta::days(-365));
+        app.settle().await;
+        app.advance(29).await;
+        assert!(app.smtp.received().is_empty(), "the wait began anew");
+        app.advance(1).await;
+        assert_eq!(app.smtp.received().len(), 1);
+        assert_eq!(agent.suspension(&id).await["expires_at"], json!("2026-11-24T08:10:00.000000Z"));
+        assert_eq!(operator.respond(intent, &id, "deny").await.status, 200);
+        assert!(!agent.event_types(intent).await.contains(&"intent.late_answer".to_owned()));
+    }
+
+    /// A step of a minute is a step; daylight has nothing to do with it, and a laptop that slept has not jumped.
+    async fn a_minute_ahead_and_a_night_asleep_hold_nothing(app: &mut TestApp) {
+        let agent = app.agent();
+        let first = agent.active_intent().await;
+        agent.suspend(first, permissive()).await.ok();
+        app.settle().await;
+        app.clock.jump(TimeDelta::seconds(540));
+        app.clock.set_by(TimeDelta::seconds(60));
+        app.settle().await;
+        assert_eq!(agent.status(first).await, "active", "540 and 60 seconds");
+        let second = agent.active_intent().await;
+        agent.suspend(second, permissive()).await.ok();
+        app.settle().await;
+        app.advance(28_800).await;
+        assert_eq!(agent.status(second).await, "active");
+    }
+
+    /// A clock that is set back lets nobody be reminded twice; what is due then is due once.
+    async fn a_jump_back_fires_nothing_twice(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let policy = json!({"retry_policy": {"max_attempts": 3, "interval_seconds": 600}, "timeout_seconds": 600});
+        agent.suspend(intent, policy).await.ok();
+        app.settle().await;
+        app.advance(600).await;
+        assert_eq!(app.smtp.received().len(), 2);
+        app.clock.set_by(TimeDelta::seconds(-550));
+        app.settle().await;
+        assert!(!held_by_clock(app).await);
+        app.advance(550).await;
+        assert_eq!(app.smtp.received().len(), 2, "the second attempt's time comes again, the attempt does not");
+        app.advance(600).await;
+        assert_eq!(app.smtp.received().len(), 3);
+        app.advance(600).await;
+        assert_eq!(agent.status(intent).await, "abandoned");
+        assert!(app.smtp.received().iter().all(|mail| mail.to == [OPERATOR]));
+    }
+}

@@ -1,0 +1,296 @@
+//! Our outage must not become consent: what an absence of the server gives back, and what it leaves alone.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use harness::app::{OPERATOR, TestApp};
+use harness::on_each_store;
+use harness::smtp::Received;
+use serde_json::{Value, json};
+
+/// A window, and then silence approves.
+fn permissive(timeout_seconds: u32) -> Value {
+    json!({"timeout_seconds": timeout_seconds, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"})
+}
+
+/// Three attempts an hour apart, two rungs, and then silence denies.
+fn ladder() -> Value {
+    json!({
+        "retry_policy": {
+            "max_attempts": 3, "interval_seconds": 3600, "final_fallback_policy": "complete_with_fallback",
+            "escalation_ladder": [
+                {"attempt": 2, "notify_to": "lead@example.com"}, {"attempt": 3, "notify_to": ["duty@example.com", OPERATOR]},
+            ],
+        },
+        "timeout_seconds": 3600, "fallback_value": "deny",
+    })
+}
+
+/// Asks for `change`; returns the intent's and the suspension's id.
+async fn ask(app: &TestApp, change: Value) -> (domain::ids::IntentId, String) {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
+    (intent, id)
+}
+
+async fn expires_at(app: &TestApp, id: &str) -> String {
+    app.agent().suspension(id).await["expires_at"].as_str().unwrap().to_owned()
+}
+
+/// Old and new deadline of each extension.
+async fn extensions(app: &TestApp, intent: domain::ids::IntentId) -> Vec<(String, String)> {
+    let events = app.agent().events(intent).await;
+    let extended = events.iter().filter(|event| event["event_type"] == "intent.suspension_extended");
+    let time = |event: &Value, name: &str| event["payload"][name].as_str().unwrap()[11..19].to_owned();
+    extended.map(|event| (time(event, "old_expires_at"), time(event, "new_expires_at"))).collect()
+}
+
+/// The mails since the last look, in order of address.
+async fn mails(app: &TestApp) -> Vec<Received> {
+    let mut mails = Vec::new();
+    while app.smtp.has_unread() {
+        mails.push(app.smtp.next_mail().await);
+    }
+    mails.sort_by_key(|mail| mail.to.clone());
+    mails
+}
+
+async fn mailed(app: &TestApp) -> Vec<String> {
+    mails(app).await.into_iter().flat_map(|mail| mail.to).collect()
+}
+
+on_each_store! {
+    /// Nobody could answer while the server was away. If the fallback applied all the same, an outage would be a way to get approval.
+    async fn an_outage_gives_a_question_with_a_fallback_time_back_once(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let (intent, id) = ask(app, permissive(3600)).await;
+        app.settle().await;
+        let link = app.next_link().await;
+        app.advance(3000).await;
+        app.outage(1800).await; // The deadline passes in it.
+
+        // max(09:00, 09:20) + min(30 min, 1 h).
+        let record = agent.suspension(&id).await;
+        assert_eq!((&record["expires_at"], &record["version"]), (&json!("2026-11-24T09:50:00.000000Z"), &json!(2)));
+        let events = agent.events(intent).await;
+        let extended = &events.last().unwrap()["payload"];
+        assert_eq!((&extended["cause"], &extended["suspension_id"]), (&json!("outage"), &json!(id)));
+        for _ in 0..3 {
+            app.restart().await; // Once per outage, however often the server starts.
+            app.settle().await;
+        }
+        assert_eq!(extensions(app, intent).await, [("09:00:00".into(), "09:50:00".into())]);
+        let page = app.person().open(&link).await;
+        assert!(page.html.contains("09:50"), "the page shows the new deadline: {}", page.html);
+        app.advance(1799).await;
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
+        assert_eq!(operator.respond(intent, &id, "deny").await.status, 200);
+    }
+
+    /// Nobody answers after the outage either: the fallback comes at the new deadline, once.
+    async fn the_fallback_comes_at_the_later_deadline(app: &mut TestApp) {
+        let (intent, id) = ask(app, permissive(600)).await;
+        app.settle().await;
+        app.outage(7200).await;
+        assert_eq!(expires_at(app, &id).await, "2026-11-24T10:10:00.000000Z", "at most a window is given back");
+        app.restart().await;
+        app.advance(599).await;
+        assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
+        app.restart().await;
+        app.advance(1).await;
+        assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
+        let types = app.agent().event_types(intent).await;
+        assert_eq!(types.iter().filter(|name| *name == "intent.suspension_expired").count(), 1, "{types:?}");
+    }
+
+    /// A restart or an upgrade moves nobody's deadline; what takes longer than a minute moves all of them.
+    async fn a_minute_is_no_outage(app: &mut TestApp) {
+        let (intent, id) = ask(app, permissive(3600)).await;
+        app.settle().await;
+        app.outage(60).await;
+        assert_eq!(extensions(app, intent).await, []);
+        app.outage(61).await;
+        assert_eq!(expires_at(app, &id).await, "2026-11-24T09:01:01.000000Z");
+        app.outage(120).await; // Each outage gives back its own.
+        assert_eq!(expires_at(app, &id).await, "2026-11-24T09:03:01.000000Z");
+        assert_eq!(extensions(app, intent).await.len(), 2);
+    }
+
+    /// `fail` needs no protection: no silence turns it into consent, and agents count on when it ends.
+    async fn a_question_that_fails_keeps_its_deadline(app: &mut TestApp) {
+        let (intent, id) = ask(app, json!({"timeout_seconds": 600})).await;
+        let (open, _) = ask(app, json!({"timeout_seconds": null})).await;
+        app.settle().await;
+        app.outage(3600).await;
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, []);
+        assert_eq!(extensions(app, open).await, []);
+        assert_eq!(app.agent().suspension(&id).await["resolution"], json!("expired"));
+        assert_eq!(app.agent().status(intent).await, "abandoned");
+    }
+
+    /// What was over before the server went away is over: people had all the time they were given.
+    async fn a_deadline_before_the_outage_stands(app: &mut TestApp) {
+        let (intent, id) = ask(app, permissive(600)).await;
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(600)); // Due, and no worker runs here.
+        app.outage(3600).await;
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, []);
+        assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
+    }
+
+    /// A clock that was set back while the server was stopped shows no outage, and hides none that comes later.
+    async fn a_clock_set_back_across_a_restart_changes_nothing(app: &mut TestApp) {
+        let (intent, id) = ask(app, permissive(3600)).await;
+        app.settle().await;
+        app.outage(-7200).await;
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, []);
+        assert_eq!(expires_at(app, &id).await, "2026-11-24T09:00:00.000000Z");
+        app.outage(120).await;
+        assert_eq!(extensions(app, intent).await, [("09:00:00".into(), "09:02:00".into())]);
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
+    }
+
+    /// A crash in the middle must neither give twice nor forget anybody, and no answer may end a question whose time is not settled.
+    async fn a_crash_while_time_is_given_back_gives_it_once_to_everybody(app: &mut TestApp) {
+        let mut asked = Vec::new();
+        for _ in 0..130 {
+            asked.push(ask(app, permissive(600)).await);
+        }
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // No worker runs here, so no sign of life is left.
+        assert!(!app.store().recover().await.unwrap().done, "the absence is recorded");
+        let (intent, id) = &asked[129];
+        let refused = app.operator().respond(*intent, id, "approve").await;
+        assert_eq!((refused.status, refused.headers.contains_key("retry-after")), (503, true), "{}", refused.text);
+        assert_eq!(app.anonymous().get("readyz").await.status, 503);
+        assert!(!app.store().recover().await.unwrap().done, "the first batch is done");
+        assert_eq!(expires_at(app, &asked[63].1).await, "2026-11-24T09:10:00.000000Z");
+        assert_eq!(expires_at(app, &asked[64].1).await, "2026-11-24T08:10:00.000000Z", "batches are bounded");
+        app.restart().await;
+        app.restart().await;
+        app.settle().await;
+        for (intent, id) in &asked {
+            assert_eq!(expires_at(app, id).await, "2026-11-24T09:10:00.000000Z");
+            assert_eq!(extensions(app, *intent).await.len(), 1);
+        }
+        assert_eq!(app.operator().respond(*intent, id, "approve").await.status, 200);
+    }
+
+    /// What was missed is told once, to everybody it would have been told to, with the deadline that holds now.
+    async fn a_ladder_goes_on_after_an_outage_with_one_message_each(app: &mut TestApp) {
+        let (intent, id) = ask(app, ladder()).await;
+        app.settle().await;
+        assert_eq!(mailed(app).await, [OPERATOR]);
+        app.outage(7260).await; // Both attempts come due in it.
+        app.restart().await;
+        app.settle().await;
+        let caught_up = mails(app).await;
+        let people: Vec<&str> = caught_up.iter().map(|mail| mail.to[0].as_str()).collect();
+        assert_eq!(people, ["duty@example.com", "lead@example.com", OPERATOR]);
+        // max(11:00, 10:01) + min(2 h 1 min, 1 h).
+        assert_eq!(expires_at(app, &id).await, "2026-11-24T12:00:00.000000Z");
+        for mail in &caught_up {
+            assert!(mail.text().contains("12:00"), "{}", mail.text());
+        }
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(mailed(app).await, [""; 0], "nobody is told twice");
+        app.advance(7139).await;
+        assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
+        app.restart().await;
+        app.advance(1).await;
+        assert_eq!(app.agent().suspension(&id).await["response"], json!("deny"));
+    }
+
+    /// An agent that waits hears of the new deadline like of any change.
+    async fn a_waiting_agent_learns_of_the_new_deadline(app: &mut TestApp) {
+        let (_, id) = ask(app, permissive(3600)).await;
+        app.settle().await;
+        app.outage(600).await;
+        let changed = app.agent().get(&format!("api/v1/suspensions/{id}?wait=50&after_version=1")).await.ok();
+        assert_eq!((&changed["version"], &changed["expires_at"]), (&json!(2), &json!("2026-11-24T09:10:00.000000Z")));
+    }
+}
+
+/// The attempts an intent's log tells of: number, people, whether it was skipped.
+async fn attempts(app: &TestApp, intent: domain::ids::IntentId) -> Vec<(u64, usize, bool)> {
+    let events = app.agent().events(intent).await;
+    let renotified = events.iter().filter(|event| event["event_type"] == "intent.suspension_renotified");
+    let told = |event: &Value| {
+        let payload = &event["payload"];
+        (payload["attempt"].as_u64().unwrap(), payload["notify_to"].as_array().unwrap().len(), payload["skipped"] == json!(true))
+    };
+    renotified.map(told).collect()
+}
+
+on_each_store! {
+    /// The whole ladder with a server that is stopped between any two steps: each step comes at its instant, and once.
+    async fn a_ladder_keeps_its_instants_with_a_restart_between_any_two_steps(app: &mut TestApp) {
+        let (intent, id) = ask(app, ladder()).await;
+        app.restart().await;
+        for (second, people) in [(0, 1), (3600, 1), (7200, 2)] {
+            app.settle().await;
+            assert_eq!(mailed(app).await.len(), people, "at {second}");
+            app.restart().await;
+            app.settle().await;
+            app.clock.jump(chrono::TimeDelta::seconds(3599));
+            app.restart().await;
+            app.settle().await;
+            assert_eq!(mailed(app).await, [""; 0], "a second early, {second}");
+            app.restart().await;
+            app.clock.jump(chrono::TimeDelta::seconds(1));
+            app.restart().await;
+        }
+        app.settle().await;
+        assert_eq!(attempts(app, intent).await, [(2, 1, false), (3, 2, false)]);
+        let events = app.agent().events(intent).await;
+        let at = |name: &str| -> Vec<&str> {
+            events.iter().filter(|event| event["event_type"] == name).map(|event| event["created_at"].as_str().unwrap()).collect()
+        };
+        assert_eq!(at("intent.suspension_renotified"), ["2026-11-24T09:00:00.000000", "2026-11-24T10:00:00.000000"]);
+        assert_eq!(at("intent.suspension_escalated"), at("intent.suspension_renotified"));
+        assert_eq!(at("intent.suspension_expired"), ["2026-11-24T11:00:00.000000"]);
+        assert_eq!(app.agent().suspension(&id).await["response"], json!("deny"));
+    }
+
+    /// The example every implementation should reproduce (RFC-0026): the review phase. Its plan, portfolio and dependents are containers,
+    /// which Placet does not have yet; what is shown here is the suspension.
+    async fn the_review_of_the_rfcs_example_is_reminded_escalated_and_answered(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let review = json!({
+            "question": "Does the report comply?", "channel_hint": "email",
+            "retry_policy": {
+                "max_attempts": 3, "interval_seconds": 3600,
+                "escalation_ladder": [{"attempt": 2, "channel_hint": "email", "notify_to": "compliance@example.com"}],
+            },
+            "timeout_seconds": 3600,
+        });
+        let (intent, id) = ask(app, review).await;
+        app.settle().await;
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
+        assert_eq!(mailed(app).await, [OPERATOR]);
+        app.advance(3600).await;
+        assert_eq!(mailed(app).await, ["compliance@example.com"]);
+        app.advance(1800).await;
+        let link = app.smtp.received()[1].link(&app.base);
+        assert_eq!(app.person().answer(&link, "approve").await.heading(), "Your answer was recorded");
+        assert_eq!(agent.status(intent).await, "active");
+        let version = agent.intent(intent).await["version"].to_string();
+        agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "completed"})).await.ok();
+        app.advance(86_400).await; // No third attempt, no ending but one.
+        assert_eq!(
+            agent.event_types(intent).await,
+            [
+                "intent_created", "intent.suspended", "status_changed", "delivery.sent",
+                "intent.suspension_renotified", "intent.suspension_escalated", "delivery.sent",
+                "intent.resumed", "status_changed", "status_changed",
+            ]
+        );
+        assert_eq!(agent.suspension(&id).await["responded_by"], json!("compliance@example.com"));
+        assert_eq!(operator.respond(intent, &id, "deny").await.problem(), (409, "already_resolved"));
+        assert_eq!(agent.status(intent).await, "completed");
+    }
+}

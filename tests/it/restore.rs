@@ -1,0 +1,71 @@
+//! `serve --after-restore`: a restored database does nothing until its operator has looked at it.
+
+use domain::authority::Role;
+use harness::app::{OPERATOR, TestApp};
+use harness::on_each_store;
+use serde_json::json;
+
+async fn held_after_restore(app: &TestApp) -> bool {
+    let scrape = app.api(Role::Auditor).get("metrics").await.text;
+    scrape.contains("placet_held{cause=\"restore\"} 1\n")
+}
+
+on_each_store! {
+    /// A backup holds yesterday's questions and links. Nothing may be sent, reminded, decided or answered by them before somebody has
+    /// looked; then nobody may be left without a link, and the time of the wait is no consent.
+    async fn a_restored_database_waits_and_then_asks_afresh(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let fallback = json!({"timeout_seconds": 3600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+        let id = agent.suspend(intent, fallback).await.ok()["id"].as_str().unwrap().to_owned();
+        app.settle().await;
+        let old = app.next_link().await;
+        app.restore().await;
+
+        assert_eq!(app.person().open(&old).await.status, 404, "links are dead");
+        app.advance(7200).await;
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
+        assert_eq!(operator.respond(intent, &id, "approve").await.status, 503, "a late answer must not end it either");
+        app.restart().await; // The wait outlives the server.
+        app.settle().await;
+        assert_eq!(app.smtp.received().len(), 1);
+        assert!(held_after_restore(app).await);
+        let ready = app.anonymous().get("readyz").await;
+        assert_eq!((ready.status, ready.text.as_str()), (200, "ready\nheld: true\n"));
+
+        assert!(app.store().release().await.unwrap());
+        app.settle().await;
+        assert!(!held_after_restore(app).await);
+        assert_eq!(app.anonymous().get("readyz").await.text, "ready\n");
+        // max(09:00, 10:00) + min(2 h, 1 h).
+        assert_eq!(agent.suspension(&id).await["expires_at"], json!("2026-11-24T11:00:00.000000Z"));
+        let new = app.next_link().await;
+        assert_eq!(app.smtp.received().len(), 2);
+        assert_eq!(app.person().open(&old).await.status, 404);
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(app.smtp.received().len(), 2, "afresh, but once");
+        assert_eq!(app.person().answer(&new, "deny").await.heading(), "Your answer was recorded");
+        assert!(!app.store().release().await.unwrap(), "nothing waits any more");
+    }
+
+    /// A message that was queued in the backup goes out once, and a question that ended in it is not asked again.
+    async fn what_was_queued_goes_out_once_and_what_ended_stays_ended(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let (answered, queued) = (agent.active_intent().await, agent.active_intent().await);
+        let id = agent.asked(answered).await;
+        app.settle().await;
+        assert_eq!(operator.respond(answered, &id, "approve").await.status, 200);
+        let waiting = agent.asked(queued).await;
+        app.restore().await;
+        app.settle().await;
+        assert_eq!(app.smtp.received().len(), 1, "the outbox waits");
+        app.store().release().await.unwrap();
+        app.restart().await; // Released before a start is released as well.
+        app.settle().await;
+        let mails = app.smtp.received();
+        assert_eq!(mails.len(), 2);
+        assert_eq!(mails[1].to, [OPERATOR]);
+        assert_eq!(operator.respond(queued, &waiting, "approve").await.status, 200, "its time has not passed");
+    }
+}

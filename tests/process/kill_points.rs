@@ -1,0 +1,264 @@
+//! A crash at each point where one could lose or repeat something: the process ends there, another one starts, and all is as it was
+//! promised. (`kill.rs` kills at random moments; this finds the narrow ones.)
+
+use std::os::unix::process::ExitStatusExt;
+use std::time::{Duration, Instant};
+
+use domain::ids::IntentId;
+use harness::api::{Api, Reply};
+use harness::process::{PATIENCE, Running, Site};
+use harness::smtp::{Received, SmtpSink};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// What `abort` ends a process with.
+const SIGABRT: i32 = 6;
+/// Questions that wait for more than one batch of time to be given back.
+const QUESTIONS: usize = 70;
+/// Requests sent at once, so that some share a commit.
+const TOGETHER: usize = 24;
+
+/// A server that will die at a point, and those who talk to it.
+struct Doomed {
+    site: Site,
+    smtp: SmtpSink,
+    agent: Api,
+    reader: Api,
+}
+
+impl Doomed {
+    async fn new() -> Self {
+        let smtp = SmtpSink::start().await;
+        let site = Site::production(smtp.url());
+        let (agent, reader) = (site.api("agent", "agent").await, site.api("auditor", "reader").await);
+        Self { site, smtp, agent, reader }
+    }
+
+    /// A server that dies at the point once [`Doomed::arm`] says so.
+    async fn serve(&self, point: &str) -> Running {
+        let mut command = self.site.command(["serve"]);
+        command.env("PLACET_KILL_AT", point).env("PLACET_KILL_ARMED_BY", self.site.folder().join("armed"));
+        let mut server = self.site.start(command);
+        server.line_with("Placet listens on ").await;
+        server
+    }
+
+    fn arm(&self) {
+        std::fs::write(self.site.folder().join("armed"), "").unwrap();
+    }
+
+    /// A server that dies at the point while it starts.
+    async fn start_and_die(&self, point: &str) {
+        let mut command = self.site.command(["serve"]);
+        command.env("PLACET_KILL_AT", point);
+        died(self.site.start(command)).await;
+    }
+
+    /// Asks under a key; a server that died gives no answer.
+    async fn ask(&self, intent: IntentId, key: &str, change: Value) -> Option<Reply> {
+        let mut body = json!({
+            "question": "Refund order 12345?", "timeout_seconds": 3600,
+            "choices": [{"value": "approve", "label": "Approve"}, {"value": "deny", "label": "Deny"}],
+        });
+        body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let path = format!("api/v1/intents/{intent}/suspend");
+        let request = self.agent.request("POST", &path).header("idempotency-key", key).json(&body);
+        self.agent.try_send(request).await.ok()
+    }
+
+    /// How often an event of this type is in the log.
+    async fn count(&self, intent: IntentId, event_type: &str) -> usize {
+        self.reader.event_types(intent).await.iter().filter(|name| *name == event_type).count()
+    }
+
+    /// Waits until the log says that the message was sent.
+    async fn sent(&self, intent: IntentId) -> Vec<Received> {
+        let until = Instant::now() + PATIENCE;
+        while self.count(intent, "delivery.sent").await == 0 {
+            assert!(Instant::now() < until, "no message was sent");
+            sleep(Duration::from_millis(20)).await;
+        }
+        self.smtp.received()
+    }
+}
+
+/// Waits for the end of a server that must not end in any other way: a point that is never reached proves nothing.
+async fn died(server: Running) {
+    let ended = server.finish().await;
+    assert_eq!(ended.status.signal(), Some(SIGABRT), "{ended:?}");
+}
+
+/// Before the commit nothing was promised: the same request, sent again, is the first one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn before_a_commit_nothing_has_happened() {
+    let doomed = Doomed::new().await;
+    let server = doomed.serve("before-commit").await;
+    let intent = doomed.agent.active_intent().await;
+    doomed.arm();
+    assert!(doomed.ask(intent, "once", json!({})).await.is_none(), "nobody hears yes before the disk does");
+    died(server).await;
+    let _server = doomed.site.serve().await;
+    assert_eq!(doomed.count(intent, "intent.suspended").await, 0);
+    assert_eq!(doomed.reader.status(intent).await, "active");
+    doomed.ask(intent, "once", json!({})).await.unwrap().ok();
+    assert_eq!(doomed.count(intent, "intent.suspended").await, 1);
+    assert_eq!(doomed.sent(intent).await.len(), 1);
+}
+
+/// After the commit all of it has happened, though nobody was told: the message leaves, and asking again finds the question.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_commit_everything_has_happened() {
+    let doomed = Doomed::new().await;
+    let server = doomed.serve("after-commit").await;
+    let intent = doomed.agent.active_intent().await;
+    doomed.arm();
+    assert!(doomed.ask(intent, "once", json!({})).await.is_none());
+    died(server).await;
+    let _server = doomed.site.serve().await;
+    assert_eq!(doomed.sent(intent).await.len(), 1, "the message needs no second request");
+    let again = doomed.ask(intent, "once", json!({})).await.unwrap().ok();
+    assert_eq!(doomed.count(intent, "intent.suspended").await, 1);
+    let operator = doomed.site.api("operator", "operator").await;
+    assert_eq!(operator.respond(intent, again["id"].as_str().unwrap(), "approve").await.status, 200);
+}
+
+/// Requests that share a transaction share its fate; each of them, sent again, happens once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn within_a_batch_all_of_it_is_lost_and_none_of_it_was_promised() {
+    let doomed = Doomed::new().await;
+    let server = doomed.serve("within-batch").await;
+    let mut intents = Vec::new();
+    for _ in 0..TOGETHER {
+        intents.push(doomed.agent.active_intent().await);
+    }
+    doomed.arm();
+    let asking = intents.iter().map(async |intent| doomed.ask(*intent, &intent.to_string(), json!({})).await);
+    let promised: Vec<_> = futures_util::future::join_all(asking).await;
+    died(server).await;
+    assert!(promised.iter().any(Option::is_none));
+    let _server = doomed.site.serve().await;
+    for (intent, promised) in intents.iter().zip(promised) {
+        let asked = doomed.count(*intent, "intent.suspended").await;
+        assert!(asked == 1 || promised.is_none(), "what was promised is lost: {promised:?}");
+        doomed.ask(*intent, &intent.to_string(), json!({})).await.unwrap().ok();
+        assert_eq!(doomed.count(*intent, "intent.suspended").await, 1);
+    }
+}
+
+/// A message leased by a server that is gone has not left; the next server sends it at once, not when the lease ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_lease_the_message_leaves_once() {
+    let doomed = Doomed::new().await;
+    let server = doomed.serve("after-lease").await;
+    let intent = doomed.agent.active_intent().await;
+    doomed.arm();
+    doomed.ask(intent, "once", json!({})).await;
+    died(server).await;
+    assert!(doomed.smtp.received().is_empty());
+    let _server = doomed.site.serve().await;
+    assert_eq!(doomed.sent(intent).await.len(), 1);
+}
+
+/// A message that left without a record leaves once more, and both copies say that they are one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_send_one_copy_more_leaves_under_the_same_message_id() {
+    let doomed = Doomed::new().await;
+    let server = doomed.serve("after-send").await;
+    let intent = doomed.agent.active_intent().await;
+    doomed.arm();
+    doomed.ask(intent, "once", json!({})).await;
+    died(server).await;
+    assert_eq!(doomed.smtp.received().len(), 1);
+    let _server = doomed.site.serve().await;
+    let mails = doomed.sent(intent).await;
+    assert_eq!(mails.len(), 2);
+    assert_eq!(mails[0].header("message-id"), mails[1].header("message-id"));
+    assert_eq!(doomed.count(intent, "delivery.sent").await, 1);
+    for mail in &mails {
+        let link = mail.link(&doomed.site.base());
+        let page = doomed.reader.get(link.strip_prefix(&doomed.site.base()).unwrap()).await;
+        assert!(page.text.contains("Refund order 12345?"), "each copy leads to the question");
+    }
+}
+
+/// While time is given back after an outage, the server may die wherever it likes: every question gets it, once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_time_is_given_back_a_crash_gives_nothing_twice() {
+    let doomed = Doomed::new().await;
+    let server = doomed.site.serve().await;
+    let mut asked = Vec::new();
+    for number in 0..QUESTIONS {
+        let intent = doomed.agent.active_intent().await;
+        let fallback = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+        let record = doomed.ask(intent, &number.to_string(), fallback).await.unwrap().ok();
+        asked.push((intent, record["id"].as_str().unwrap().to_owned(), record["expires_at"].clone()));
+    }
+    server.kill().await;
+    doomed.site.away_for(2 * 3_600).await;
+    // Recorded and nothing given; some of the first batch; the first batch; some of the second.
+    for point in ["between-recoveries", "within-recovery:5", "between-recoveries", "within-recovery:2"] {
+        doomed.start_and_die(point).await;
+    }
+    let _server = doomed.site.serve().await;
+    for (intent, id, before) in asked {
+        let time = |value: &Value| domain::time::parse(value.as_str().unwrap()).unwrap();
+        let record = doomed.reader.suspension(&id).await;
+        let given = time(&record["expires_at"]) - time(&before);
+        assert_eq!(given.num_seconds(), 3_600, "at most one window is given back, and once");
+        assert_eq!(doomed.count(intent, "intent.suspension_extended").await, 1);
+    }
+}
+
+/// Tables are made all or none: a start that dies while it makes them leaves nothing half made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn within_a_migration_nothing_is_half_made() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    let mut command = site.command(["keys", "list"]);
+    command.env("PLACET_KILL_AT", "within-migration");
+    died(site.start(command)).await;
+    let agent = site.api("agent", "agent").await;
+    let _server = site.serve().await;
+    let asked = agent.asked(agent.active_intent().await).await;
+    assert_eq!(agent.suspension(&asked).await["resolution"], json!(null));
+}
+
+/// All of them together, the server dying under load at one point after the other: nothing promised is lost, and a crash costs a person
+/// one mail too many at most.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn point_after_point_under_load_nothing_promised_is_lost() {
+    let doomed = Doomed::new().await;
+    let points = ["after-commit:9", "after-send:3", "before-commit:7", "after-lease:2"];
+    let mut promised = Vec::new();
+    for (round, point) in points.into_iter().enumerate() {
+        doomed.arm();
+        let server = doomed.serve(point).await;
+        let mut asking = JoinSet::new();
+        for number in 0..TOGETHER {
+            let agent = doomed.agent.clone();
+            let recipient = format!("person-{round}-{number}@example.com");
+            asking.spawn(async move { ask_once(&agent, &recipient).await.map(|asked| (asked, recipient, points.len() - round)) });
+        }
+        promised.extend(asking.join_all().await.into_iter().flatten());
+        died(server).await;
+    }
+    assert!(promised.len() > TOGETHER, "too few questions were promised to tell: {}", promised.len());
+    let _server = doomed.site.serve().await;
+    for ((intent, id), recipient, crashes) in promised {
+        let mails: Vec<_> = doomed.sent(intent).await.into_iter().filter(|mail| mail.to == [recipient.clone()]).collect();
+        assert!((1..=1 + crashes).contains(&mails.len()), "{} mails to {recipient}", mails.len());
+        assert!(mails.windows(2).all(|two| two[0].header("message-id") == two[1].header("message-id")));
+        assert_eq!(doomed.count(intent, "delivery.sent").await, 1);
+        assert_eq!(doomed.reader.suspension(&id).await["notify_to"], json!([recipient]));
+    }
+}
+
+/// Creates an intent and asks one person; `None` unless both were acknowledged.
+async fn ask_once(agent: &Api, recipient: &str) -> Option<(IntentId, String)> {
+    let create = agent.request("POST", "api/v1/intents").json(&json!({"title": recipient, "status": "active"}));
+    let intent: IntentId = agent.try_send(create).await.ok()?.ok()["id"].as_str()?.parse().ok()?;
+    let body = json!({"question": "Refund?", "response_type": "text", "notify_to": [recipient], "timeout_seconds": 3600});
+    let suspend = agent.request("POST", &format!("api/v1/intents/{intent}/suspend")).json(&body);
+    Some((intent, agent.try_send(suspend).await.ok()?.ok()["id"].as_str()?.to_owned()))
+}
