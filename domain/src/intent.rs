@@ -20,7 +20,6 @@ use crate::problem::Rejection;
 use crate::suspension::{
     Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension,
 };
-use crate::time::seconds;
 
 /// The lifecycle of an intent (RFC-0001, RFC-0025 §2); other protocols' states never appear here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
