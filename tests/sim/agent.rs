@@ -11,13 +11,15 @@ use domain::intent::Status;
 use domain::problem::Rejection;
 use domain::retry::{OneOrMany, PartialRetryPolicy, Rung};
 use domain::suspension::{FallbackPolicy, ResponseType};
+use domain::time::micros;
 use domain::wire::{ChoiceRequest, SuspendRequest, SuspensionRecord};
 use futures_util::FutureExt;
 use placet_server::keys::hash;
 use placet_server::store::{CreateIntent, Idempotency, NewIntent, Outcome, Precondition, Request, Target};
 use serde_json::{Map, json};
 
-use crate::executor::SECOND;
+use crate::executor::{MILLISECOND, SECOND};
+use crate::operator::OUTCOME_KEPT;
 use crate::world::{Failed, World};
 
 /// How often an agent asks after its own question.
@@ -95,8 +97,12 @@ impl Agent {
         let asked = draw_question(&self.world);
         let Some(record) = self.suspend(&format!("question {question}"), asked).await else { return false };
         let mut id = record.id;
+        if self.world.draw(|chance| chance.happens(10)) {
+            // Refused while the first one is open, and fine once it has ended.
+            self.suspend(&format!("question {question}, impatiently"), draw_question(&self.world)).await;
+        }
         if self.world.draw(|chance| chance.happens(20)) {
-            self.world.think(2 * self.world.plan.scale_seconds * SECOND).await;
+            self.wait_before_changing(&record).await;
             if self.world.draw(|chance| chance.happens(50)) {
                 self.cancel(id).await;
             } else {
@@ -108,6 +114,16 @@ impl Agent {
             }
         }
         self.wait(id).await
+    }
+
+    /// Some change their mind soon, some at the very end.
+    async fn wait_before_changing(&self, record: &SuspensionRecord) {
+        let world = &self.world;
+        let Some(at) = record.expires_at.filter(|_| world.draw(|chance| chance.happens(30))) else {
+            return world.think(2 * world.plan.scale_seconds * SECOND).await;
+        };
+        let left = micros(at) - world.clock() - world.draw(|chance| chance.within(0..=5)) * MILLISECOND;
+        world.executor.after(left).await;
     }
 
     /// Asks under one key until an answer comes back: killed in between, it does not know whether it has asked.
@@ -255,9 +271,11 @@ impl Agent {
             Some(Idempotency { key_hash: hash(&format!("{} works {}", self.principal.name, self.calls)), body_hash: [9; 32] });
         let request = self.request(action, idempotency, Ok(command));
         let mut first = None;
+        let kept_until = world.clock() + OUTCOME_KEPT;
         for _ in 0..3 {
             let (sent, name) = (request.clone(), format!("{} works", self.principal.name));
             match world.call(name, |store| async move { store.execute(sent).await }.boxed()).await {
+                Ok(_) if world.clock() >= kept_until => return,
                 Ok(outcome) => {
                     let said = json!(outcome);
                     if first.replace(said.clone()).is_some_and(|first| first != said) {

@@ -77,7 +77,7 @@ async fn trespass(world: &Arc<World>) {
             metadata: None,
         }))
     };
-    let (what, principal, action, command) = match world.draw(|chance| chance.below(7)) {
+    let (what, principal, action, command) = match world.draw(|chance| chance.below(8)) {
         0 => ("answers its own question", principal(&creator, &team, Role::Agent), Action::Respond, respond(named)),
         1 => (
             "answers with a second key of its owner",
@@ -103,6 +103,12 @@ async fn trespass(world: &Arc<World>) {
             },
         ),
         4 => ("answers as an auditor", principal("auditor", "auditor", Role::Auditor), Action::Respond, respond(named)),
+        6 => (
+            "lifts its own suspension",
+            principal(&creator, &team, Role::Agent),
+            Action::SetStatus,
+            Command::SetStatus { status: Status::Active, reason: None },
+        ),
         5 => (
             "takes back another's question",
             principal("agent-99", "team-99", Role::Agent),

@@ -75,6 +75,7 @@ impl MailServer {
             self.hand_over(mail);
             return retry("the connection was lost after the message", None);
         }
+        world.watch.lock().unwrap().taken.insert(mail.delivery.clone());
         if !world.strikes(faults.lost) {
             if world.strikes(faults.twice) {
                 self.hand_over(mail.clone());

@@ -13,6 +13,8 @@ mod operator;
 mod person;
 mod plan;
 mod process;
+#[cfg(feature = "planted")]
+mod table;
 mod watch;
 mod world;
 
@@ -40,6 +42,10 @@ struct Arguments {
     /// How many seeds to run.
     #[arg(long, default_value_t = 2_000)]
     seeds: u64,
+    /// Plant each bug in turn and print how many seeds find it.
+    #[cfg(feature = "planted")]
+    #[arg(long)]
+    planted: bool,
     /// The first of them.
     #[arg(long, default_value_t = 1)]
     from: u64,
@@ -49,6 +55,10 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // Simulated channels panic on purpose, and a panic elsewhere is reported with its seed.
     std::panic::set_hook(Box::new(|_| {}));
+    #[cfg(feature = "planted")]
+    if arguments.planted {
+        return table::print(arguments.seeds);
+    }
     match arguments.seed {
         Some(seed) => one(seed),
         None => many(&arguments),

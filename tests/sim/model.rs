@@ -32,6 +32,8 @@ pub(crate) struct ModelIntent {
     pub(crate) sequence: i64,
     pub(crate) last_hash: Option<Hash>,
     pub(crate) open: Option<String>,
+    /// What the ending of a question makes of the intent.
+    next_status: Option<&'static str>,
     pub(crate) suspensions: BTreeMap<String, ModelSuspension>,
 }
 
@@ -206,6 +208,12 @@ impl ModelIntent {
         let (old, new) = (text(&payload["old_status"]), text(&payload["new_status"]));
         must!(old == self.status, "I8: status changed from {old}, but it was {}", self.status);
         must!(TRANSITIONS.contains(&(old.as_str(), new.as_str())), "I8: no status goes from {old} to {new}");
+        let expected = self.next_status.take();
+        let withdrawn = new == "abandoned" && expected == Some("active");
+        must!(
+            expected.is_none_or(|expected| expected == new) || withdrawn,
+            "I8: {new} after an ending that leads to {expected:?}"
+        );
         let suspended = new == "suspended_awaiting_input";
         must!(suspended == self.open.is_some(), "I8: {new} with a question open: {}", self.open.is_some());
         self.status = new;
@@ -349,6 +357,14 @@ impl ModelIntent {
         must!(open.resolution.is_none(), "I1: a question ended twice");
         open.resolution = Some(Resolved { resolution, reason: reason.map(str::to_owned), at, response, by });
         open.version += 1;
+        let goes_on = match (resolution, reason) {
+            ("expired", _) => open.fallback_policy != "fail",
+            (_, reason) => reason != Some("undeliverable"),
+        };
+        self.next_status = match reason {
+            Some("superseded") => None,
+            _ => Some(if goes_on { "active" } else { "abandoned" }),
+        };
         self.open = None;
         Ok(())
     }

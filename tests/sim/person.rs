@@ -89,7 +89,7 @@ async fn wait_before_answering(world: &Arc<World>, link: &LinkView) {
     let wait = match left {
         Some(left) if world.draw(|chance| chance.happens(50)) => {
             // So long before that the answer arrives about then.
-            left - world.draw(|chance| chance.within(0..=7 * MILLISECOND))
+            left - world.draw(|chance| chance.within(0..=9)) * MILLISECOND
         }
         Some(left) => world.draw(|chance| chance.within(0..=left.max(0) * 5 / 4)),
         None => world.draw(|chance| chance.within(0..=world.plan.scale_seconds * SECOND)),
@@ -141,7 +141,8 @@ pub(crate) fn request(
         command: Ok(Command::Respond(Box::new(Respond {
             suspension_id: id.expose(),
             value: Some(value),
-            claimed_responded_by: None,
+            // What the body claims is kept, and decides nothing.
+            claimed_responded_by: Some("the boss".to_owned()),
             metadata: None,
         }))),
     }

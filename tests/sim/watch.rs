@@ -24,6 +24,8 @@ UNION ALL SELECT json_array('kept', (SELECT count(*) FROM idempotency), (SELECT 
 const STATUSES: [&str; 6] = ["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"];
 const RESOLUTIONS: [&str; 3] = ["responded", "expired", "cancelled"];
 const REASONS: [&str; 3] = ["withdrawn", "superseded", "undeliverable"];
+/// The longest a channel may take, in microseconds.
+const DELIVERY_MAX: i64 = 30 * 1_000_000;
 const QUEUED: i64 = 0;
 const SENT: i64 = 1;
 const FAILED: i64 = 2;
@@ -68,6 +70,8 @@ pub(crate) struct Watch {
     pub(crate) accepted: BTreeMap<String, (Value, String)>,
     /// Questions agents were told of, and how they were told they ended.
     pub(crate) asked: BTreeMap<String, Option<Value>>,
+    /// Deliveries whose message the mail server took and said so.
+    pub(crate) taken: BTreeSet<String>,
     /// The new events of the last look, oldest first.
     pub(crate) news: Vec<(i64, String)>,
 }
@@ -269,6 +273,7 @@ impl Watch {
                 must!(!model.is_expired(now), "I12: a message is under way after the deadline");
                 must!(message.lease != before.lease && !message.lease.is_empty(), "I18: under way without a lease of its own");
                 must!(before.due_at <= now, "I18: taken before its lease ended");
+                must!(message.due_at >= now + DELIVERY_MAX, "I18: a lease shorter than a delivery may take");
             }
             if message.state == OBSOLETE && before.state == QUEUED {
                 must!(
@@ -276,7 +281,8 @@ impl Watch {
                     "I11: a message was dropped while its question is open"
                 );
             }
-            if message.state != before.state && matches!(message.state, SENT) {
+            if message.state != before.state && message.state == SENT {
+                must!(self.taken.contains(&hyphenated(&message.id)), "I11: a message counts as sent, and no mail server took it");
                 must!(!before.lease.is_empty(), "I18: sent by nobody ({})", ended.unit);
             }
         }

@@ -42,6 +42,7 @@ pub(crate) struct Report {
 }
 
 /// Why a call gave no result.
+#[derive(Debug)]
 pub(crate) enum Failed {
     Rejected(Rejection),
     /// Done or not done.
@@ -142,8 +143,9 @@ impl World {
 
     /// Resolves after a time up to this.
     pub(crate) async fn think(&self, micros_max: i64) {
-        let micros = self.draw(|chance| chance.within(0..=micros_max));
-        self.executor.after(micros).await;
+        // In whole milliseconds: what is aimed at an instant then hits it, now and then, to the microsecond.
+        let millis = self.draw(|chance| chance.within(0..=micros_max / MILLISECOND));
+        self.executor.after(millis * MILLISECOND).await;
     }
 
     /// Resolves after a pause before another try: longer where everything takes longer.

@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::command::Command;
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
+use domain::planted::{Bug, planted};
 use domain::suspension::Question;
 
 use super::timers::PUT_OFF_SECONDS;
@@ -33,7 +34,8 @@ pub(super) fn queue<R: Rows>(
     recipients: &[String],
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
-    for recipient in recipients {
+    let untold = usize::from(planted(Bug::LastPersonUntold) && recipients.len() > 1);
+    for recipient in &recipients[..recipients.len() - untold] {
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
@@ -83,7 +85,8 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -
             }
         };
         // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
-        if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
+        let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
+        if ended && !planted(Bug::EndedQuestionSent) {
             rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
             rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
             leased.obsolete += 1;
@@ -168,12 +171,13 @@ fn lease_delivery<R: Rows>(
     let mut lease = [0; 16];
     env.entropy.fill(&mut lease);
     let tries = row.tries + 1;
-    rows.lease_outbox(row.rid, &lease, now + TimeDelta::seconds(DELIVERY_LEASE_SECONDS), tries)?;
+    let seconds = if planted(Bug::LeaseWithoutEnd) { 0 } else { DELIVERY_LEASE_SECONDS };
+    rows.lease_outbox(row.rid, &lease, now + TimeDelta::seconds(seconds), tries)?;
     // A fresh token for every try: the one before may have left the house.
     let token = LinkToken::new(rows.next(Table::Tokens)?, env.entropy.bytes32());
     rows.insert_token(&TokenRow {
         rid: token.row(),
-        hash: token.hash().to_vec(),
+        hash: if planted(Bug::TokenKept) { token.expose().into_bytes() } else { token.hash().to_vec() },
         suspension: suspension.rid,
         recipient: row.recipient.clone(),
         created_at: now,
@@ -206,8 +210,12 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
 ) -> RowsResult<bool> {
     let Some(row) = rows.reads().delivery(rid)? else { return Ok(false) };
     // A worker that overslept its lease changes nothing: another one has the message.
-    if row.lease.as_deref() != Some(lease) {
+    if row.lease.as_deref() != Some(lease) && !planted(Bug::FenceMissing) {
         return Ok(false);
+    }
+    if planted(Bug::RetryDropped) && matches!(result, DeliveryResult::Retry { .. }) {
+        rows.finish_outbox(rid, DeliveryState::Obsolete)?;
+        return Ok(true);
     }
     let (sent, detail) = match result {
         DeliveryResult::Sent(reply) => (true, reply),
