@@ -1,6 +1,7 @@
 use std::time::SystemTime;
 
 use chrono::{DateTime, Datelike as _, Utc};
+use domain::delivery::BOUNCE_TOKEN_CHARS_MAX;
 use lettre::{
     Address,
     address::Envelope,
@@ -16,6 +17,8 @@ use crate::{DeliveryError, Message, Occasion, Rendered, SettingsError, render};
 const BOUNDARY: &str = "=_placet_parts";
 /// The longest message id that fits a header line, with room to spare.
 const MESSAGE_ID_BYTES_MAX: usize = 250;
+/// The longest part of an address before its @ (RFC 5321 §4.5.3.1.1).
+const LOCAL_PART_BYTES_MAX: usize = 64;
 /// The longest address SMTP carries (RFC 5321 §4.5.3.1.3).
 const ADDRESS_BYTES_MAX: usize = 254;
 
@@ -40,6 +43,8 @@ pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, Del
         .from(from.clone())
         .to(Mailbox::new(None, to))
         .subject(&rendered.subject)
+        // Providers that put a return address of their own in front of ours still report a mail's headers.
+        .raw_header(bounce_header(&message.bounce_token)?)
         .raw_header(text_header("Auto-Submitted", "auto-generated"))
         .raw_header(text_header("X-Auto-Response-Suppress", "All"))
         .envelope(envelope);
@@ -52,6 +57,45 @@ pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, Del
         .singlepart(part(ContentType::TEXT_HTML, &rendered.html)?);
     let mail = builder.multipart(parts).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
     Ok(Composed { rendered, mail })
+}
+
+/// What a returned mail is known by.
+fn bounce_header(token: &str) -> Result<HeaderValue, DeliveryError> {
+    if !is_token(token) {
+        return Err(DeliveryError::permanent("the token for the return address is not usable"));
+    }
+    Ok(HeaderValue::new(HeaderName::new_from_ascii_str("X-Placet-Delivery"), token.to_owned()))
+}
+
+fn is_token(token: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '.';
+    (1..=BOUNCE_TOKEN_CHARS_MAX).contains(&token.len()) && token.chars().all(is_plain)
+}
+
+/// Where returned mails go; each mail has an address of its own there, so that its return names it (RFC 5321 §4.4).
+#[derive(Clone, Debug)]
+pub(crate) struct BounceAddress(Address);
+
+impl BounceAddress {
+    /// Reads `bounces@example.com`.
+    pub(crate) fn parse(text: &str) -> Result<Self, SettingsError> {
+        let address = address(text).ok_or(SettingsError::BounceTo("it is not one plain ASCII address"))?;
+        if address.user().len() + 1 + BOUNCE_TOKEN_CHARS_MAX > LOCAL_PART_BYTES_MAX {
+            return Err(SettingsError::BounceTo(
+                "its part before the @ must be 22 characters or less, to leave room for a token",
+            ));
+        }
+        Ok(Self(address))
+    }
+
+    /// `bounces+<token>@example.com`.
+    pub(crate) fn of(&self, token: &str) -> Result<Address, DeliveryError> {
+        let unusable = || DeliveryError::permanent("the return address is not usable");
+        if !is_token(token) {
+            return Err(unusable());
+        }
+        Address::new(format!("{}+{token}", self.0.user()), self.0.domain()).map_err(|_| unusable())
+    }
 }
 
 /// Reads the sender, `Placet <placet@example.com>` or a bare address.
@@ -129,6 +173,7 @@ mod tests {
         To: priya.raman@northpine.example
         Subject: Re: [Placet] Refund =?utf-8?b?4oKsNDEyLjAw?= to Marta Kowalska for
          order 10-88421?
+        X-Placet-Delivery: 1f.00112233445566778899aabb
         Auto-Submitted: auto-generated
         X-Auto-Response-Suppress: All
         In-Reply-To: <0193600b-2f1c-7000-8000-000000000001@placet.northpine.example>
@@ -209,6 +254,24 @@ mod tests {
                 }
                 Err(error) => assert!(matches!(error, SettingsError::From(_)), "{error}"),
             }
+        }
+    }
+
+    /// A return address that a server on the way cuts or refuses would lose every report.
+    #[test]
+    fn a_return_address_keeps_within_what_mail_carries() {
+        let token = "f".repeat(BOUNCE_TOKEN_CHARS_MAX);
+        let at_bound = BounceAddress::parse(&format!("{}@example.com", "b".repeat(22))).unwrap();
+        assert_eq!(at_bound.of(&token).unwrap().user().len(), 64);
+        for wrong in [format!("{}@example.com", "b".repeat(23)), "Bounces <b@example.com>".into(), "b".into(), String::new()] {
+            assert!(matches!(BounceAddress::parse(&wrong), Err(SettingsError::BounceTo(_))), "{wrong}");
+        }
+        let bounces = BounceAddress::parse("bounces@example.com").unwrap();
+        assert_eq!(bounces.of("1f.0a").unwrap().to_string(), "bounces+1f.0a@example.com");
+        for hostile in ["", "a@b", "a b", "a\r\nX: y", &format!("{token}f")] {
+            assert!(bounces.of(hostile).is_err(), "{hostile:?}");
+            let message = Message { bounce_token: hostile.to_owned(), ..sample::question() };
+            assert!(matches!(compose(&message, &from()), Err(DeliveryError::Permanent { .. })), "{hostile:?}");
         }
     }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use lettre::{
-    Message as Mail,
+    Address, Message as Mail,
     message::Mailbox,
     transport::smtp::{
         Error as SmtpError,
@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::{
     Channel, DeliveryError, Message, Receipt, SettingsError,
-    compose::{compose, sender},
+    compose::{BounceAddress, compose, sender},
     smtp_server::SmtpServer,
 };
 
@@ -31,6 +31,8 @@ pub struct EmailSettings {
     pub smtp_url: SecretString,
     /// `Placet <placet@example.com>`.
     pub from: String,
+    /// Where mails come back to, `bounces@example.com`; the sender's own address without.
+    pub bounce_to: Option<String>,
     /// Whether a mail may cross a network unencrypted; the loopback interface needs no permission.
     pub allow_insecure: bool,
     /// The limit of one delivery, usually [`DELIVERY_TIMEOUT`].
@@ -45,6 +47,7 @@ pub struct EmailSettings {
 pub struct EmailChannel {
     pub(crate) server: SmtpServer,
     from: Mailbox,
+    bounce_to: Option<BounceAddress>,
     timeout: Duration,
 }
 
@@ -54,13 +57,14 @@ impl EmailChannel {
         Ok(Self {
             server: SmtpServer::parse(settings.smtp_url.expose_secret(), settings.allow_insecure)?,
             from: sender(&settings.from)?,
+            bounce_to: settings.bounce_to.as_deref().map(BounceAddress::parse).transpose()?,
             timeout: settings.timeout,
         })
     }
 
-    async fn hand_over(&self, mail: &Mail) -> Result<Offered, DeliveryError> {
+    async fn hand_over(&self, mail: &Mail, return_to: Address) -> Result<Offered, DeliveryError> {
         let mut connection = self.server.connect(self.timeout).await.map_err(|failed| session_failed(&failed.error))?;
-        let reply = offer(&mut connection, mail).await;
+        let reply = offer(&mut connection, mail, return_to).await;
         Ok(Offered { connection, reply })
     }
 }
@@ -74,7 +78,7 @@ struct Offered {
 #[async_trait]
 impl Channel for EmailChannel {
     fn name(&self) -> &'static str {
-        "email"
+        domain::channel::EMAIL
     }
 
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
@@ -84,6 +88,7 @@ impl Channel for EmailChannel {
             Ok(reply) => Ok(Receipt::new(&hide(&reply))),
             Err(DeliveryError::Retry { reason, after }) => Err(DeliveryError::Retry { reason: hide(&reason), after }),
             Err(DeliveryError::Permanent { reason }) => Err(DeliveryError::Permanent { reason: hide(&reason) }),
+            Err(DeliveryError::Gone { reason }) => Err(DeliveryError::Gone { reason: hide(&reason) }),
         }
     }
 }
@@ -107,7 +112,11 @@ fn without_link(reply: &str, link: &str) -> String {
 impl EmailChannel {
     async fn try_deliver(&self, message: &Message) -> Result<String, DeliveryError> {
         let mail = compose(message, &self.from)?.mail;
-        let handed_over = tokio::time::timeout(self.timeout, self.hand_over(&mail)).await;
+        let return_to = match &self.bounce_to {
+            Some(bounce_to) => bounce_to.of(&message.bounce_token)?,
+            None => self.from.email.clone(),
+        };
+        let handed_over = tokio::time::timeout(self.timeout, self.hand_over(&mail, return_to)).await;
         let offered = handed_over.unwrap_or_else(|_| {
             // Perhaps the mail was taken and only the reply is late. Sending it twice is better than not at all.
             let seconds = self.timeout.as_secs_f32();
@@ -124,9 +133,9 @@ impl EmailChannel {
 ///
 /// Not with lettre's `send`, which says good-bye before it tells that a mail was refused: a server that leaves the
 /// good-bye unanswered would turn a refusal into a timeout. A mail of ours needs no extension, it is ASCII throughout.
-async fn offer(connection: &mut AsyncSmtpConnection, mail: &Mail) -> Result<Response, DeliveryError> {
+async fn offer(connection: &mut AsyncSmtpConnection, mail: &Mail, return_to: Address) -> Result<Response, DeliveryError> {
     let envelope = mail.envelope();
-    let sender = commands::Mail::new(envelope.from().cloned(), Vec::new());
+    let sender = commands::Mail::new(Some(return_to), Vec::new());
     connection.command(sender).await.map_err(|error| refused(&error))?;
     for to in envelope.to() {
         let recipient = commands::Rcpt::new(to.clone(), Vec::new());
@@ -219,6 +228,7 @@ mod tests {
         EmailChannel::new(&EmailSettings {
             smtp_url: SecretString::from(url),
             from: "Placet <placet@northpine.example>".to_owned(),
+            bounce_to: None,
             allow_insecure: false,
             timeout,
         })

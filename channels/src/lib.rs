@@ -12,6 +12,7 @@ mod message;
 mod rendered;
 mod session;
 mod smtp_server;
+mod webhook;
 
 use std::time::Duration;
 
@@ -19,11 +20,12 @@ use async_trait::async_trait;
 
 pub use self::{
     email::{DELIVERY_TIMEOUT, EmailChannel, EmailSettings},
-    memory::{MAILS_KEPT_MAX, MemoryMailbox, StoredMail},
+    memory::{MAILS_KEPT_MAX, MemoryMailbox, StoredMail, Withheld},
     message::{Answers, Message, Occasion},
     rendered::{RenderError, Rendered, render},
     session::SessionError,
     smtp_server::SettingsError,
+    webhook::{Refusal, TOTAL_TIMEOUT, Template, Unresolved, WebhookChannel, WebhookSettings, WebhookSettingsError},
 };
 
 /// The longest reply or reason a channel reports, in characters; both end up in events.
@@ -33,7 +35,7 @@ pub const REPORT_CHARS_MAX: usize = 200;
 #[async_trait]
 pub trait Channel: Send + Sync {
     /// The name that policies and outbox rows use.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// Hands `message` over and returns once the other side has taken responsibility for it.
     ///
@@ -72,11 +74,25 @@ pub enum DeliveryError {
         /// What happened, on one line, at most [`REPORT_CHARS_MAX`] characters.
         reason: String,
     },
+    /// Nothing will ever reach anybody this way.
+    #[error("{reason}")]
+    Gone {
+        /// What happened, on one line, at most [`REPORT_CHARS_MAX`] characters.
+        reason: String,
+    },
 }
 
 impl DeliveryError {
     pub(crate) fn retry(reason: &str) -> Self {
-        Self::Retry { reason: reported(reason), after: None }
+        Self::retry_after(reason, None)
+    }
+
+    pub(crate) fn retry_after(reason: &str, after: Option<Duration>) -> Self {
+        Self::Retry { reason: reported(reason), after }
+    }
+
+    pub(crate) fn gone(reason: &str) -> Self {
+        Self::Gone { reason: reported(reason) }
     }
 
     pub(crate) fn permanent(reason: &str) -> Self {

@@ -1,14 +1,29 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
+use domain::ids::{DeliveryId, IntentId, SuspensionId};
 
 /// One message to one recipient about one question, values only.
 ///
 /// It holds what the reader needs and nothing else: the context an agent sent stays on the server (RFC-0025 §11).
 #[derive(Clone)]
 pub struct Message {
+    /// The outbox row: the same at every try.
+    pub delivery_id: DeliveryId,
+    /// The intent that waits.
+    pub intent_id: IntentId,
+    /// The suspension it asks about.
+    pub suspension_id: SuspensionId,
+    /// Which attempt to get an answer this is, from 1.
+    pub attempt: u32,
+    /// Its place among the messages about the question, from 1: a later one has a higher number.
+    pub sequence: u32,
+    /// When it was queued.
+    pub queued_at: DateTime<Utc>,
     /// `local@domain` without angle brackets, fixed by the outbox row, so that a repeated delivery is recognisable.
     pub message_id: String,
+    /// What the server recognises this message by when it comes back; for the return address and a header.
+    pub bounce_token: String,
     /// The message id of the first attempt, which a reminder continues.
     pub in_reply_to: Option<String>,
     /// The address of the one recipient.
@@ -94,9 +109,20 @@ pub(crate) mod sample {
         Utc.with_ymd_and_hms(2026, 11, 24, hour, minute, 0).unwrap()
     }
 
+    fn id(text: &str) -> uuid::Uuid {
+        text.parse().unwrap()
+    }
+
     pub(crate) fn question() -> Message {
         Message {
+            delivery_id: DeliveryId(id("0193600b-2f1c-7000-8000-000000000001")),
+            intent_id: IntentId(id("0193600b-2f1c-7000-8000-0000000000aa")),
+            suspension_id: SuspensionId(id("0193600b-2f1c-7000-8000-0000000000bb")),
+            attempt: 1,
+            sequence: 2,
+            queued_at: today(7, 14),
             message_id: "0193600b-2f1c-7000-8000-000000000001@placet.northpine.example".to_owned(),
+            bounce_token: "1f.00112233445566778899aabb".to_owned(),
             in_reply_to: None,
             recipient: "priya.raman@northpine.example".to_owned(),
             agent: "refund-agent".to_owned(),
@@ -127,6 +153,9 @@ pub(crate) mod sample {
         Message {
             message_id: "0193600b-2f1c-7000-8000-000000000002@placet.northpine.example".to_owned(),
             in_reply_to: Some(first.message_id.clone()),
+            attempt: 2,
+            sequence: 5,
+            queued_at: today(8, 0),
             occasion: Occasion::Reminder { attempt: 2, attempts: 3 },
             sent_at: today(8, 0),
             plan: first.plan[1..].to_vec(),

@@ -25,6 +25,9 @@ pub enum SettingsError {
     /// The sender is not one address.
     #[error("the sender, PLACET_MAIL_FROM, is not usable: {0}")]
     From(&'static str),
+    /// The address for returned mails is not one address, or leaves no room for a token.
+    #[error("the address for returned mails, PLACET_MAIL_BOUNCE_TO, is not usable: {0}")]
+    BounceTo(&'static str),
     /// The certificates to verify the mail server with cannot be loaded.
     #[error("encryption to the mail server cannot be set up")]
     Tls(#[source] SmtpError),

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use validator::ValidateEmail;
 
+use crate::channel::Channels;
 use crate::command::Suspend;
 use crate::ids::SuspensionId;
 use crate::json;
 use crate::problem::FieldError;
 use crate::retry::{PartialRetryPolicy, Schedule};
+use crate::secrets::{Finding, findings};
 use crate::suspension::{
     CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, FallbackPolicy, Kind,
     NOTIFY_TO_MAX, QUESTION_BYTES_MAX, Question, ResponseType, Style, SuspensionChoice, check_answer,
@@ -84,6 +86,15 @@ pub enum UnknownChannel {
     Reject,
 }
 
+/// What becomes of a question that seems to hold a secret (see [`crate::secrets`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeemingSecret {
+    /// It is asked, and the answer warns.
+    Warn,
+    /// The call is refused.
+    Refuse,
+}
+
 /// The operator's rules about questions.
 #[derive(Clone, Debug)]
 pub struct AskingPolicy {
@@ -94,9 +105,11 @@ pub struct AskingPolicy {
     /// Who may be asked.
     pub notify_allow: AllowList,
     /// The channels there are.
-    pub channels: Vec<&'static str>,
+    pub channels: Channels,
     /// What to do about others.
     pub unknown_channel: UnknownChannel,
+    /// What to do about what looks like a secret.
+    pub seeming_secret: SeemingSecret,
     /// The fallback policies a call may choose.
     pub fallback_allowed: Vec<FallbackPolicy>,
     /// The shortest window after which a fallback other than `fail` may apply, in seconds.
@@ -124,9 +137,10 @@ impl AskingPolicy {
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
         let response_type = request.response_type.unwrap_or_default();
         check.question(&request);
+        self.check_secrets(&request, &mut check);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
-        let recipients = self.recipients(request.notify_to, &mut check);
+        let recipients = self.recipients(request.notify_to, request.channel_hint.as_deref(), &mut check);
         // The call's word counts before the server's, whichever of the two names it uses for it.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
         let schedule = Schedule::resolve(request.retry_policy, request.timeout_seconds, self.default_retry_policy.as_ref());
@@ -174,22 +188,16 @@ impl AskingPolicy {
         Ok(Accepted { suspend, warnings: check.warnings })
     }
 
-    /// The channel a hint leads to: its own where the server has it, else the first one.
-    pub fn channel_for(&self, hint: Option<&str>) -> &str {
-        let known = hint.and_then(|hint| self.channels.iter().find(|channel| **channel == hint));
-        known.or(self.channels.first()).copied().unwrap_or_default()
-    }
-
     fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
         let Some(hint) = hint else { return };
         if hint.chars().count() > CHANNEL_HINT_MAX {
             check.error("channel_hint", "length", format!("is at most {CHANNEL_HINT_MAX} characters"));
             return;
         }
-        if self.channels.contains(&hint) {
+        if self.channels.contains(hint) {
             return;
         }
-        let known = self.channels.join(", ");
+        let known = self.channels.names().join(", ");
         match self.unknown_channel {
             UnknownChannel::Reject => check.error("channel_hint", "known", format!("unknown channel; this server has: {known}")),
             UnknownChannel::Warn => {
@@ -198,9 +206,21 @@ impl AskingPolicy {
         }
     }
 
-    fn recipients(&self, notify_to: Option<Vec<String>>, check: &mut Check) -> Vec<String> {
+    /// Secrets are not for channels, nor for a log that is kept (RFC-0025 §11).
+    fn check_secrets(&self, request: &SuspendRequest, check: &mut Check) {
+        for Finding { field, shape } in findings(request) {
+            match self.seeming_secret {
+                SeemingSecret::Warn => check.warnings.push(format!("{field} looks like {shape}; a question is no place for one")),
+                SeemingSecret::Refuse => {
+                    check.error(&field, "secret", format!("looks like {shape}, and this server refuses it (questions.secrets)"));
+                }
+            }
+        }
+    }
+
+    fn recipients(&self, notify_to: Option<Vec<String>>, hint: Option<&str>, check: &mut Check) -> Vec<String> {
         let Some(mut addresses) = notify_to else {
-            if self.operators.is_empty() {
+            if self.operators.is_empty() && !self.channels.reach_an_audience(hint) {
                 check.warnings.push("nobody is told: notify_to is absent and the server has no default operators; unless somebody answers through the API, it ends as undeliverable".into());
             }
             return self.operators.clone();
@@ -378,8 +398,9 @@ mod tests {
             default_retry_policy: None,
             operators: vec!["ops@example.com".into()],
             notify_allow: AllowList::parse(["*@example.com", "one@other.example"]).unwrap(),
-            channels: vec!["email"],
+            channels: Channels::email(),
             unknown_channel: UnknownChannel::Warn,
+            seeming_secret: SeemingSecret::Warn,
             fallback_allowed: FallbackPolicy::ALL.to_vec(),
             fallback_min_window_seconds: 10,
             fallback_requires_delivery: true,

@@ -153,11 +153,13 @@ pub enum Action {
     ManageKeys,
     /// Read what the server counts and measures.
     ReadMetrics,
+    /// Report that a message came back.
+    ReportBounce,
 }
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::CreateIntent,
         Self::Read,
         Self::PatchState,
@@ -172,6 +174,7 @@ impl Action {
         Self::Remind,
         Self::ManageKeys,
         Self::ReadMetrics,
+        Self::ReportBounce,
     ];
 }
 
@@ -214,6 +217,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::ManageKeys => principal.role == Role::Admin,
         Action::ReadMetrics => matches!(principal.role, Role::Admin | Role::Auditor),
+        Action::ReportBounce => principal.role == Role::Channel,
     };
     if !allowed {
         return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
@@ -269,23 +273,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read patch status append lease suspend respond preview cancel extend remind keys metrics.
+        // Columns: create read patch status append lease suspend respond preview cancel extend remind keys metrics bounce.
         let expected = "\
-agent own: yes yes yes yes yes yes yes self yes yes 403 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403
-operator sibling: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403
-operator foreign: 403 yes 403 403 yes 403 403 yes yes 403 yes yes 403 403
-admin own: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes
-admin sibling: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes
-admin foreign: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes
-auditor own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes
-auditor sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes
-auditor foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes
-channel own: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403
-channel sibling: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403
-channel foreign: 403 yes 403 403 403 403 403 yes 403 403 403 403 403 403
+agent own: yes yes yes yes yes yes yes self yes yes 403 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403
+operator sibling: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403
+operator foreign: 403 yes 403 403 yes 403 403 yes yes 403 yes yes 403 403 403
+admin own: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403
+admin sibling: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403
+admin foreign: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403
+auditor own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403
+auditor sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403
+auditor foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403
+channel own: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403 yes
+channel sibling: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403 yes
+channel foreign: 403 yes 403 403 403 403 403 yes 403 403 403 403 403 403 yes
 ";
         assert_eq!(table, expected);
     }

@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 
 use crate::authority::Action;
 use crate::body::Patch;
-use crate::event::{ClientEvent, Delivery, ExtensionCause};
+use crate::delivery::{DeliveryRecord, Sibling};
+use crate::event::{ClientEvent, ExtensionCause};
 use crate::ids::{LeaseId, SuspensionId};
 use crate::intent::Status;
 use crate::retry::Schedule;
@@ -132,6 +133,8 @@ pub enum Command {
         suspension_id: SuspensionId,
         /// What it asks, and whom; the store reads it where the suspension is open.
         question: Option<Box<Question>>,
+        /// The messages about it; read there as well.
+        messages: Vec<Sibling>,
     },
     /// The deadline of a suspension is due (RFC-0025 §6).
     DeadlineReached {
@@ -145,13 +148,8 @@ pub enum Command {
         /// What it asks, and whom; the caller read it beside the suspension.
         question: Box<Question>,
     },
-    /// A message about a suspension was accepted for delivery, or never will be.
-    RecordDelivery {
-        /// What became of it.
-        delivery: Delivery,
-        /// Whether it was accepted.
-        sent: bool,
-    },
+    /// A message about a suspension was accepted for delivery, came back, or never will be accepted.
+    RecordDelivery(Box<DeliveryRecord>),
 }
 
 impl Command {
@@ -167,7 +165,7 @@ impl Command {
             Self::Cancel { .. } => Some(Action::Cancel),
             Self::Extend { .. } => Some(Action::Extend),
             Self::Remind { .. } => Some(Action::Remind),
-            Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery { .. } => None,
+            Self::DeadlineReached { .. } | Self::AttemptDue { .. } | Self::RecordDelivery(_) => None,
         }
     }
 
@@ -181,7 +179,7 @@ impl Command {
             | Self::Remind { suspension_id, .. }
             | Self::DeadlineReached { suspension_id }
             | Self::AttemptDue { suspension_id, .. } => Some(*suspension_id),
-            Self::RecordDelivery { delivery, .. } => Some(delivery.suspension_id),
+            Self::RecordDelivery(record) => Some(record.delivery.suspension_id),
             Self::PatchState { .. }
             | Self::SetStatus { .. }
             | Self::Append(_)

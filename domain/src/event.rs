@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::authority::{Assurance, Role};
 use crate::body::{IntentBody, Patch};
+use crate::delivery::Failover;
 use crate::ids::{DeliveryId, SuspensionId};
 use crate::intent::Status;
 use crate::lease::Lease;
@@ -97,6 +98,15 @@ pub enum Event {
     DeliverySent(Delivery),
     /// A message will not arrive.
     DeliveryFailed(Delivery),
+    /// A message that was accepted came back.
+    DeliveryBounced {
+        /// The message, with what the report said.
+        delivery: Delivery,
+        /// Whether anybody is reached without it.
+        reached: bool,
+    },
+    /// Nobody of an attempt can be reached: the next rung's people are asked at once.
+    DeliveryFailover(Box<Failover>),
     /// A client recorded something.
     Appended(ClientEvent),
 }
@@ -209,6 +219,8 @@ pub struct Delivery {
     pub delivery_id: DeliveryId,
     /// The attempt it belongs to.
     pub attempt: u32,
+    /// Its place among the messages about the suspension, from 1.
+    pub sequence: u32,
     /// The channel.
     pub channel: String,
     /// The recipient.
@@ -296,6 +308,8 @@ impl Event {
             Self::LeaseReleased(_) => "lease_released",
             Self::DeliverySent(_) => "delivery.sent",
             Self::DeliveryFailed(_) => "delivery.failed",
+            Self::DeliveryBounced { .. } => "delivery.bounced",
+            Self::DeliveryFailover(_) => "delivery.failover",
             Self::Appended(event) => &event.event_type,
         }
     }
@@ -352,14 +366,20 @@ impl Event {
                 "responded_by": refused.responded_by,
             }),
             Self::LeaseAcquired(lease) | Self::LeaseRenewed(lease) | Self::LeaseReleased(lease) => json!(lease),
-            Self::DeliverySent(delivery) | Self::DeliveryFailed(delivery) => json!({
-                "suspension_id": delivery.suspension_id,
-                "delivery_id": delivery.delivery_id,
-                "attempt": delivery.attempt,
-                "channel": delivery.channel,
-                "recipient": delivery.recipient,
-                "detail": delivery.detail,
-                "tries": delivery.tries,
+            Self::DeliverySent(delivery) | Self::DeliveryFailed(delivery) => delivery_payload(delivery),
+            Self::DeliveryBounced { delivery, reached } => {
+                let mut payload = delivery_payload(delivery);
+                payload["reached"] = json!(reached);
+                payload
+            }
+            Self::DeliveryFailover(failover) => json!({
+                "suspension_id": failover.suspension_id,
+                "attempt": failover.attempt,
+                "rung_attempt": failover.rung_attempt,
+                "channel_hint": failover.channel_hint,
+                "notify_to": failover.notify_to,
+                "unreachable": failover.unreachable,
+                "reason": failover.reason,
             }),
             Self::Appended(event) => return event.payload.clone(),
         };
@@ -385,6 +405,19 @@ impl Event {
     fn appended(&self) -> Option<&ClientEvent> {
         if let Self::Appended(event) = self { Some(event) } else { None }
     }
+}
+
+fn delivery_payload(delivery: &Delivery) -> Value {
+    json!({
+        "suspension_id": delivery.suspension_id,
+        "delivery_id": delivery.delivery_id,
+        "sequence": delivery.sequence,
+        "attempt": delivery.attempt,
+        "channel": delivery.channel,
+        "recipient": delivery.recipient,
+        "detail": delivery.detail,
+        "tries": delivery.tries,
+    })
 }
 
 fn created_payload(body: &IntentBody, status: Status) -> Value {
@@ -487,6 +520,8 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::LeaseReleased(_)
         | Event::DeliverySent(_)
         | Event::DeliveryFailed(_)
+        | Event::DeliveryBounced { .. }
+        | Event::DeliveryFailover(_)
         | Event::Appended(_) => None,
     }
 }

@@ -11,8 +11,9 @@ use self::operator::{extend, remind};
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
 use crate::command::{Command, Respond, Suspend};
+use crate::delivery;
 use crate::event::{
-    Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
+    Delivery, Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
 };
 use crate::ids::{IntentId, SuspensionId};
 use crate::lease::{self, Lease};
@@ -155,7 +156,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
         | Command::Remind { .. }
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
-        | Command::RecordDelivery { .. } => Ok(()),
+        | Command::RecordDelivery(_) => Ok(()),
     }
 }
 
@@ -183,7 +184,9 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::Extend { suspension_id, later, reason, cause } => {
             extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
         }
-        Command::Remind { suspension_id, question } => remind(intent, *suspension_id, question.as_deref(), by, now),
+        Command::Remind { suspension_id, question, messages } => {
+            remind(intent, *suspension_id, question.as_deref(), messages, by, now)
+        }
         Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
             Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
             // An answer beat the timer. Losing that race is normal, so it is not an error.
@@ -194,9 +197,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
             Some(open) if open.id == *suspension_id && !open.is_expired(now) => ask_again(open, question, now),
             _ => Vec::new(),
         }),
-        Command::RecordDelivery { delivery, sent } => {
-            Ok(vec![if *sent { Event::DeliverySent(delivery.clone()) } else { Event::DeliveryFailed(delivery.clone()) }])
-        }
+        Command::RecordDelivery(record) => Ok(delivery::record(intent, record, now)),
     }
 }
 
@@ -292,7 +293,7 @@ fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<
     let mut events = Vec::new();
     for attempt in missed.clone() {
         let skipped = attempt < newest && !planted(Bug::MissedAttemptsAllSend);
-        if skipped && planted(Bug::MissedAttemptUnrecorded) {
+        if attempt < newest && planted(Bug::MissedAttemptUnrecorded) {
             continue;
         }
         events.push(Event::SuspensionRenotified(Box::new(Renotified {
@@ -498,7 +499,11 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
     intent.updated_at = now;
     match event {
         // Born with version 1: see `Intent::born`.
-        Event::IntentCreated(..) | Event::Appended(_) | Event::DeliveryFailed(_) | Event::SuspensionEscalated { .. } => {}
+        Event::IntentCreated(..)
+        | Event::Appended(_)
+        | Event::DeliveryFailed(_)
+        | Event::DeliveryFailover(_)
+        | Event::SuspensionEscalated { .. } => {}
         Event::SuspensionRenotified(renotified) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == renotified.suspension_id) {
                 open.attempt = renotified.attempt;
@@ -541,15 +546,19 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
                 }
             }
         }
-        Event::DeliverySent(delivery) => {
-            for suspension in intent.open.iter_mut().chain(&mut intent.ended) {
-                // Only in time: what was decided about an ended one stays decided.
-                let in_time = suspension.ending.is_none() && !suspension.is_expired(now);
-                if suspension.id == delivery.suspension_id && (in_time || planted(Bug::ReachedAfterTheEnd)) {
-                    suspension.reached = true;
-                }
-            }
-        }
+        Event::DeliverySent(delivery) => set_reached(intent, delivery, true, now),
+        Event::DeliveryBounced { delivery, reached } => set_reached(intent, delivery, *reached, now),
+    }
+}
+
+/// Only in time: what was decided about an ended one stays decided.
+fn set_reached(intent: &mut Intent, delivery: &Delivery, reached: bool, now: DateTime<Utc>) {
+    if let Some(open) = intent
+        .open
+        .as_mut()
+        .filter(|open| open.id == delivery.suspension_id && (!open.is_expired(now) || planted(Bug::ReachedAfterTheEnd)))
+    {
+        open.reached = reached;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Request and response bodies, shared by server and SDK. The row and the decision are other types.
 
+mod deliveries;
 mod schedule;
 
 use chrono::{DateTime, Utc};
@@ -18,6 +19,7 @@ use crate::suspension::{
     FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
 };
 
+pub use self::deliveries::{BOUNCE_DETAIL_MAX, BounceRequest, BounceView, DeliveryList, DeliveryView, RETURNED_TO_MAX};
 pub use self::schedule::{AtTheEnd, ExtendRequest, RemindRequest, ScheduledAttempt, SuspensionPreview, What};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.

@@ -39,7 +39,9 @@ use domain::engagement::EngagementSignals;
 use domain::ids::{IntentId, SuspensionId};
 use domain::intent::Status;
 use domain::retry::PartialRetryPolicy;
-use domain::wire::{EventView, IntentView, RespondResponse, ServerConfigView, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    EventView, IntentView, RespondResponse, ServerConfigView, SuspensionPage, SuspensionPreview, SuspensionRecord,
+};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -148,6 +150,11 @@ impl Client {
         Ok(Pending { driver: self.driver.clone(), pending })
     }
 
+    /// Says who would be told when if `question` were asked now; see [`crate::Client::preview`].
+    pub fn preview<T: Send>(&self, question: Question<T>) -> Result<SuspensionPreview, CallError> {
+        self.driver.run(self.client.preview(question))
+    }
+
     /// Takes up the wait for a question by its id; see [`crate::Client::pending`].
     pub fn pending<T: Send>(&self, id: SuspensionId, question: &Question<T>) -> Result<Pending<T>, RequestInputError> {
         let pending = self.driver.run(self.client.pending(id, question))?;
@@ -187,6 +194,16 @@ impl Client {
         metadata: Option<Map<String, Value>>,
     ) -> Result<RespondResponse, CallError> {
         self.driver.run(self.client.respond(question, value, metadata))
+    }
+
+    /// Gives people more time for `question`; see [`crate::Client::extend`].
+    pub fn extend(&self, question: &SuspensionRecord, seconds: u32, reason: Option<&str>) -> Result<SuspensionRecord, CallError> {
+        self.driver.run(self.client.extend(question, seconds, reason))
+    }
+
+    /// Tells people of a question again, now; see [`crate::Client::remind`].
+    pub fn remind(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
+        self.driver.run(self.client.remind(id))
     }
 
     /// What the server tells about itself: the server's level of the retry cascade.

@@ -10,7 +10,8 @@ use domain::ids::{IntentId, SuspensionId};
 use domain::intent::Status;
 use domain::retry::PartialRetryPolicy;
 use domain::wire::{
-    AppendEventRequest, CancelRequest, EventView, IntentView, ServerConfigView, SetStatusRequest, SuspensionRecord,
+    AppendEventRequest, CancelRequest, EventView, IntentView, ServerConfigView, SetStatusRequest, SuspensionPreview,
+    SuspensionRecord,
 };
 use reqwest::header::HeaderValue;
 use secrecy::SecretString;
@@ -256,6 +257,26 @@ impl Client {
         }
         self.hooks().requested(&record, reattached);
         Ok(Pending::new(self.clone(), record, prepared.read))
+    }
+
+    /// Says who would be told when, and what silence would do, if `question` were asked now. Nothing is kept, and nobody is told.
+    ///
+    /// ```no_run
+    /// # async fn example(client: placet::Client) -> Result<(), placet::CallError> {
+    /// let preview = client.preview(placet::Question::confirm("Deploy?").timeout_seconds(600).fallback(false)).await?;
+    /// for attempt in &preview.schedule {
+    ///     println!("{} {:?}", attempt.at, attempt.recipients);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// `Refused` with what asking would refuse about the question itself.
+    pub async fn preview<T>(&self, question: Question<T>) -> Result<SuspensionPreview, CallError> {
+        let request = question.into_request(self.default_retry_policy.as_ref()).map_err(CallError::Refused)?;
+        self.send(Call::write(&["suspensions", "preview"], &request, Repeat::Safe)?).await
     }
 
     /// Takes up the wait for a question by its id, for programs that keep it; `question` says as what the answer is read, and

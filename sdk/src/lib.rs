@@ -71,7 +71,10 @@ pub use domain::intent::Status;
 pub use domain::problem::FieldError;
 pub use domain::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
-pub use domain::wire::{EventView, IntentView, RespondResponse, ServerConfigView, SuspensionPage, SuspensionRecord};
+pub use domain::wire::{
+    AtTheEnd, EventView, IntentView, RespondResponse, ScheduledAttempt, ServerConfigView, SuspensionPage, SuspensionPreview,
+    SuspensionRecord, What,
+};
 pub use secrecy::SecretString;
 
 pub use crate::answer::{Answer, Source};

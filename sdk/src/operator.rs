@@ -1,8 +1,11 @@
 //! What a program does on the other side of a question, with an operator's key: look for open ones, and answer.
 
+use domain::ids::SuspensionId;
 use domain::log::Hash;
 use domain::problem::FieldError;
-use domain::wire::{RespondRequest, RespondResponse, SuspensionPage, SuspensionRecord};
+use domain::wire::{ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspensionPage, SuspensionRecord};
+use reqwest::header::HeaderValue;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::backoff::Repeat;
@@ -41,10 +44,49 @@ impl Client {
         let path = ["intents", segment.as_str(), "suspend", "respond"];
         let suspension_id = question.id.expose();
         let request = RespondRequest { suspension_id, value: Some(value), responded_by: None, metadata };
-        let refused = |error| CallError::Refused(Box::new(Problem::invalid(vec![error])));
-        let bytes = domain::json::canonical(&request)
-            .map_err(|_| refused(FieldError::new("value", "type", "holds a number that JSON cannot")))?;
-        let key = key_header(&format!("placet-respond-1-{}", Hash::of(&bytes))).map_err(refused)?;
+        let key = derived_key("placet-respond-1", &request)?;
         self.send(Call::write(&path, &request, Repeat::Safe)?.header("idempotency-key", key)).await
     }
+
+    /// Moves the deadline of `question`, which somebody else asked, `seconds` later; never beyond 366 days after it was asked.
+    ///
+    /// Safe to repeat: it is meant for `question` as it was read, and another's extension in between is a `version_conflict`.
+    ///
+    /// # Errors
+    ///
+    /// `Refused` with `invalid`, `version_conflict`, with `expired` or `already_resolved` if it is no longer open, and with `forbidden`
+    /// if this key may not do it: who asked may not.
+    pub async fn extend(
+        &self,
+        question: &SuspensionRecord,
+        seconds: u32,
+        reason: Option<&str>,
+    ) -> Result<SuspensionRecord, CallError> {
+        let segment = question.id.expose();
+        let path = ["suspensions", segment.as_str(), "extend"];
+        let request = ExtendRequest { seconds: Some(seconds), reason: reason.map(str::to_owned), ..ExtendRequest::default() };
+        let key = derived_key("placet-extend-1", &(question.id, question.version, &request))?;
+        let call = Call::write(&path, &request, Repeat::Safe)?.header("idempotency-key", key);
+        self.send(call.header("if-match", HeaderValue::from(question.version))).await
+    }
+
+    /// Tells the people in force of a question again, now; at most once in five minutes and question.
+    ///
+    /// # Errors
+    ///
+    /// `Transport` with [`Unavailable`](crate::TransportError::Unavailable) if that is too soon (`rate_limited`); `Refused` with `expired`
+    /// or `already_resolved` if it is no longer open, and with `forbidden` if this key may not do it: who asked may not.
+    pub async fn remind(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
+        let segment = id.expose();
+        let path = ["suspensions", segment.as_str(), "remind"];
+        self.send(Call::write(&path, &RemindRequest {}, Repeat::Unsafe)?).await
+    }
+}
+
+/// A key that is the same for the same request, and for no other.
+fn derived_key(prefix: &str, request: &impl Serialize) -> Result<HeaderValue, CallError> {
+    let refused = |error| CallError::Refused(Box::new(Problem::invalid(vec![error])));
+    let bytes = domain::json::canonical(request)
+        .map_err(|_| refused(FieldError::new("value", "type", "holds a number that JSON cannot")))?;
+    key_header(&format!("{prefix}-{}", Hash::of(&bytes))).map_err(refused)
 }

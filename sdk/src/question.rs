@@ -224,6 +224,12 @@ impl<T> Question<T> {
         self.codec.read
     }
 
+    /// What would be sent, for a look at it.
+    pub(crate) fn into_request(mut self, agent: Option<&PartialRetryPolicy>) -> Result<SuspendRequest, Box<Problem>> {
+        cascade(&mut self.request, agent);
+        if self.errors.is_empty() { Ok(self.request) } else { Err(Box::new(Problem::invalid(self.errors))) }
+    }
+
     /// What is sent, under which key, and how the answer is read.
     pub(crate) fn prepare(
         mut self,

@@ -11,7 +11,7 @@ use actix_web::{App as ActixApp, HttpServer, web};
 use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox};
+use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox, WebhookChannel, Withheld};
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::time::rfc3339;
@@ -27,7 +27,8 @@ use crate::store::Store;
 use crate::store::sqlite::{Exclusive, SqliteStore};
 use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
-use crate::worker::deliveries::Deliveries;
+use crate::worker::deliveries::{Deliveries, Surroundings};
+use crate::worker::lane::Lane;
 use crate::worker::{spawn_named, upkeep};
 
 /// How long requests may take to end when the server stops, in seconds.
@@ -79,17 +80,8 @@ impl App {
     ) -> anyhow::Result<Self> {
         // Before the database: a server that cannot start leaves no file behind.
         let mailbox = config.development.then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
-        let channel: Arc<dyn Channel> = match (&config.mail, &mailbox) {
-            (Some(mail), None) => Arc::new(EmailChannel::new(&EmailSettings {
-                smtp_url: mail.smtp_url.clone(),
-                from: mail.from.clone(),
-                allow_insecure: mail.allow_insecure,
-                timeout: channels::DELIVERY_TIMEOUT,
-            })?),
-            // Development never sends: whoever tries things out must not reach people by accident.
-            (_, Some((mailbox, _))) => Arc::new(mailbox.clone()),
-            (None, None) => anyhow::bail!("there is no channel to reach people by"),
-        };
+        let address = listener.local_addr()?;
+        let lanes = lanes(&config, mailbox.as_ref().map(|(mailbox, _)| mailbox), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
         let sqlite = Arc::new(SqliteStore::open_observed(
@@ -97,6 +89,7 @@ impl App {
             Exclusive::Serve,
             clock.clone(),
             entropy.clone(),
+            config.asking.channels.clone(),
             metrics.clone(),
             traces.clone(),
         )?);
@@ -107,7 +100,6 @@ impl App {
             tracing::info!(messages = released, "messages a server before this one had under way are due again");
         }
         recover(&*store).await?;
-        let address = listener.local_addr()?;
         let public_url = match config.public_url {
             Some(url) => url,
             None => Url::parse(&format!("http://{address}"))?,
@@ -117,10 +109,12 @@ impl App {
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
         let operators = config.asking.operators.clone();
+        let around =
+            Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, metrics, instance.clone()));
         let beats = shared.clone();
-        let deadlines = Arc::new(Deadlines::new(store.clone(), clock.clone(), move || beats.health.deadlines_beat()));
-        let deliveries = Arc::new(Deliveries::new(store, clock, channel, public_url.clone(), operators));
+        let deadlines = Arc::new(Deadlines::new(store, clock, move || beats.health.deadlines_beat()));
+        let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), operators));
         let server = serve(listener, shared.clone(), pages.clone())?;
         Ok(Self { server, address, public_url, instance, sqlite, shared, pages, mailbox, deadlines, deliveries, traces })
     }
@@ -212,6 +206,44 @@ impl App {
         upkeep.shutdown().await.context("failed to stop the upkeep schedule")?;
         stopped
     }
+}
+
+/// One lane per channel. Development never sends: whoever tries things out must not reach people by accident.
+fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) -> anyhow::Result<Vec<Lane>> {
+    let mut lanes = Vec::new();
+    match (&config.mail, mailbox) {
+        (_, Some(mailbox)) => lanes.push(Lane::email(Arc::new(mailbox.clone()))),
+        (Some(mail), None) => lanes.push(Lane::email(Arc::new(EmailChannel::new(&EmailSettings {
+            smtp_url: mail.smtp_url.clone(),
+            from: mail.from.clone(),
+            bounce_to: mail.bounce_to.clone(),
+            allow_insecure: mail.allow_insecure,
+            timeout: channels::DELIVERY_TIMEOUT,
+        })?))),
+        (None, None) if config.webhooks.is_empty() => anyhow::bail!("there is no channel to reach people by"),
+        (None, None) => {}
+    }
+    for webhook in &config.webhooks {
+        let name = &webhook.settings.name;
+        let channel: Arc<dyn Channel> = match mailbox {
+            Some(mailbox) if !webhook.is_this_machine => {
+                tracing::info!(
+                    channel = name,
+                    "this webhook is not on this machine: in development its messages stay among the mails"
+                );
+                Arc::new(Withheld::new(name.clone(), mailbox.clone()))
+            }
+            Some(_) | None => Arc::new(
+                WebhookChannel::new(&webhook.settings, &[address])
+                    .with_context(|| format!("failed to use the webhook {name}"))?,
+            ),
+        };
+        for subnet in &webhook.settings.allow_subnets {
+            tracing::warn!(channel = name, %subnet, "this webhook may lead to addresses in this subnet (allow_subnets)");
+        }
+        lanes.push(Lane::webhook(name.clone(), channel));
+    }
+    Ok(lanes)
 }
 
 /// Prepares a database that was restored, before a server is built on it: see [`Store::hold_after_restore`].

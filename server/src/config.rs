@@ -2,17 +2,23 @@
 //!
 //! Flags win over the environment, the environment over the file, the file over the defaults. Every key is in `docs/operating.md`.
 
+mod channels;
+
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use domain::asking::{AllowList, AskingPolicy, UnknownChannel, is_address};
+use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel, is_address};
+use domain::channel::Channels;
 use domain::retry::{PartialRetryPolicy, Schedule};
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
+
+use self::channels::ChannelsSection;
+pub use self::channels::WebhookConfig;
 
 /// Where the server listens by default.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
@@ -43,6 +49,9 @@ pub struct ServeArgs {
     /// The sender of mails, such as "Placet <placet@example.com>".
     #[arg(long, env = "PLACET_MAIL_FROM", value_name = "MAILBOX")]
     pub mail_from: Option<String>,
+    /// Where mails that cannot be delivered come back to, such as bounces@example.com; the sender's address by default.
+    #[arg(long, env = "PLACET_MAIL_BOUNCE_TO", value_name = "ADDRESS")]
+    pub mail_bounce_to: Option<String>,
     /// Who is asked when a question names nobody: addresses, separated by commas.
     #[arg(long, env = "PLACET_OPERATORS", value_name = "ADDRESSES", value_delimiter = ',')]
     pub operators: Option<Vec<String>>,
@@ -75,12 +84,14 @@ struct FileConfig {
     smtp_url: Option<SecretString>,
     smtp_insecure: Option<bool>,
     mail_from: Option<String>,
+    mail_bounce_to: Option<String>,
     operators: Option<Vec<String>>,
     notify_allow: Option<Vec<String>>,
     otlp_endpoint: Option<String>,
     suspension: SuspensionSection,
     fallback: FallbackSection,
     channels: ChannelsSection,
+    questions: QuestionsSection,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -99,15 +110,15 @@ struct FallbackSection {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct ChannelsSection {
-    unknown: Option<Unknown>,
+struct QuestionsSection {
+    secrets: Option<Secrets>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Unknown {
+enum Secrets {
     Warn,
-    Reject,
+    Refuse,
 }
 
 /// The mail server and the sender.
@@ -116,6 +127,8 @@ pub struct MailConfig {
     /// May hold a password.
     pub smtp_url: SecretString,
     pub from: String,
+    /// Where mails come back to; the sender's own address without.
+    pub bounce_to: Option<String>,
     pub allow_insecure: bool,
 }
 
@@ -129,6 +142,7 @@ pub struct Config {
     /// Mails stay in memory, `/dev/…` exists.
     pub development: bool,
     pub mail: Option<MailConfig>,
+    pub webhooks: Vec<WebhookConfig>,
     pub asking: AskingPolicy,
     /// Where spans are exported to, if anywhere.
     pub otlp_endpoint: Option<Url>,
@@ -153,19 +167,24 @@ impl Config {
         if public_url.is_none() && !listen.ip().is_loopback() {
             bail!("people need an address to reach this server under; set PLACET_PUBLIC_URL=https://…");
         }
-        let mail = mail(smtp_url, args.mail_from.clone().or(file.mail_from), args.smtp_insecure.or(file.smtp_insecure))?;
-        if !development && mail.is_none() {
+        let bounce_to = args.mail_bounce_to.clone().or(file.mail_bounce_to).filter(|address| !address.is_empty());
+        let from = args.mail_from.clone().or(file.mail_from);
+        let mail = mail(smtp_url, from, bounce_to, args.smtp_insecure.or(file.smtp_insecure))?;
+        if !development && mail.is_none() && file.channels.webhook.is_empty() {
             bail!(
-                "a server that is not for development needs a channel: set PLACET_SMTP_URL and PLACET_MAIL_FROM, or start it with --dev"
+                "a server that is not for development needs a channel: set PLACET_SMTP_URL and PLACET_MAIL_FROM, or name a [[channels.webhook]] in the file, or start it with --dev"
             );
         }
         let operators = args.operators.clone().or(file.operators).unwrap_or_default();
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
-        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, &file.channels)?;
+        // Development keeps mails in memory, so there they are always.
+        let unknown = file.channels.unknown();
+        let (channels, webhooks) = file.channels.resolve(development || mail.is_some())?;
+        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown, &file.questions)?;
         let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
-        Ok(Self { listen, database, public_url, development, mail, asking, otlp_endpoint })
+        Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint })
     }
 
     /// Where the database is, also when other settings are wrong.
@@ -208,9 +227,9 @@ fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     })
 }
 
-/// Whether a file holds the mail server's address; also one that cannot be understood may.
+/// Whether a file holds the mail server's address or a webhook's; also one that cannot be understood may.
 pub fn holds_secret(path: &Path) -> bool {
-    read_file(path).map_or(true, |file| file.smtp_url.is_some())
+    read_file(path).map_or(true, |file| file.smtp_url.is_some() || !file.channels.webhook.is_empty())
 }
 
 /// The line a byte is in, and the key that line sets.
@@ -277,11 +296,21 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-fn mail(smtp_url: Option<SecretString>, from: Option<String>, insecure: Option<bool>) -> anyhow::Result<Option<MailConfig>> {
+fn mail(
+    smtp_url: Option<SecretString>,
+    from: Option<String>,
+    bounce_to: Option<String>,
+    insecure: Option<bool>,
+) -> anyhow::Result<Option<MailConfig>> {
     match (smtp_url, from) {
-        (Some(smtp_url), Some(from)) => Ok(Some(MailConfig { smtp_url, from, allow_insecure: insecure.unwrap_or(false) })),
+        (Some(smtp_url), Some(from)) => {
+            Ok(Some(MailConfig { smtp_url, from, bounce_to, allow_insecure: insecure.unwrap_or(false) }))
+        }
         (Some(_), None) => bail!("mails need a sender; set PLACET_MAIL_FROM=\"Placet <placet@example.com>\""),
         (None, Some(_)) => bail!("PLACET_MAIL_FROM is set, but no mail server; set PLACET_SMTP_URL as well"),
+        (None, None) if bounce_to.is_some() => {
+            bail!("PLACET_MAIL_BOUNCE_TO is set, but no mail server; set PLACET_SMTP_URL as well")
+        }
         (None, None) => Ok(None),
     }
 }
@@ -291,7 +320,9 @@ fn asking(
     notify_allow: Option<Vec<String>>,
     suspension: SuspensionSection,
     fallback: FallbackSection,
-    channels: &ChannelsSection,
+    channels: Channels,
+    unknown_channel: UnknownChannel,
+    questions: &QuestionsSection,
 ) -> anyhow::Result<AskingPolicy> {
     let operators: Vec<String> =
         operators.iter().map(|address| address.trim().to_owned()).filter(|address| !address.is_empty()).collect();
@@ -315,10 +346,11 @@ fn asking(
         default_retry_policy: suspension.default_retry_policy,
         operators,
         notify_allow,
-        channels: vec!["email"],
-        unknown_channel: match channels.unknown {
-            Some(Unknown::Reject) => UnknownChannel::Reject,
-            Some(Unknown::Warn) | None => UnknownChannel::Warn,
+        channels,
+        unknown_channel,
+        seeming_secret: match questions.secrets {
+            Some(Secrets::Refuse) => SeemingSecret::Refuse,
+            Some(Secrets::Warn) | None => SeemingSecret::Warn,
         },
         fallback_allowed: fallback.allowed.unwrap_or_else(|| FallbackPolicy::ALL.to_vec()),
         fallback_min_window_seconds: min_window_seconds,
@@ -428,6 +460,10 @@ mod tests {
         assert_eq!(file("public_url = 'http://localhost:1'").unwrap().public_url.unwrap().port(), Some(1));
         let mail =
             file("smtp_url = 'smtp://127.0.0.1:25'\nmail_from = 'a@b.example'\nsmtp_insecure = true").unwrap().mail.unwrap();
+        assert_eq!(mail.bounce_to, None);
+        let with_bounces =
+            file("smtp_url = 'smtp://127.0.0.1:25'\nmail_from = 'a@b.example'\nmail_bounce_to = 'c@b.example'").unwrap().mail;
+        assert_eq!(with_bounces.unwrap().bounce_to.as_deref(), Some("c@b.example"));
         assert!(mail.allow_insecure && mail.from == "a@b.example" && mail.smtp_url.expose_secret() == "smtp://127.0.0.1:25");
         assert_eq!(file("operators = ['a@b.example']").unwrap().asking.operators, ["a@b.example"]);
         assert!(file("operators = ['a@b.example']").unwrap().asking.notify_allow.allows("A@b.example"));
@@ -442,6 +478,7 @@ mod tests {
         assert_eq!(file("[fallback]\nmin_window_seconds = 300").unwrap().asking.fallback_min_window_seconds, 300);
         assert!(!file("[fallback]\nrequires_delivery = false").unwrap().asking.fallback_requires_delivery);
         assert_eq!(file("[channels]\nunknown = 'reject'").unwrap().asking.unknown_channel, UnknownChannel::Reject);
+        assert_eq!(file("[questions]\nsecrets = 'refuse'").unwrap().asking.seeming_secret, SeemingSecret::Refuse);
     }
 
     #[test]
@@ -454,7 +491,9 @@ mod tests {
             "database_url = 'sqlite://'",
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
             "[fallback]\nallowed = ['maybe']",
+            "[questions]\nsecrets = 'ask'",
             "smtp_url = 'smtps://x.example'",
+            "mail_bounce_to = 'c@b.example'",
             "otlp_endpoint = 'localhost:4318'",
             "otlp_endpoint = 'grpc://localhost:4317'",
         ] {

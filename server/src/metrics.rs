@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::BounceKind;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -58,6 +59,16 @@ struct AttemptLabels {
 struct DeliveryLabels {
     channel: String,
     state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BounceLabel {
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ChannelLabel {
+    channel: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -127,6 +138,9 @@ pub struct Metrics {
     late_seconds: Histogram,
     attempts: Family<AttemptLabels, Counter>,
     deliveries: Family<DeliveryLabels, Counter>,
+    bounces: Family<BounceLabel, Counter>,
+    failovers: Counter,
+    circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
     auth_failures: Family<RouteLabel, Counter>,
@@ -152,6 +166,9 @@ impl Metrics {
             late_seconds: Histogram::new(LATE_SECONDS),
             attempts: Family::default(),
             deliveries: Family::default(),
+            bounces: Family::default(),
+            failovers: Counter::default(),
+            circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
             auth_failures: Family::default(),
@@ -172,6 +189,9 @@ impl Metrics {
         };
         for (outcome, method) in Outcome::WITH_METHODS {
             drop(metrics.decisions.get_or_create(&DecisionLabels { outcome: outcome.as_str(), method: method.as_str() }));
+        }
+        for kind in [BounceKind::Hard, BounceKind::Soft] {
+            drop(metrics.bounces.get_or_create(&BounceLabel { kind: bounce_word(kind) }));
         }
         for method in Method::OF_ANSWERS {
             drop(metrics.answer_seconds.get_or_create(&MethodLabel { method: method.as_str() }));
@@ -205,12 +225,23 @@ impl Metrics {
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
         it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
         it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
+        it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
+        it.register(
+            "placet_delivery_failovers",
+            "Attempts at which nobody could be reached, so that the next people were asked at once",
+            self.failovers.clone(),
+        );
         it.register("placet_deliveries_pending", "Messages that are queued or under way", self.pending.clone());
         it.register_with_unit(
             "placet_delivery_overdue",
             "Age of the oldest message that is due and not under way",
             seconds(),
             self.delivery_overdue.clone(),
+        );
+        it.register(
+            "placet_channel_circuit_open",
+            "Whether a webhook endpoint is not tried because it keeps failing or is gone",
+            self.circuits.clone(),
         );
         it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
         it.register("placet_waiters", "Requests that wait for a question", self.waiters.waiting.clone());
@@ -283,11 +314,23 @@ impl Metrics {
                     Settled::Queued => "queued",
                     Settled::Sent => "sent",
                     Settled::Failed => "failed",
+                    Settled::Bounced => "bounced",
                     Settled::Obsolete => "obsolete",
                 };
                 self.deliveries.get_or_create(&DeliveryLabels { channel: channel.clone(), state }).inc();
             }
+            Fact::BounceReported { kind } => {
+                self.bounces.get_or_create(&BounceLabel { kind: bounce_word(*kind) }).inc();
+            }
+            Fact::FailedOver => {
+                self.failovers.inc();
+            }
         }
+    }
+
+    /// Notes whether a webhook endpoint's circuit is open.
+    pub(crate) fn circuit(&self, channel: &str, is_open: bool) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(i64::from(is_open));
     }
 
     /// Counts a request that was answered; `route` is a pattern of ours, `method` anything a client sent.
@@ -336,6 +379,13 @@ impl Metrics {
         let mut exposition = String::new();
         text::encode(&mut exposition, &self.registry)?;
         Ok(exposition)
+    }
+}
+
+fn bounce_word(kind: BounceKind) -> &'static str {
+    match kind {
+        BounceKind::Hard => "hard",
+        BounceKind::Soft => "soft",
     }
 }
 

@@ -13,12 +13,12 @@
 
 use std::fs::File;
 use std::io::{Seek, Write};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use domain::ids::IntentId;
 use harness::api::Api;
-use harness::process::{Running, Site, profile};
+use harness::figures::{circumstances, percentile, resident_kib};
+use harness::process::Site;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -105,39 +105,11 @@ async fn round(agent: &Api, operator: &Api, count: usize) -> Vec<f64> {
     latencies
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
-    reason = "a place in a short list"
-)]
-fn percentile(sorted: &[f64], part: f64) -> f64 {
-    let place = (sorted.len() as f64 * part).ceil() as usize;
-    sorted[place.clamp(1, sorted.len()) - 1]
-}
-
 /// The middle of the rounds, and from where to where they went.
 fn over_rounds(rounds: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) -> String {
     let mut figures: Vec<f64> = rounds.iter().map(|round| figure(round)).collect();
     figures.sort_by(f64::total_cmp);
     format!("{:.3} ({:.3}–{:.3})", figures[figures.len() / 2], figures[0], figures[figures.len() - 1])
-}
-
-fn line_of(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output();
-    output.map_or_else(|_| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-/// What a figure needs on its line to be one.
-fn circumstances() -> String {
-    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let cpu =
-        cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map_or("unknown CPU", |(_, name)| name);
-    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
-    let commit = line_of("git", &["rev-parse", "--short", "HEAD"]);
-    let dirty = if line_of("git", &["status", "--porcelain"]).is_empty() { "" } else { "-dirty" };
-    let system = line_of("uname", &["-sr"]);
-    format!("{cpu}, {cores} cores, {system}; commit {commit}{dirty}, profile {}; SQLite WAL synchronous=FULL", profile())
 }
 
 /// How long the disk alone takes to keep what one commit writes, at the same pace, in milliseconds, sorted: no answer can be quicker.
@@ -159,12 +131,6 @@ async fn disk(site: &Site) -> Vec<f64> {
     }
     latencies.sort_by(f64::total_cmp);
     latencies
-}
-
-/// Memory of the server's process, in KiB.
-fn resident_kib(server: &Running) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.trim().parse().ok())
 }
 
 async fn measure() {

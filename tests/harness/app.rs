@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
-use domain::asking::{AllowList, AskingPolicy, UnknownChannel};
+use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
+use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
 use domain::log::{Sealed, verify_chain};
@@ -77,8 +78,10 @@ impl TestApp {
             mail: Some(MailConfig {
                 smtp_url: smtp.url().into(),
                 from: "Placet <placet@example.com>".into(),
+                bounce_to: None,
                 allow_insecure: false,
             }),
+            webhooks: Vec::new(),
             asking: asking_policy(),
             otlp_endpoint: None,
         };
@@ -172,6 +175,11 @@ impl TestApp {
         Person::new(&self.base)
     }
 
+    /// The deadline loop.
+    pub fn deadlines(&self) -> Arc<Deadlines> {
+        self.running().deadlines.clone()
+    }
+
     /// The store, for what no surface shows.
     pub fn store(&self) -> Arc<dyn Store> {
         self.running().store.clone()
@@ -249,8 +257,9 @@ pub fn asking_policy() -> AskingPolicy {
         default_retry_policy: None,
         operators: vec![OPERATOR.into()],
         notify_allow: AllowList::parse(["*@example.com"]).unwrap(),
-        channels: vec!["email"],
+        channels: Channels::email(),
         unknown_channel: UnknownChannel::Warn,
+        seeming_secret: SeemingSecret::Warn,
         fallback_allowed: FallbackPolicy::ALL.to_vec(),
         fallback_min_window_seconds: 1,
         fallback_requires_delivery: true,

@@ -7,6 +7,8 @@ pub mod browser;
 pub mod clock;
 pub mod collector;
 pub mod crawler;
+pub mod figures;
 pub mod person;
 pub mod process;
+pub mod receiver;
 pub mod smtp;

@@ -5,10 +5,10 @@
 
 #![expect(clippy::missing_panics_doc, reason = "a harness reports by panicking: the test that called it fails")]
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -48,6 +48,10 @@ pub enum Fault {
     ReplyThenLose,
     /// No reply to the message for as long as the client waits.
     Hang,
+    /// The message is kept, and no reply to it comes for as long as the client waits.
+    KeepThenHang,
+    /// The connection drops at RCPT, in the middle of the dialogue.
+    DropAtRecipient,
 }
 
 /// One message the sink kept.
@@ -134,6 +138,8 @@ pub struct SmtpSink {
 struct Mailbox {
     received: watch::Sender<Vec<Received>>,
     script: Mutex<VecDeque<Fault>>,
+    refused: Mutex<BTreeSet<String>>,
+    down: AtomicBool,
 }
 
 impl SmtpSink {
@@ -141,7 +147,12 @@ impl SmtpSink {
     pub async fn start() -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").await.expect("failed to listen on 127.0.0.1");
         let address = socket.local_addr().expect("failed to read the port");
-        let mailbox = Arc::new(Mailbox { received: watch::Sender::new(Vec::new()), script: Mutex::default() });
+        let mailbox = Arc::new(Mailbox {
+            received: watch::Sender::new(Vec::new()),
+            script: Mutex::default(),
+            refused: Mutex::default(),
+            down: AtomicBool::new(false),
+        });
         let mut listener = JoinSet::new();
         listener.spawn(listen(socket, Arc::clone(&mailbox)));
         Self { address, mailbox, read: AtomicUsize::new(0), _listener: listener }
@@ -177,11 +188,25 @@ impl SmtpSink {
     pub fn script(&self, fault: Fault) {
         self.mailbox.script.lock().expect("no holder of the lock panics").push_back(fault);
     }
+
+    /// Answers 550 to every RCPT of this address from now on, whatever the order of messages: that mailbox does not exist.
+    pub fn refuse(&self, address: &str) {
+        self.mailbox.refused.lock().expect("no holder of the lock panics").insert(address.to_owned());
+    }
+
+    /// Whether every connection is closed before a word is said.
+    pub fn set_down(&self, down: bool) {
+        self.mailbox.down.store(down, Ordering::SeqCst);
+    }
 }
 
 impl Mailbox {
     fn next_fault(&self) -> Fault {
         self.script.lock().expect("no holder of the lock panics").pop_front().unwrap_or(Fault::Pass)
+    }
+
+    fn refuses(&self, address: &str) -> bool {
+        self.refused.lock().expect("no holder of the lock panics").contains(address)
     }
 
     fn keep(&self, mail: Received) {
@@ -192,6 +217,9 @@ impl Mailbox {
 async fn listen(socket: TcpListener, mailbox: Arc<Mailbox>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = socket.accept().await {
+        if mailbox.down.load(Ordering::SeqCst) {
+            continue;
+        }
         let mailbox = Arc::clone(&mailbox);
         connections.spawn(async move { Connection { stream: BufStream::new(stream), mailbox }.serve().await });
         // A connection's error is its client hanging up; what that means is the test's to say.
@@ -261,6 +289,8 @@ impl Connection {
         match (path(argument, "TO:"), envelope.fault) {
             (_, Fault::Defer) => self.reply("451 4.7.1 try again later").await,
             (_, Fault::RejectRecipient) => self.reply("550 5.1.1 no such mailbox").await,
+            (_, Fault::DropAtRecipient) => Err(io::ErrorKind::ConnectionAborted.into()),
+            (Some(to), _) if self.mailbox.refuses(&to) => self.reply("550 5.1.1 no such mailbox").await,
             (None, _) => self.reply("501 RCPT TO:<address>").await,
             (Some(_), _) if envelope.to.len() == RECIPIENTS_MAX => self.reply("452 4.5.3 too many recipients").await,
             (Some(to), _) => {
@@ -276,20 +306,22 @@ impl Connection {
         let Some(raw) = content else {
             return self.reply("552 5.3.4 message too big").await;
         };
-        let kept = matches!(fault, Fault::Pass | Fault::KeepThenDrop | Fault::DropAfterReply);
+        let kept = matches!(fault, Fault::Pass | Fault::KeepThenDrop | Fault::KeepThenHang | Fault::DropAfterReply);
         if kept {
             self.mailbox.keep(Received { from, to, raw });
         }
         match fault {
             Fault::RejectMessage => self.reply("554 5.7.1 refused").await,
-            Fault::Hang => std::future::pending().await,
+            Fault::Hang | Fault::KeepThenHang => std::future::pending().await,
             Fault::DropBeforeReply | Fault::KeepThenDrop => Err(io::ErrorKind::ConnectionAborted.into()),
             Fault::DropAfterReply => {
                 self.reply("250 2.0.0 kept").await?;
                 Err(io::ErrorKind::ConnectionAborted.into())
             }
-            // The two faults of RCPT leave no recipient, so no message gets here with one of them.
-            Fault::Pass | Fault::ReplyThenLose | Fault::Defer | Fault::RejectRecipient => self.reply("250 2.0.0 kept").await,
+            // The faults of RCPT leave no recipient, so no message gets here with one of them.
+            Fault::Pass | Fault::ReplyThenLose | Fault::Defer | Fault::RejectRecipient | Fault::DropAtRecipient => {
+                self.reply("250 2.0.0 kept").await
+            }
         }
     }
 

@@ -169,6 +169,15 @@ fn with(mut question: Value, more: Value) -> Value {
     question
 }
 
+/// A question whose ladder climbs at every second attempt.
+fn climbing(max_attempts: u32) -> Value {
+    let people = |attempt: u32| (0..5).map(|person| format!("duty.manager.{attempt}.{person}@example.com")).collect::<Vec<_>>();
+    let rungs: Vec<Value> =
+        (2..=max_attempts).step_by(2).map(|attempt| json!({"attempt": attempt, "notify_to": people(attempt)})).collect();
+    let policy = json!({"max_attempts": max_attempts, "interval_seconds": 7 * 86_400, "escalation_ladder": rungs});
+    with(refund(), json!({"timeout_seconds": 7 * 86_400, "retry_policy": policy}))
+}
+
 /// A question in every way it can end.
 async fn endings(app: &TestApp, agent: &Api) -> Gallery {
     let two = json!({"notify_to": [OPERATOR, "jonas@example.com"]});
@@ -308,6 +317,8 @@ async fn open_questions(app: &TestApp) -> Gallery {
         ("form", link(app, free_form).await, None),
         ("long-words", link(app, long_words()).await, None),
         ("hostile", link(app, hostile).await, None),
+        ("ladder", link(app, climbing(3)).await, None),
+        ("long-ladder", link(app, climbing(20)).await, None),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! What a server leaves behind when it ends in the middle of something.
 
 use harness::on_each_store;
+use placet_server::store::Turn;
 use serde_json::json;
 
 on_each_store! {
@@ -11,7 +12,7 @@ on_each_store! {
         let intent = agent.active_intent().await;
         let fallback = json!({"timeout_seconds": 60, "fallback_policy": "complete_with_fallback", "fallback_value": "deny"});
         let id = agent.suspend(intent, fallback).await.ok()["id"].as_str().unwrap().to_owned();
-        assert_eq!(app.store().lease_deliveries().await.unwrap().deliveries.len(), 1);
+        assert_eq!(app.store().lease_deliveries(Turn::of("email")).await.unwrap().deliveries.len(), 1);
         app.advance(1).await;
         assert!(app.smtp.received().is_empty(), "a leased message belongs to its worker");
 

@@ -1,7 +1,7 @@
-//! The SDK on the operator's side: what is open, and an answer to it.
+//! The SDK around a question: what is open, an answer to it, more time, a reminder; and a look before it is asked.
 
 use harness::on_each_store;
-use placet::{CallError, Client, Question};
+use placet::{CallError, Client, PartialRetryPolicy, Question, TransportError, What};
 use serde_json::{Map, json};
 
 on_each_store! {
@@ -29,5 +29,53 @@ on_each_store! {
         assert_eq!(resumed, 1);
         assert_eq!(app.operator().suspension(&question.id.expose()).await["metadata"], json!({"comment": "go ahead"}));
         assert!(operator.open_suspensions(None).await.unwrap().suspensions.is_empty());
+    }
+    /// A reply that is lost on its way must not give people twice the time; and what changed meanwhile is not extended unseen.
+    async fn an_extension_sent_twice_counts_once(app: &mut TestApp) {
+        let agent = app.client();
+        let operator = Client::new(app.base.clone(), app.operator().key().to_owned()).unwrap();
+        let intent = agent.create_intent("Refund order 12345").active().send().await.unwrap().id();
+        let asked = agent.ask(intent, Question::confirm("Refund?").timeout_seconds(3600)).await.unwrap();
+        let record = asked.record();
+        let first = operator.extend(record, 600, Some("lunch")).await.unwrap();
+        let again = operator.extend(record, 600, Some("lunch")).await.unwrap();
+        assert_eq!(first, again);
+        let given = |record: &placet::SuspensionRecord| record.expires_at.map(|at| (at - record.suspended_at).num_seconds());
+        assert_eq!(given(&first), Some(4200));
+        let stale = operator.extend(record, 700, None).await;
+        assert!(matches!(&stale, Err(CallError::Refused(problem)) if problem.is("version_conflict")), "{stale:?}");
+        assert_eq!(given(&operator.extend(&first, 700, None).await.unwrap()), Some(4900));
+        let own = agent.extend(&first, 60, None).await;
+        assert!(matches!(&own, Err(CallError::Refused(problem)) if problem.is("forbidden")), "{own:?}");
+    }
+
+    /// An operator who looks through what is open has people reminded, and hears when that was too soon.
+    async fn a_reminder_is_one_call(app: &mut TestApp) {
+        let agent = app.client();
+        let operator = Client::new(app.base.clone(), app.operator().key().to_owned()).unwrap();
+        let intent = agent.create_intent("Refund order 12345").active().send().await.unwrap().id();
+        let id = agent.ask(intent, Question::confirm("Refund?").timeout_seconds(3600)).await.unwrap().suspension_id();
+        app.settle().await;
+        assert_eq!(operator.remind(id).await.unwrap().id, id);
+        let soon = operator.remind(id).await;
+        let Err(CallError::Transport(TransportError::Unavailable(problem))) = soon else { panic!("{soon:?}") };
+        assert!(problem.is("rate_limited"), "{problem}");
+        app.settle().await;
+        app.smtp.next_mail().await;
+        assert!(app.smtp.next_mail().await.subject().starts_with("Re: "));
+    }
+
+    /// A program looks before it asks: at the plan of this very question, its own level of the cascade included.
+    async fn a_question_is_previewed_as_it_would_be_asked(app: &mut TestApp) {
+        let policy = PartialRetryPolicy { max_attempts: Some(2), interval_seconds: Some(600), ..PartialRetryPolicy::default() };
+        let agent = app.client().with_default_retry_policy(policy);
+        let question = || Question::confirm("Refund?").fallback(false);
+        let preview = agent.preview(question()).await.unwrap();
+        let intent = agent.create_intent("Refund order 12345").active().send().await.unwrap().id();
+        let asked = agent.ask(intent, question()).await.unwrap();
+        assert_eq!((preview.schedule.len(), preview.expires_at), (2, asked.record().expires_at));
+        assert_eq!((preview.at_the_end.what, preview.at_the_end.value), (What::Fallback, Some(json!("no"))));
+        let refused = agent.preview(Question::confirm("")).await;
+        assert!(matches!(&refused, Err(CallError::Refused(problem)) if problem.is("invalid")), "{refused:?}");
     }
 }

@@ -147,6 +147,30 @@ on_each_store! {
         assert_named(&beyond, "Idempotency-Key", "length");
     }
 
+    /// What is reported of a returned mail is somebody else's text, and as long as they like.
+    async fn a_report_of_a_returned_mail_keeps_its_limits(app: &mut TestApp) {
+        let agent = app.agent();
+        agent.asked(agent.active_intent().await).await;
+        app.settle().await;
+        let token = app.smtp.next_mail().await.header("x-placet-delivery").unwrap_or_default();
+        let rest = format!("+{token}@example.com");
+        let address = |length: usize| "b".repeat(length - rest.len()) + &rest;
+        let with = |field: &str, value: Value| {
+            let mut body = json!({"returned_to": token, "kind": "soft"});
+            body[field] = value;
+            body
+        };
+        let channel = app.api(Role::Channel);
+        for (field, bound, beyond) in [
+            ("returned_to", json!(address(254)), json!(address(255))),
+            ("detail", json!(characters(1_000)), json!(characters(1_001))),
+        ] {
+            channel.post("api/v1/deliveries/bounces", with(field, bound)).await.ok();
+            assert_named(&channel.post("api/v1/deliveries/bounces", with(field, beyond)).await, field, "length");
+        }
+        assert_named(&channel.post("api/v1/deliveries/bounces", with("returned_to", json!(""))).await, "returned_to", "length");
+    }
+
     /// What comes in headers is kept, or refused, or ignored: at its bound and beyond.
     async fn headers_keep_their_limits(app: &mut TestApp) {
         let agent = app.agent();

@@ -6,12 +6,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use channels::{Channel, DeliveryError, Message, Receipt};
+use domain::clock::Clock;
 use domain::ids::IntentId;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::{Fault, Received};
-use placet_server::store::DeliveryResult;
-use placet_server::worker::deliveries::Deliveries;
+use placet_server::clock::SystemEntropy;
+use placet_server::metrics::Metrics;
+use placet_server::store::{DeliveryResult, Turn};
+use placet_server::worker::deliveries::{Deliveries, Surroundings};
+use placet_server::worker::lane::Lane;
 use serde_json::{Value, json};
 
 /// How long a worker may keep a message before another may try.
@@ -200,11 +204,11 @@ on_each_store! {
     async fn only_the_holder_of_a_lease_completes(app: &mut TestApp) {
         let (intent, id) = ask(app, json!({})).await;
         let store = app.store();
-        let slow = store.lease_deliveries().await.unwrap().deliveries.remove(0);
+        let slow = store.lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
         app.clock.jump(chrono::TimeDelta::seconds(LEASE_SECONDS - 1));
-        assert!(store.lease_deliveries().await.unwrap().deliveries.is_empty(), "one second early");
+        assert!(store.lease_deliveries(Turn::of("email")).await.unwrap().deliveries.is_empty(), "one second early");
         app.clock.jump(chrono::TimeDelta::seconds(1));
-        let quick = store.lease_deliveries().await.unwrap().deliveries.remove(0);
+        let quick = store.lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
         assert_eq!((quick.id, quick.tries), (slow.id, 2));
         assert_ne!(quick.lease, slow.lease);
         let sent = || DeliveryResult::Sent("250 ok".into());
@@ -225,7 +229,7 @@ on_each_store! {
     /// A server that dies with a message in its hands must not take the message with it.
     async fn a_message_of_a_dead_server_is_sent_by_the_next(app: &mut TestApp) {
         let (intent, _) = ask(app, json!({})).await;
-        let lost = app.store().lease_deliveries().await.unwrap().deliveries.remove(0);
+        let lost = app.store().lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
         app.settle().await;
         assert!(app.smtp.received().is_empty(), "it is another worker's");
         app.restart().await;
@@ -242,10 +246,12 @@ on_each_store! {
     async fn a_panic_in_a_channel_fails_its_own_message_alone(app: &mut TestApp) {
         let (bad, bad_id) = ask(app, json!({"question": "PANIC now?"})).await;
         let (good, good_id) = ask(app, json!({})).await;
-        let clock = app.clock.clone();
+        let (clock, entropy) = (app.clock.clone(), Arc::new(SystemEntropy));
+        let metrics = Arc::new(Metrics::new(clock.now()));
         let public_url = app.base.parse().unwrap();
-        let channel = Arc::new(Fragile);
-        let worker = Deliveries::new(app.store(), clock, channel, public_url, vec![OPERATOR.to_owned()]);
+        let lanes = vec![Lane::email(Arc::new(Fragile))];
+        let around = Surroundings { store: app.store(), clock, entropy, metrics };
+        let worker = Arc::new(Deliveries::new(around, lanes, public_url, vec![OPERATOR.to_owned()]));
         worker.run_due().await.unwrap();
         let (told, _, detail) = fate(app, bad).await;
         assert_eq!((told.as_str(), detail.as_str()), ("delivery.failed", "the channel panicked over this message"));

@@ -150,6 +150,10 @@ fn rows() -> Vec<Row> {
             .forbidden(&[Operator, Auditor, Channel])
             .invalid(json!({"because": "x"}), "because")
             .versioned(false),
+        Row::new("GET /api/v1/suspensions/{suspension_id}/deliveries", Agent),
+        Row::new("POST /api/v1/deliveries/bounces", Channel)
+            .forbidden(&[Agent, Operator, Admin, Auditor])
+            .invalid(json!({"returned_to": "", "kind": "hard"}), "returned_to"),
         Row::new("POST /api/v1/suspensions/{suspension_id}/extend", Operator)
             .forbidden(&[Agent, Auditor, Channel])
             .invalid(json!({"seconds": 0}), "seconds")

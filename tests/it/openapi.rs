@@ -7,10 +7,11 @@ use harness::on_each_store;
 use serde_json::Value;
 
 /// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
-const ROUTES: [&str; 30] = [
+const ROUTES: [&str; 32] = [
     "get /.well-known/openintent-compat.json",
     "get /.well-known/openintent.json",
     "get /.well-known/placet.json",
+    "post /api/v1/deliveries/bounces",
     "get /api/v1/intents",
     "post /api/v1/intents",
     "get /api/v1/intents/{intent_id}",
@@ -32,6 +33,7 @@ const ROUTES: [&str; 30] = [
     "post /api/v1/suspensions/preview",
     "get /api/v1/suspensions/{suspension_id}",
     "post /api/v1/suspensions/{suspension_id}/cancel",
+    "get /api/v1/suspensions/{suspension_id}/deliveries",
     "post /api/v1/suspensions/{suspension_id}/extend",
     "post /api/v1/suspensions/{suspension_id}/remind",
     "get /healthz",

@@ -205,6 +205,24 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["response"], json!("deny"));
     }
 
+    /// A machine that slept, a process that was stopped, a disk that was full: nobody could answer then either.
+    async fn a_server_that_slept_was_away_as_well(app: &mut TestApp) {
+        let (intent, id) = ask(app, permissive(600)).await;
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(60));
+        app.deadlines().catch_up().await.unwrap();
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, [], "a minute is none");
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        app.deadlines().catch_up().await.unwrap();
+        app.settle().await;
+        // max(08:10, 09:01) + min(1 h, 10 min).
+        assert_eq!(expires_at(app, &id).await, "2026-11-24T09:11:00.000000Z");
+        app.advance(600).await;
+        assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
+        assert_eq!(extensions(app, intent).await.len(), 1);
+    }
+
     /// An agent that waits hears of the new deadline like of any change.
     async fn a_waiting_agent_learns_of_the_new_deadline(app: &mut TestApp) {
         let (_, id) = ask(app, permissive(3600)).await;

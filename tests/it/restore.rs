@@ -42,6 +42,7 @@ on_each_store! {
         let new = app.next_link().await;
         assert_eq!(app.smtp.received().len(), 2);
         assert_eq!(app.person().open(&old).await.status, 404);
+        assert!(agent.event_types(intent).await.contains(&"intent.suspension_reminded".to_owned()));
         app.restart().await;
         app.settle().await;
         assert_eq!(app.smtp.received().len(), 2, "afresh, but once");
@@ -56,16 +57,19 @@ on_each_store! {
         let id = agent.asked(answered).await;
         app.settle().await;
         assert_eq!(operator.respond(answered, &id, "approve").await.status, 200);
-        let waiting = agent.asked(queued).await;
+        let fallback = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+        let waiting = agent.suspend(queued, fallback).await.ok()["id"].as_str().unwrap().to_owned();
         app.restore().await;
         app.settle().await;
         assert_eq!(app.smtp.received().len(), 1, "the outbox waits");
+        app.clock.jump(chrono::TimeDelta::seconds(1800));
         app.store().release().await.unwrap();
-        app.restart().await; // Released before a start is released as well.
+        app.restart().await; // Released before a start is released as well, and the wait has been one.
         app.settle().await;
         let mails = app.smtp.received();
         assert_eq!(mails.len(), 2);
         assert_eq!(mails[1].to, [OPERATOR]);
+        assert_eq!(agent.suspension(&waiting).await["expires_at"], json!("2026-11-24T09:30:00.000000Z"));
         assert_eq!(operator.respond(queued, &waiting, "approve").await.status, 200, "its time has not passed");
     }
 }

@@ -95,6 +95,9 @@ on_each_store! {
         let recorded = on_a_thread(move || {
             let open = operator.open_suspensions(None).unwrap();
             assert_eq!((open.suspensions.len(), open.next_cursor), (1, None));
+            let later = operator.extend(&open.suspensions[0], 60, None).unwrap();
+            operator.remind(later.id).unwrap();
+            assert_eq!(operator.preview(go()).unwrap().schedule.len(), 1);
             operator.respond(&open.suspensions[0], json!("yes"), None).unwrap()
         }).await.unwrap();
         assert_eq!(recorded.suspension_id, asked.suspension_id());

@@ -16,8 +16,8 @@ use spdx::{Expression, ParseMode};
 const FILE_LINES_MAX: usize = 700;
 /// The crates whose code is shipped.
 const SHIPPED: &[&str] = &["channels/", "domain/", "sdk/", "server/"];
-/// What may sleep under `tests/`: tests of whole processes, whose clock is the real one.
-const MAY_SLEEP: &[&str] = &["tests/process/"];
+/// What may sleep under `tests/`: tests and benchmarks of whole processes, whose clock is the real one.
+const MAY_SLEEP: &[&str] = &["tests/benches/", "tests/process/"];
 /// What the domain does without.
 const OUTSIDE_WORLD: &[&str] = &["actix", "diesel", "lettre", "reqwest", "tokio"];
 /// The templates of the pages and of the mails.
@@ -304,6 +304,28 @@ fn second_versions(metadata: &Value) -> Vec<String> {
     versions.into_values().map(|versions| format!("{versions:?}")).collect()
 }
 
+/// Where tests kill the server must not be in what people run: the feature is on for the tests' own package alone, and what cargo builds
+/// when nobody says what is the server alone.
+fn kill_points_outside_tests(metadata: &Value) -> Vec<String> {
+    let names_it =
+        |list: &Value| list.as_array().is_some_and(|list| list.iter().any(|feature| text(feature).ends_with(KILL_POINTS)));
+    let mut violations = Vec::new();
+    for (package, name) in packages(metadata).filter(|(package, _)| text(&package["name"]) != "placet-tests") {
+        let features = package["features"].as_object().unwrap();
+        if features.values().any(names_it)
+            || package["dependencies"].as_array().unwrap().iter().any(|on| names_it(&on["features"]))
+        {
+            violations.push(format!("{name} turns {KILL_POINTS} on"));
+        }
+    }
+    let default = metadata["workspace_default_members"].as_array().unwrap();
+    if default.len() != 1 || !text(&default[0]).contains("/server#") {
+        violations.push(format!("cargo builds {default:?} by default"));
+    }
+    violations
+}
+
+const KILL_POINTS: &str = "kill-points";
 const STORE: &[&str] = &["server/src/store/", "server/src/store.rs"];
 const HTTP: &[&str] = &["server/src/http/", "server/src/http.rs"];
 const WORKER: &[&str] = &["server/src/worker/", "server/src/worker.rs"];
@@ -336,7 +358,13 @@ fn the_repository_keeps_its_rules() {
 fn dependencies_are_permissive_known_and_single() {
     let metadata = metadata();
     assert!(packages(&metadata).count() > 100, "cargo metadata did not list the dependencies");
-    let violations = [unknown_sources(&metadata), unwelcome_licences(&metadata), second_versions(&metadata)].concat();
+    let violations = [
+        unknown_sources(&metadata),
+        unwelcome_licences(&metadata),
+        second_versions(&metadata),
+        kill_points_outside_tests(&metadata),
+    ]
+    .concat();
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
@@ -435,6 +463,21 @@ mod planted {
             let may_speak = file(&format!("server/src/pages/templates/{place}"), "<p>Send it</p>");
             assert!(words_in_templates(&[may_speak]).is_empty(), "{place}");
         }
+    }
+
+    #[test]
+    fn a_server_that_can_be_killed_by_name_is_found() {
+        let metadata = |default: &str, features: Value, on: Value| {
+            let server = json!({"name": "placet-server", "version": "1.0.0", "features": features, "dependencies": []});
+            let other = json!({"name": "placet-cli", "version": "1.0.0", "features": {}, "dependencies": [{"features": on}]});
+            json!({ "packages": [server, other], "workspace_default_members": [format!("path+file:///x/{default}#1.0.0")] })
+        };
+        let has_it = json!({"kill-points": []});
+        assert!(kill_points_outside_tests(&metadata("server", has_it.clone(), json!([]))).is_empty());
+        let on_by_default = json!({"default": ["kill-points"], "kill-points": []});
+        assert_eq!(kill_points_outside_tests(&metadata("server", on_by_default, json!([]))).len(), 1);
+        assert_eq!(kill_points_outside_tests(&metadata("server", has_it.clone(), json!(["kill-points"]))).len(), 1);
+        assert_eq!(kill_points_outside_tests(&metadata("tests", has_it, json!([]))).len(), 1);
     }
 
     #[test]

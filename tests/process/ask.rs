@@ -146,6 +146,43 @@ async fn every_ending_has_its_exit_code_and_prints_the_answer_alone() {
     let withdrawn = asking.finish().await;
     assert_eq!(code(&withdrawn), (Some(2), ""));
     assert!(withdrawn.stderr.contains("the question was withdrawn"), "{withdrawn:?}");
+
+    let asking = desk.site.start(desk.ask(&["Deploy?"]));
+    let question = desk.question().await;
+    let newer = json!({"question": "Deploy later?", "response_type": "confirm", "supersedes": question["id"]});
+    let agent = Api::new(&desk.site.base(), Some(&desk.key));
+    agent.post(&format!("api/v1/intents/{}/suspend", text(&question["intent_id"])), newer).await.ok();
+    let superseded = asking.finish().await;
+    assert_eq!(code(&superseded), (Some(2), ""));
+    assert!(superseded.stderr.contains("the question was superseded by a newer one"), "{superseded:?}");
+}
+
+/// Somebody who writes a job wants to see whom it will press, and when, without pressing anybody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_preview_says_who_would_be_told_when_and_asks_nobody() {
+    let desk = Desk::open().await;
+    let arguments = ["Deploy?", "--timeout", "10m", "--fallback", "no", "--notify", "bob@example.com", "--preview"];
+    let preview = desk.site.run(desk.ask(&arguments)).await;
+    assert_eq!(preview.status.code(), Some(0), "{preview:?}");
+    let lines: Vec<&str> = preview.stdout.lines().collect();
+    let [attempt, end] = lines.as_slice() else { panic!("{preview:?}") };
+    assert!(attempt.ends_with(" UTC  bob@example.com (email)"), "{attempt}");
+    assert!(end.contains(" UTC  If nobody answers, the agent goes on with “No”"), "{end}");
+
+    let secret = ["--context", "password=hunter2", "--json"];
+    let preview = desk.site.run(desk.ask(&[&arguments[..], &secret].concat())).await;
+    let json: Value = serde_json::from_str(&preview.stdout).unwrap();
+    assert_eq!(json["schedule"][0]["recipients"], json!(["bob@example.com"]));
+    assert_eq!((&json["at_the_end"]["what"], &json["at_the_end"]["value"]), (&json!("fallback"), &json!("no")));
+    assert!(preview.stderr.contains("context.password looks like a password or a key"), "{preview:?}");
+    assert!(!preview.stderr.contains("hunter2"), "{preview:?}");
+
+    let stranger = ["Deploy?", "--notify", "eve@elsewhere.example", "--preview"];
+    let refused = desk.site.run(desk.ask(&stranger)).await;
+    assert_eq!((refused.status.code(), refused.stdout.as_str()), (Some(3), ""));
+    let all = desk.operator.get("api/v1/suspensions?state=all").await.ok();
+    assert_eq!(all["suspensions"], json!([]));
+    assert_eq!(desk.operator.get("api/v1/intents").await.ok()["intents"], json!([]));
 }
 
 /// A question nobody received is no question: the script hears that the mail is broken, not that people are slow.

@@ -99,9 +99,15 @@ async fn a_healthy_server_has_nothing_to_mend() {
     let server = site.serve().await;
     let file = site.folder().join("placet.toml");
     std::fs::write(&file, "[fallback]\nmin_window_seconds = 300\n").unwrap();
-    let before = files(site.folder());
+    // The log grows by the server's own signs of life, so it must be there, however long.
+    let found = || {
+        let mut found = files(site.folder());
+        found.get_mut("data/placet.db-wal").unwrap().0 = 0;
+        found
+    };
+    let before = found();
     let said = examine(&site, &["--config", file.to_str().unwrap()]).await;
-    assert_eq!(files(site.folder()), before, "the doctor changes nothing");
+    assert_eq!(found(), before, "the doctor changes nothing");
     assert_eq!(
         (said.checks("fail"), said.checks("warn").len()),
         (vec![], said.checks("warn").iter().filter(|check| **check == "disk").count())

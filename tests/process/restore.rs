@@ -31,6 +31,8 @@ async fn a_restored_server_waits_until_it_is_released_beside_it() {
     }
     assert_eq!(agent.get(old.strip_prefix(&site.base()).unwrap()).await.status, 404);
 
+    let doctor = site.run(site.command(["doctor"])).await;
+    assert!(doctor.stdout.contains("deadlines and messages wait since 2"), "{doctor:?}");
     let released = site.run(site.command(["release"])).await;
     assert!(released.succeeded().starts_with("Released."), "{released:?}");
     let afresh = smtp.next_mail().await.link(&site.base());

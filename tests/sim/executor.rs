@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use chrono::{DateTime, Utc};
 use domain::time::from_micros;
+use tokio::runtime::Runtime;
 
 use crate::chance::Chance;
 
@@ -19,6 +20,9 @@ pub(crate) type ProcessId = usize;
 /// A microsecond, the unit of simulated time.
 pub(crate) const MILLISECOND: i64 = 1_000;
 pub(crate) const SECOND: i64 = 1_000_000;
+
+/// Rounds of the runtime's queue after each step.
+const ROUNDS: usize = 4;
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -68,7 +72,7 @@ struct State {
 pub(crate) enum Step {
     /// A task ran.
     Ran { panicked: Option<String> },
-    /// A process was due to run and may be stopped instead: the caller says.
+    /// There was nothing to run, and nobody waits for time.
     Nothing,
 }
 
@@ -130,6 +134,20 @@ impl Executor {
         state.paused.insert(process, until);
     }
 
+    /// Resolves when this process is not paused.
+    pub(crate) async fn unpaused(self: &Arc<Self>, process: ProcessId) {
+        loop {
+            let left = {
+                let state = self.state.lock().unwrap();
+                state.paused.get(&process).map_or(0, |until| until - state.now)
+            };
+            if left <= 0 {
+                return;
+            }
+            self.after(left).await;
+        }
+    }
+
     /// Resolves after so much simulated time.
     pub(crate) fn after(self: &Arc<Self>, micros: i64) -> After {
         After { executor: self.clone(), due: self.micros() + micros.max(0), timer: None }
@@ -145,8 +163,20 @@ impl Executor {
         id
     }
 
-    /// Lets one task run, moving time to the next timer if nobody is ready. `doomed` is asked about the process whose task would run.
-    pub(crate) fn step(self: &Arc<Self>, doomed: impl FnOnce(ProcessId, &str) -> bool) -> Step {
+    /// Lets one task run, moving time to the next timer if nobody is ready. Tasks the server spawns itself run on `runtime`, whenever
+    /// they can.
+    pub(crate) fn step(self: &Arc<Self>, runtime: &Runtime) -> Step {
+        let step = self.step_alone(runtime);
+        // Once for each round of its queue: what becomes ready by this runs in the next one.
+        runtime.block_on(async {
+            for _ in 0..ROUNDS {
+                tokio::task::yield_now().await;
+            }
+        });
+        step
+    }
+
+    fn step_alone(self: &Arc<Self>, runtime: &Runtime) -> Step {
         let Some(id) = self.draw_ready() else {
             let mut state = self.state.lock().unwrap();
             let (due, waker) = loop {
@@ -162,26 +192,15 @@ impl Executor {
             return Step::Ran { panicked: None };
         };
         let mut state = self.state.lock().unwrap();
-        let Some(mut slot) = state.slots.remove(&id) else { return Step::Ran { panicked: None } };
-        if let Some(process) = slot.process {
-            let now = state.now;
-            if let Some(until) = state.paused.get(&process).copied().filter(|until| *until > now) {
-                state.slots.insert(id, slot);
-                drop(state);
-                self.register(until, self.waker(id));
-                return Step::Ran { panicked: None };
-            }
-            state.slots.insert(id, slot);
-            let name = state.slots[&id].name.clone();
+        let until = state.slots.get(&id).and_then(|slot| slot.process).and_then(|process| state.paused.get(&process).copied());
+        if let Some(until) = until.filter(|until| *until > state.now) {
             drop(state);
-            if doomed(process, &name) {
-                return Step::Ran { panicked: None };
-            }
-            state = self.state.lock().unwrap();
-            let Some(again) = state.slots.remove(&id) else { return Step::Ran { panicked: None } };
-            slot = again;
+            self.register(until, self.waker(id));
+            return Step::Ran { panicked: None };
         }
+        let Some(mut slot) = state.slots.remove(&id) else { return Step::Ran { panicked: None } };
         drop(state);
+        let _inside = runtime.enter();
         let waker = self.waker(id);
         let mut context = Context::from_waker(&waker);
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| slot.task.as_mut().poll(&mut context)));

@@ -31,7 +31,7 @@ pub(crate) struct Mail {
 
 #[async_trait]
 impl Channel for MailServer {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "email"
     }
 
@@ -47,7 +47,9 @@ impl MailServer {
     async fn take(&self, message: &Message) -> Result<Receipt, DeliveryError> {
         let world = &self.world;
         let faults = &world.plan.faults.mail;
+        process::strike(world, self.process, "sending");
         world.think(200 * MILLISECOND).await;
+        world.executor.unpaused(self.process).await;
         let mail = self.opened(message);
         let retry = |reason: &str, after| Err(DeliveryError::Retry { reason: reason.to_owned(), after });
         if world.strikes(faults.panics) {

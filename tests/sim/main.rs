@@ -26,6 +26,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use placet_server::store::sqlite::simulated::SimulatedDatabase;
+use tokio::runtime::Runtime;
 
 use crate::coverage::Coverage;
 use crate::world::{Report, run};
@@ -65,8 +66,13 @@ fn main() -> ExitCode {
     }
 }
 
+/// Where the tasks run that the server spawns itself: on this thread, and without a clock.
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().build().unwrap()
+}
+
 fn one(seed: u64) -> ExitCode {
-    let report = run(seed, &Arc::new(SimulatedDatabase::new().unwrap()));
+    let report = run(seed, &Arc::new(SimulatedDatabase::new().unwrap()), &runtime());
     for line in &report.trace {
         println!("{line}");
     }
@@ -121,17 +127,17 @@ fn many(arguments: &Arguments) -> ExitCode {
 }
 
 fn work(seeds: &[u64], total: &Total) {
-    let database = Arc::new(SimulatedDatabase::new().unwrap());
+    let (database, runtime) = (Arc::new(SimulatedDatabase::new().unwrap()), runtime());
     loop {
         let index = usize::try_from(total.next.fetch_add(1, Ordering::SeqCst)).unwrap();
         let Some(seed) = seeds.get(index).copied() else { return };
-        let report = run(seed, &database);
+        let report = run(seed, &database, &runtime);
         total.steps.fetch_add(report.steps, Ordering::SeqCst);
         total.coverage.add(&report.coverage);
         let Report { violation, hash, .. } = report;
         let mut violation = violation;
         // One in a hundred runs again: a run that is not repeatable cannot be examined.
-        if violation.is_none() && index.is_multiple_of(100) && run(seed, &database).hash != hash {
+        if violation.is_none() && index.is_multiple_of(100) && run(seed, &database, &runtime).hash != hash {
             violation = Some("the same seed took another course".to_owned());
         }
         if let Some(violation) = violation {

@@ -58,6 +58,8 @@ pub(crate) struct ModelSuspension {
     pub(crate) reached: bool,
     pub(crate) refusals: i64,
     pub(crate) reminded_at: Option<i64>,
+    /// Who was asked at an attempt in the place of people who cannot be reached.
+    pub(crate) stand_ins: BTreeMap<i64, Vec<String>>,
     /// Whom each attempt that was not skipped told.
     pub(crate) told: BTreeMap<i64, Vec<String>>,
     pub(crate) resolution: Option<Resolved>,
@@ -80,6 +82,12 @@ impl ModelSuspension {
     pub(crate) fn people_at(&self, attempt: i64) -> &[String] {
         let rung = self.rungs.range(..=attempt).next_back().map(|(_, people)| people);
         rung.filter(|people| !people.is_empty()).unwrap_or(&self.recipients)
+    }
+
+    /// Whether somebody may get a message of this attempt.
+    pub(crate) fn may_be_told(&self, attempt: i64, person: &String) -> bool {
+        let named = |people: &BTreeMap<i64, Vec<String>>| people.get(&attempt).is_some_and(|people| people.contains(person));
+        named(&self.told) || named(&self.stand_ins) || self.people_at(attempt).contains(person)
     }
 
     pub(crate) fn due_at(&self, attempt: i64) -> i64 {
@@ -190,6 +198,7 @@ impl ModelIntent {
             }
             "delivery.sent" => self.delivered(payload, at, "sent"),
             "delivery.failed" => self.delivered(payload, at, "failed"),
+            "delivery.failover" => self.failover(payload, at),
             _ => Ok(()),
         }
     }
@@ -293,7 +302,8 @@ impl ModelIntent {
         let open = self.open(payload)?;
         must!(!open.is_expired(at), "I10: reminded after the deadline");
         must!(payload["attempt"] == open.attempt, "I9: reminded at attempt {}", payload["attempt"]);
-        must!(texts(&payload["notify_to"]) == open.people_at(open.attempt), "I13: reminded others than the ladder says");
+        let known = |person: &String| open.may_be_told(open.attempt, person);
+        must!(texts(&payload["notify_to"]).iter().all(known), "I13: reminded others than the ladder says");
         must!(open.reminded_at.is_none_or(|before| at - before >= REMINDER_PAUSE), "I10: reminded again too soon");
         open.reminded_at = Some(at);
         Ok(())
@@ -369,11 +379,24 @@ impl ModelIntent {
         Ok(())
     }
 
+    fn failover(&mut self, payload: &Value, at: i64) -> Checked {
+        let open = self.open(payload)?;
+        must!(!open.is_expired(at), "I10: somebody was asked in another's place after the deadline");
+        let attempt = payload["attempt"].as_i64().unwrap_or(0);
+        must!(attempt == open.attempt, "I9: failover at attempt {attempt}, which is not the one in force");
+        let rung = payload["rung_attempt"].as_i64().unwrap_or(0);
+        must!(rung > attempt && rung <= open.max_attempts, "I13: failover to the people of attempt {rung}");
+        let people = texts(&payload["notify_to"]);
+        must!(people.iter().all(|person| open.people_at(rung).contains(person)), "I13: failover asks {people:?}");
+        open.stand_ins.entry(attempt).or_default().extend(people);
+        Ok(())
+    }
+
     fn delivered(&mut self, payload: &Value, at: i64, state: &'static str) -> Checked {
         let suspension = self.any(payload)?;
-        let told = payload["attempt"].as_i64().and_then(|attempt| suspension.told.get(&attempt));
+        let attempt = payload["attempt"].as_i64().unwrap_or(0);
         let recipient = text(&payload["recipient"]);
-        must!(told.is_some_and(|told| told.contains(&recipient)), "I13: a message to {recipient} nobody asked for");
+        must!(suspension.may_be_told(attempt, &recipient), "I13: a message to {recipient} nobody asked for");
         let twice = suspension.finished.insert(text(&payload["delivery_id"]), state);
         must!(twice.is_none(), "I11: a message ended twice: {twice:?}, then {state}");
         if state == "sent" && suspension.resolution.is_none() && !suspension.is_expired(at) {

@@ -3,21 +3,24 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use domain::clock::Clock;
 use domain::time::micros;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select};
-use placet_server::store::Store;
+use placet_server::metrics::Metrics;
 use placet_server::store::sqlite::simulated::{Ended, Fate, SimulatedStore, Surroundings};
+use placet_server::store::{Store, StoreError};
 use placet_server::worker::deadlines::Deadlines;
-use placet_server::worker::deliveries::Deliveries;
+use placet_server::worker::deliveries::{self, Deliveries};
+use placet_server::worker::lane::Lane;
 
 use crate::executor::{MILLISECOND, ProcessId, SECOND};
 use crate::mail::MailServer;
 use crate::watch::Watch;
 use crate::world::{World, WorldClock};
 
-/// How long deadlines may wait after a jump of the clock, or while a process makes good for its absence.
-const HOLD_MAX: i64 = 90 * SECOND;
+/// How long deadlines may wait after a jump of the clock, or while a process makes good for its absence and stands still meanwhile.
+const HOLD_MAX: i64 = 2 * 3_600 * SECOND;
 
 /// One process; `None` while it is down.
 pub(crate) struct Process {
@@ -37,11 +40,13 @@ impl Surroundings for Weather {
         async move {
             let world = &self.world;
             let faults = &world.plan.faults;
+            strike(world, self.process, unit);
             if world.strikes(faults.slow) {
                 world.think(60 * SECOND).await;
             } else {
                 world.think(2 * MILLISECOND).await;
             }
+            world.executor.unpaused(self.process).await;
             let fate = if world.strikes(faults.refused) {
                 Fate::Refused
             } else if world.strikes(faults.broken) {
@@ -83,7 +88,12 @@ impl Surroundings for Weather {
     }
 
     fn heard(&self) -> BoxFuture<'_, ()> {
-        self.world.think(2 * MILLISECOND).boxed()
+        strike(&self.world, self.process, "hearing of it");
+        async move {
+            self.world.think(2 * MILLISECOND).await;
+            self.world.executor.unpaused(self.process).await;
+        }
+        .boxed()
     }
 }
 
@@ -127,7 +137,13 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
     let url = url::Url::parse("https://placet.example.com").unwrap();
     let channel = Arc::new(MailServer { world: world.clone(), process });
     let deadlines = Deadlines::new(store.clone(), clock.clone(), || {});
-    let deliveries = Deliveries::new(store.clone(), clock, channel, url, world.policy.operators.clone());
+    let around = deliveries::Surroundings {
+        store: store.clone(),
+        clock: clock.clone(),
+        entropy: world.entropy.clone(),
+        metrics: Arc::new(Metrics::new(clock.now())),
+    };
+    let deliveries = Arc::new(Deliveries::new(around, vec![Lane::email(channel)], url, world.policy.operators.clone()));
     let starting = world.clone();
     world.executor.spawn(Some(process), "startup", async move {
         prepare(&starting, &store).await;
@@ -158,20 +174,28 @@ async fn fire(world: Arc<World>, store: Arc<dyn Store>, deadlines: Deadlines) {
     loop {
         let wait = match deadlines.run_due().await {
             Ok((_, next)) => until(&world, next.map(micros)),
-            Err(_) => SECOND,
+            Err(error) => failed(&world, &error),
         };
         select(Box::pin(world.executor.after(wait)), Box::pin(store.hub().timer())).await;
     }
 }
 
-async fn deliver(world: Arc<World>, store: Arc<dyn Store>, deliveries: Deliveries) {
+async fn deliver(world: Arc<World>, store: Arc<dyn Store>, deliveries: Arc<Deliveries>) {
     loop {
         let wait = match deliveries.run_due().await {
             Ok((_, next)) => until(&world, next.map(micros)),
-            Err(_) => SECOND,
+            Err(error) => failed(&world, &error),
         };
         select(Box::pin(world.executor.after(wait)), Box::pin(store.hub().delivery())).await;
     }
+}
+
+/// A loop pauses after a failure; one that is not the disk's is a bug.
+fn failed(world: &World, error: &StoreError) -> i64 {
+    if let StoreError::Failed(error) = error {
+        world.fail(format!("I24: a loop failed: {error:#}"));
+    }
+    SECOND
 }
 
 fn until(world: &World, next: Option<i64>) -> i64 {
@@ -191,32 +215,37 @@ pub(crate) fn under_way(world: &World, process: ProcessId, change: i64) {
     }
 }
 
-/// May stop a process whose task is about to run; says whether that task is gone or must wait.
-pub(crate) fn strike(world: &Arc<World>, process: ProcessId, task: &str) -> bool {
+/// May stop a process where it stands: for good, or for a while.
+pub(crate) fn strike(world: &World, process: ProcessId, at: &'static str) {
     if world.is_healed() {
-        return false;
+        return;
     }
-    if world.draw(|chance| chance.rarely(world.plan.faults.crash)) {
+    if world.draw(|chance| chance.rarely(3 * world.plan.faults.crash)) {
         world.faults.fetch_add(1, Ordering::SeqCst);
-        crash(world, process, task);
-        return true;
-    }
-    if world.draw(|chance| chance.rarely(world.plan.faults.pause)) {
-        let micros = world.draw(|chance| chance.within(MILLISECOND..=3_600 * SECOND));
-        world.tell(format!("{process} stands still for {} ms", micros / MILLISECOND));
+        world.doomed.lock().unwrap().insert(process, at);
+    } else if world.draw(|chance| chance.rarely(3 * world.plan.faults.pause)) {
+        let micros = world.draw(|chance| chance.within(1..=3_600_000)) * MILLISECOND;
+        world.tell(format!("{process} stands still for {} ms at {at}", micros / MILLISECOND));
         world.coverage.count("process paused");
         world.executor.pause_process(process, micros);
     }
-    false
 }
 
-fn crash(world: &Arc<World>, process: ProcessId, task: &str) {
+/// Ends the processes that are doomed; nothing has run since they were.
+pub(crate) fn bury(world: &Arc<World>) {
+    let doomed = std::mem::take(&mut *world.doomed.lock().unwrap());
+    for (process, at) in doomed {
+        crash(world, process, at);
+    }
+}
+
+fn crash(world: &Arc<World>, process: ProcessId, at: &str) {
     let under_way = {
         let mut processes = world.processes.lock().unwrap();
         processes[process].store = None;
         std::mem::take(&mut processes[process].under_way)
     };
-    world.tell(format!("{process} dies before {task} goes on, {under_way} messages under way"));
+    world.tell(format!("{process} dies at {at}, {under_way} messages under way"));
     world.coverage.count("crash");
     if under_way > 0 {
         world.coverage.count("crash with a message under way");
@@ -224,7 +253,7 @@ fn crash(world: &Arc<World>, process: ProcessId, task: &str) {
     world.executor.kill(process);
     // Mostly at once, sometimes after an outage of several attempts.
     let longest = if world.draw(|chance| chance.happens(50)) { world.plan.outage_max() } else { SECOND };
-    let (restarting, down) = (world.clone(), world.draw(|chance| chance.within(0..=longest)));
+    let (restarting, down) = (world.clone(), world.draw(|chance| chance.within(0..=longest / MILLISECOND)) * MILLISECOND);
     world.executor.spawn(None, "restart", async move {
         restarting.executor.after(down).await;
         start(&restarting, process);
@@ -245,7 +274,8 @@ pub(crate) fn jump_clock(world: &Arc<World>) {
 
 /// From now on, for a while, deadlines may wait.
 fn may_wait(world: &World) {
-    let until = world.executor.micros() + HOLD_MAX;
+    // A process notices a jump when it looks, which it does each time it polls.
+    let until = world.executor.micros() + world.plan.poll + HOLD_MAX;
     world.unsteady_until.fetch_max(until, Ordering::SeqCst);
 }
 

@@ -36,6 +36,6 @@ pub(crate) fn print(seeds_max: u64) -> ExitCode {
 /// The seeds it took, and what gave the bug away.
 fn find(bug: Bug, seeds_max: u64) -> Option<(u64, String)> {
     plant(Some(bug));
-    let database = Arc::new(SimulatedDatabase::new().unwrap());
-    (1..=seeds_max).find_map(|seed| Some((seed, run(seed, &database).violation?)))
+    let (database, runtime) = (Arc::new(SimulatedDatabase::new().unwrap()), crate::runtime());
+    (1..=seeds_max).find_map(|seed| Some((seed, run(seed, &database, &runtime).violation?)))
 }

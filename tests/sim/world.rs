@@ -1,6 +1,6 @@
 //! One seed's world: the database, the server's processes, the people, and the record of it all.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use domain::time::from_micros;
 use futures_util::future::BoxFuture;
 use placet_server::store::sqlite::simulated::SimulatedDatabase;
 use placet_server::store::{Hold, Store, StoreError};
+use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
 use crate::chance::{Chance, SeededEntropy};
@@ -59,6 +60,8 @@ pub(crate) struct World {
     pub(crate) watch: Mutex<Watch>,
     pub(crate) coverage: Coverage,
     pub(crate) processes: Mutex<Vec<Process>>,
+    /// Processes that die before anything else happens, and where they stood.
+    pub(crate) doomed: Mutex<BTreeMap<ProcessId, &'static str>>,
     /// What the server's clock is ahead of the true time.
     pub(crate) clock_ahead: AtomicI64,
     /// Until when deadlines may wait for the clock to be steady, or for a starting process to make good for its absence.
@@ -107,6 +110,7 @@ impl World {
             watch: Mutex::new(watch),
             coverage: Coverage::default(),
             processes: Mutex::default(),
+            doomed: Mutex::default(),
             clock_ahead: AtomicI64::new(0),
             unsteady_until: AtomicI64::new(0),
             healed: AtomicBool::new(false),
@@ -249,7 +253,7 @@ impl World {
 }
 
 /// Runs one seed on an empty database.
-pub(crate) fn run(seed: u64, database: &Arc<SimulatedDatabase>) -> Report {
+pub(crate) fn run(seed: u64, database: &Arc<SimulatedDatabase>, runtime: &Runtime) -> Report {
     database.clear().unwrap();
     let world = World::new(seed, database.clone());
     world.tell(format!("{:?}", world.plan));
@@ -266,23 +270,23 @@ pub(crate) fn run(seed: u64, database: &Arc<SimulatedDatabase>) -> Report {
         attacker::start(&world, number);
     }
     let mut steps = 0;
-    while steps < world.plan.chaos_steps && !world.has_failed() && step(&world) {
+    while steps < world.plan.chaos_steps && !world.has_failed() && step(&world, runtime) {
         steps += 1;
         process::jump_clock(&world);
     }
     process::heal(&world);
-    steps += settle(&world);
+    steps += settle(&world, runtime);
     if !world.has_failed() {
         let secrets = world.secrets.lock().unwrap().clone();
         let watch = world.watch.lock().unwrap();
         world.check(watch.check_told());
         world.check(watch.check_whole(&world.database, &secrets));
     }
-    finish(&world, steps)
+    finish(&world, steps, runtime)
 }
 
 /// Runs until everything that can happen by itself has happened: the liveness half (I20).
-fn settle(world: &Arc<World>) -> u64 {
+fn settle(world: &Arc<World>, runtime: &Runtime) -> u64 {
     let mut steps = 0;
     let caught_up = world.executor.micros() + AFTERMATH + world.plan.outage_max();
     while !world.has_failed() {
@@ -293,7 +297,7 @@ fn settle(world: &Arc<World>) -> u64 {
         if world.busy.load(Ordering::SeqCst) == 0 && world.watch.lock().unwrap().is_quiet() {
             break;
         }
-        if !step(world) {
+        if !step(world, runtime) {
             world.fail("I20: nothing is going to happen any more, and not everything is done");
             break;
         }
@@ -306,8 +310,10 @@ fn settle(world: &Arc<World>) -> u64 {
     steps
 }
 
-fn step(world: &Arc<World>) -> bool {
-    match world.executor.step(|process, task| process::strike(world, process, task)) {
+fn step(world: &Arc<World>, runtime: &Runtime) -> bool {
+    let step = world.executor.step(runtime);
+    process::bury(world);
+    match step {
         Step::Ran { panicked: Some(said) } => {
             world.fail(format!("I24: {said}"));
             true
@@ -317,8 +323,10 @@ fn step(world: &Arc<World>) -> bool {
     }
 }
 
-fn finish(world: &Arc<World>, steps: u64) -> Report {
+fn finish(world: &Arc<World>, steps: u64, runtime: &Runtime) -> Report {
     world.executor.clear();
+    // What was spawned goes with whoever spawned it, when its runtime turns.
+    world.executor.step(runtime);
     let processes = std::mem::take(&mut *world.processes.lock().unwrap());
     drop(processes);
     let coverage = Coverage::default();

@@ -5,6 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{Intent, Refusal, expired, why_refused};
 use crate::authority::Principal;
 use crate::command::Later;
+use crate::delivery::{Sibling, reachable_at};
 use crate::event::{Event, Extended, ExtensionCause, Reminded};
 use crate::ids::SuspensionId;
 use crate::problem::Rejection;
@@ -63,6 +64,7 @@ pub(super) fn remind(
     intent: &Intent,
     suspension_id: SuspensionId,
     question: Option<&Question>,
+    messages: &[Sibling],
     by: &Principal,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
@@ -79,7 +81,7 @@ pub(super) fn remind(
         let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);
         return Err(Rejection::TooSoon { retry_after_seconds }.into());
     }
-    let notify_to = question.recipients_at(open.attempt).to_vec();
+    let notify_to = reachable_at(open.attempt, question, messages);
     if notify_to.is_empty() {
         return Err(Rejection::invalid("notify_to", "required", "the question names nobody who could be reminded").into());
     }

@@ -18,7 +18,7 @@ const EXTENSION_REASON_MAX: usize = 2_000;
 /// Who would be told when, if this question were asked now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SuspensionPreview {
-    /// Every attempt, the first one included.
+    /// Every attempt, the first one included; one that goes through several channels comes once for each.
     pub schedule: Vec<ScheduledAttempt>,
     /// The deadline of all attempts; absent for a question that would wait for ever.
     #[serde(with = "crate::time::z_option")]
@@ -29,7 +29,7 @@ pub struct SuspensionPreview {
     pub warnings: Vec<String>,
 }
 
-/// One attempt of a question.
+/// One attempt of a question on one channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduledAttempt {
     /// Its number, from 1.
@@ -80,12 +80,15 @@ impl SuspensionPreview {
         let silence =
             Silence::new(suspend.fallback_policy, suspend.fallback_value.as_ref(), &suspend.choices, suspend.requires_delivery);
         let plan = Plan::new(&suspend.question, now, suspend.schedule.expires_at(now), silence);
-        let schedule = plan.steps.iter().map(|step| ScheduledAttempt {
-            attempt: step.attempt,
-            at: step.at,
-            channel: policy.channel_for(step.channel_hint).to_owned(),
-            recipients: step.recipients.to_vec(),
-            escalation: step.escalation,
+        let schedule = plan.steps.iter().flat_map(|step| {
+            let scheduled = |(channel, recipients): (&str, &[String])| ScheduledAttempt {
+                attempt: step.attempt,
+                at: step.at,
+                channel: channel.to_owned(),
+                recipients: recipients.to_vec(),
+                escalation: step.escalation,
+            };
+            policy.channels.recipients(step.channel_hint, step.recipients).into_iter().map(scheduled)
         });
         let (what, text) = match (plan.ends_at, &plan.silence) {
             (None, _) => (What::StaysOpen, words::STAYS_OPEN_FOR_THE_ASKER.to_owned()),

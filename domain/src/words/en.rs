@@ -371,3 +371,23 @@ pub const SUPERSEDED: &str = "Replaced by a newer question";
 
 /// As [`ANSWERED_BY_YOU`].
 pub const CLOSED_UNDELIVERED: &str = "Closed: nobody could be reached";
+
+// Rooms. The lines a chat room gets through a webhook; the agent's words between them are escaped before.
+
+/// Who asks.
+pub fn room_is_asked(agent: &str) -> String {
+    format!("{agent} asks:")
+}
+
+/// Until when an answer counts.
+pub fn room_until(moment: &str) -> String {
+    format!("Open until {moment}.")
+}
+
+/// Where to answer; everybody in the room can.
+pub fn room_answers_at(link: &str) -> String {
+    format!("Answer: {link}")
+}
+
+/// What a room reads that gets no link.
+pub const ROOM_HAS_NO_LINK: &str = "Whoever was asked has a message with the link to answer.";

@@ -6,8 +6,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use channels::MemoryMailbox;
 use clap::Args;
-use domain::asking::{AllowList, AskingPolicy, UnknownChannel};
+use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
+use domain::channel::Channels;
 use domain::log::{Sealed, verify_chain};
 use domain::suspension::{FallbackPolicy, Style};
 use domain::wire::EventView;
@@ -69,12 +70,14 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
         public_url: None,
         development: true,
         mail: None,
+        webhooks: Vec::new(),
         asking: AskingPolicy {
             default_retry_policy: None,
             operators: vec![OPERATOR.to_owned()],
             notify_allow: AllowList::parse([OPERATOR]).map_err(|why| anyhow::anyhow!(why))?,
-            channels: vec!["email"],
+            channels: Channels::email(),
             unknown_channel: UnknownChannel::Warn,
+            seeming_secret: SeemingSecret::Warn,
             fallback_allowed: FallbackPolicy::ALL.to_vec(),
             fallback_min_window_seconds: 1,
             fallback_requires_delivery: true,

@@ -2,6 +2,7 @@
 
 pub(crate) mod auth;
 mod body;
+mod deliveries;
 mod discovery;
 mod events;
 mod extensions;
@@ -147,7 +148,8 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
             web::scope("/api/v1")
                 .wrap(from_fn(auth::authenticate))
                 .service(web::scope("/intents").configure(intent_routes))
-                .service(web::scope("/suspensions").configure(suspensions::routes))
+                .service(web::scope("/suspensions").configure(suspensions::routes).configure(deliveries::suspension_routes))
+                .service(web::scope("/deliveries").configure(deliveries::routes))
                 .service(web::scope("/keys").configure(keys::routes))
                 .default_service(web::to(no_route)),
         )

@@ -302,7 +302,7 @@ fn ending(link: &LinkView, now: DateTime<Utc>) -> Ending {
             Ending::Superseded { at: ended.at, changed: None, newer_href: None }
         }
         (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
-            Ending::Undeliverable { at: ended.at, messages: link.question.recipients.len() }
+            Ending::Undeliverable { at: ended.at, messages: link.messages }
         }
         (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Ending::Withdrawn {
             at: ended.at,

@@ -1,11 +1,12 @@
 //! How enums are written in rows: fixed numbers, never reused.
 
 use domain::authority::Role;
+use domain::delivery;
 use domain::intent::Status;
 use domain::lease::LeaseStatus;
 use domain::suspension::{FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType};
 
-use super::rows::RowsError;
+use super::rows::{OutboxRow, RowsError};
 
 /// An enum with a fixed number for each value.
 pub(super) trait Code: Copy + Sized {
@@ -38,7 +39,7 @@ code!(ResolutionReason { Withdrawn = 0, Superseded = 1, Undeliverable = 2 });
 code!(LeaseStatus { Active = 0, Released = 1, Expired = 2 });
 code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4 });
 code!(TimerKind { Deadline = 0, Attempt = 1 });
-code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3 });
+code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3, Bounced = 4 });
 
 /// What a timer does when it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub(super) enum TimerKind {
     Attempt,
 }
 
-/// Where a message stands; while queued it may be leased.
+/// Where a message's row stands; while queued it may be leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeliveryState {
     Queued,
@@ -57,4 +58,20 @@ pub(super) enum DeliveryState {
     Failed,
     /// Its question ended before it could be sent.
     Obsolete,
+    /// It was accepted and came back.
+    Bounced,
+}
+
+impl DeliveryState {
+    /// The state of a message with this row.
+    pub(super) fn shown(self, row: &OutboxRow) -> delivery::DeliveryState {
+        match self {
+            Self::Queued if row.lease.is_some() => delivery::DeliveryState::Sending,
+            Self::Queued => delivery::DeliveryState::Queued,
+            Self::Sent => delivery::DeliveryState::Sent,
+            Self::Failed => delivery::DeliveryState::Failed,
+            Self::Obsolete => delivery::DeliveryState::Obsolete,
+            Self::Bounced => delivery::DeliveryState::Bounced,
+        }
+    }
 }

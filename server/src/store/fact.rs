@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use domain::authority::{Assurance, Role};
+use domain::delivery::BounceKind;
 use domain::event::Event;
 use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, Suspension};
 
@@ -25,6 +26,10 @@ pub enum Fact {
     DeliveryAttempted { channel: String, result: Attempted },
     /// A message reached a state.
     Delivery { channel: String, state: Settled },
+    /// A message was reported to have come back.
+    BounceReported { kind: BounceKind },
+    /// Nobody of an attempt could be reached, and the next rung's people were asked at once.
+    FailedOver,
 }
 
 /// How a question ended.
@@ -63,6 +68,7 @@ pub enum Settled {
     Queued,
     Sent,
     Failed,
+    Bounced,
     Obsolete,
 }
 

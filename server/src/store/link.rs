@@ -67,9 +67,36 @@ impl std::fmt::Debug for LinkToken {
     }
 }
 
+/// Takes every answer link's token out of somebody else's words; also one that quoted-printable has broken across lines.
+pub fn without_tokens(text: &str) -> String {
+    let joined = text.replace("=\r\n", "").replace("=\n", "");
+    let mut parts = joined.split(PREFIX);
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+        clean.push('…');
+        clean.push_str(rest);
+    }
+    clean
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_is_taken_out_of_whatever_quotes_it() {
+        let token = LinkToken::new(7, [9; 32]).expose();
+        for (text, clean) in [
+            (format!("552 <https://placet.example/a/{token}> refused"), "552 <https://placet.example/a/…> refused"),
+            (format!("{token} {token}"), "… …"),
+            (format!("{}=\r\n{}.", &token[..9], &token[9..]), "…."),
+            (format!("{}=\n{}", &token[..9], &token[9..]), "…"),
+            ("550 5.1.1 no such mailbox".to_owned(), "550 5.1.1 no such mailbox"),
+        ] {
+            assert_eq!(without_tokens(&text), clean);
+        }
+    }
 
     #[test]
     fn a_token_is_read_back_and_anything_else_is_not() {

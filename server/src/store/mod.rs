@@ -3,6 +3,7 @@
 //! [`Store`] is what the rest of the server sees: about a dozen units of work. Each database is itself behind it: a private,
 //! synchronous `rows::Rows`, over which the transaction bodies in `unit` and the reads in `reads` are written once.
 
+pub mod bounce;
 mod codes;
 pub mod fact;
 pub mod hub;
@@ -17,16 +18,18 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Action, Principal, Role};
 use domain::body::IntentBody;
 use domain::command::Command;
+use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::{FieldError, Rejection};
 use domain::suspension::{Question, Suspension};
-use domain::wire::{IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryList, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use self::bounce::BounceToken;
 use self::hub::Hub;
 use self::link::LinkToken;
 use self::span::TraceContext;
@@ -148,12 +151,50 @@ pub struct SuspensionFilter {
     pub before: Option<i64>,
 }
 
+/// What the worker can take in one turn, channel by channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// The channels there are; what is queued for any other one has failed.
+    pub lanes: Vec<Lane>,
+    /// How many messages all lanes that share their room may take together.
+    pub shared_room: u32,
+}
+
+/// One channel's turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lane {
+    pub channel: String,
+    pub gate: Gate,
+}
+
+/// What becomes of a channel's messages that are due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// So many are leased.
+    Room(u32),
+    /// So many are leased, as far as the shared room goes.
+    SharedRoom(u32),
+    /// The channel takes nothing until then; they wait.
+    Paused(DateTime<Utc>),
+    /// The channel takes nothing more; they have failed, for this reason.
+    Closed(String),
+}
+
+impl Turn {
+    /// A turn in which one channel takes as much as it gets.
+    pub fn of(channel: &str) -> Self {
+        let lane = Lane { channel: channel.to_owned(), gate: Gate::Room(u32::MAX) };
+        Self { lanes: vec![lane], shared_room: 0 }
+    }
+}
+
 /// A message to send, leased to one worker: only the holder of `lease` may complete it.
 #[derive(Clone)]
 pub struct LeasedDelivery {
     pub rid: i64,
     pub lease: [u8; 16],
     pub id: DeliveryId,
+    pub channel: String,
     pub recipient: String,
     /// The attempt it was queued for, from 1.
     pub attempt: u32,
@@ -164,6 +205,11 @@ pub struct LeasedDelivery {
     /// Whether the same recipient's mail server took a message of this very attempt before.
     pub repeated: bool,
     pub tries: u32,
+    /// Its place among the messages about the question, from 1.
+    pub sequence: u32,
+    /// What its return is known by.
+    pub bounce_token: BounceToken,
+    pub queued_at: DateTime<Utc>,
     /// The answer link's token, known only here and in the message.
     pub token: LinkToken,
     pub intent_title: String,
@@ -184,6 +230,14 @@ pub enum DeliveryResult {
     Failed(String),
 }
 
+/// A report that a message came back.
+#[derive(Clone, Debug)]
+pub struct BounceReport {
+    pub token: BounceToken,
+    pub kind: BounceKind,
+    pub detail: Option<String>,
+}
+
 /// What the holder of an answer link may see.
 #[derive(Clone, Debug)]
 pub struct LinkView {
@@ -192,6 +246,8 @@ pub struct LinkView {
     pub agent: String,
     pub suspension: Suspension,
     pub question: Question,
+    /// How many messages there were about it; counted once nobody could be reached.
+    pub messages: usize,
 }
 
 /// A key to be kept: everything but its secret, of which only the hash goes in.
@@ -230,14 +286,19 @@ pub trait Store: Send + Sync + 'static {
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord>;
     /// Lists the suspensions the principal may read.
     fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage>;
+    /// Lists the messages about a suspension, in their order.
+    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList>;
     /// Opens an answer link; `None` for a token nobody minted.
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
     /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and when the next one is due.
     fn fire_deadlines(&self) -> Unit<'_, Fired>;
-    /// Leases messages that are due, minting a token for each; drops those whose question ended meanwhile.
-    fn lease_deliveries(&self) -> Unit<'_, Leased>;
+    /// Leases messages that are due, as many as each channel has room for, minting a token for each; drops those whose question ended
+    /// meanwhile.
+    fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased>;
     /// Records what became of a leased message; a lease that was lost changes nothing and returns false.
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
+    /// Records that a message came back, and what follows from it; `NotFound` for a token nobody made.
+    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView>;
     /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
     fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.
@@ -329,8 +390,8 @@ pub struct Fired {
 pub struct Leased {
     /// Messages to send.
     pub deliveries: Vec<LeasedDelivery>,
-    /// Rows dropped because their question had ended.
-    pub obsolete: usize,
-    /// When the next one is due.
+    /// Rows dealt with without a try: their question had ended, or their channel takes nothing.
+    pub untried: usize,
+    /// When the next one is due for which there is room.
     pub next_due: Option<DateTime<Utc>>,
 }

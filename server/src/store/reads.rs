@@ -2,16 +2,19 @@
 
 use chrono::{DateTime, Utc};
 use domain::authority::{Action, Object, Principal, Role, authorize};
+use domain::delivery;
 use domain::event::in_openintent_vocabulary;
 use domain::ids::{IntentId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
 use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
-use domain::wire::{IntentView, SuspensionPage, SuspensionRecord};
+use domain::suspension::ResolutionReason;
+use domain::wire::{BounceView, DeliveryList, DeliveryView, IntentView, SuspensionPage, SuspensionRecord};
 
+use super::codes::DeliveryState;
 use super::link::LinkToken;
-use super::rows::{IntentRow, ReadRows, RowsResult, SuspensionRow};
+use super::rows::{IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow};
 use super::unit::Decided;
 use super::{EventFilter, LinkView, Standing, SuspensionFilter};
 
@@ -130,6 +133,43 @@ pub(super) fn suspension<R: ReadRows>(rows: &mut R, principal: &Principal, id: S
     Ok(Ok(record(rows, &row)?))
 }
 
+pub(super) fn deliveries<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId) -> Decided<DeliveryList> {
+    let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let intent = rows.intent_at(row.intent)?;
+    if let Err(rejection) = may_read(principal, &intent) {
+        return Ok(Err(rejection));
+    }
+    let all = rows.deliveries(row.rid)?.into_iter();
+    let deliveries = all.map(|(row, state)| delivery_view(rows, id, row, state)).collect::<RowsResult<_>>()?;
+    Ok(Ok(DeliveryList { deliveries }))
+}
+
+/// A message as shown, with what was reported of it.
+pub(super) fn delivery_view<R: ReadRows>(
+    rows: &mut R,
+    suspension_id: SuspensionId,
+    row: OutboxRow,
+    state: DeliveryState,
+) -> RowsResult<DeliveryView> {
+    let bounce = rows.bounce(row.rid)?;
+    let state = state.shown(&row);
+    Ok(DeliveryView {
+        id: row.id,
+        suspension_id,
+        sequence: row.sequence,
+        attempt: row.attempt,
+        channel: row.channel,
+        recipient: row.recipient,
+        state,
+        tries: row.tries,
+        // While it is under way, the row says when its lease ends, which is nobody's business.
+        due_at: (state == delivery::DeliveryState::Queued).then_some(row.due_at),
+        settled_at: row.settled_at,
+        detail: row.detail,
+        bounce: bounce.map(|bounce| BounceView { kind: bounce.kind, reported_at: bounce.reported_at, detail: bounce.detail }),
+    })
+}
+
 pub(super) fn suspensions<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -162,7 +202,7 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
         deliveries_queued: queued - leased,
         deliveries_leased: leased,
         next_deadline: rows.next_timer()?,
-        next_delivery: rows.next_delivery()?,
+        next_delivery: rows.queued_channels()?.first().map(|queued| queued.next_due),
     })
 }
 
@@ -182,5 +222,8 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<O
     let question = rows.question(&row)?;
     let intent_title = rows.body(row.intent)?.title;
     let agent = row.suspension.asked_by.name.clone();
-    Ok(Some(LinkView { recipient: kept.recipient, intent_title, agent, suspension: row.suspension, question }))
+    let undeliverable =
+        row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
+    let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
+    Ok(Some(LinkView { recipient: kept.recipient, intent_title, agent, suspension: row.suspension, question, messages }))
 }

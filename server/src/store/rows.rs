@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 use domain::authority::Principal;
 use domain::body::IntentBody;
+use domain::channel::Route;
+use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::{Intent, Status};
 use domain::lease::Lease;
@@ -96,6 +98,36 @@ pub(super) struct OutboxRow {
     pub(super) tries: u32,
     pub(super) due_at: DateTime<Utc>,
     pub(super) lease: Option<Vec<u8>>,
+    /// Its place among the messages about its suspension, from 1.
+    pub(super) sequence: u32,
+    /// The other side's last word, or why the last try failed.
+    pub(super) detail: Option<String>,
+    /// When it came to its end.
+    pub(super) settled_at: Option<DateTime<Utc>>,
+    pub(super) queued_at: DateTime<Utc>,
+}
+
+impl OutboxRow {
+    /// Where it goes.
+    pub(super) fn route(&self) -> Route<'_> {
+        Route { channel: &self.channel, recipient: &self.recipient }
+    }
+}
+
+/// A report that a message came back.
+#[derive(Clone, Debug)]
+pub(super) struct BounceRow {
+    pub(super) kind: BounceKind,
+    pub(super) reported_at: DateTime<Utc>,
+    pub(super) detail: Option<String>,
+}
+
+/// A channel with messages that are queued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct QueuedChannel {
+    pub(super) channel: String,
+    /// When its next message is due.
+    pub(super) next_due: DateTime<Utc>,
 }
 
 /// An answer link's row.
@@ -185,10 +217,14 @@ pub(super) trait Rows {
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
     fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()>;
-    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
+    /// Gives a message another try; without a `why` the one before stays.
+    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()>;
     /// Makes every leased message due at `due_at`, leased by nobody; returns how many.
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
-    fn finish_outbox(&mut self, rid: i64, state: DeliveryState) -> RowsResult<()>;
+    /// Ends a message; without a `detail` the one before stays.
+    fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
+    /// Keeps what was reported of a message, in place of what was reported before.
+    fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()>;
     fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()>;
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()>;
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
@@ -219,15 +255,19 @@ pub(super) trait ReadRows {
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>>;
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>>;
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
-    fn due_deliveries(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    fn next_delivery(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
+    /// Those of one channel, longest due first.
+    fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// Every channel that has a queue, also one the server has no more; by whose message is due first.
+    fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>>;
     /// How many suspensions are open: those [`ReadRows::suspensions`] lists as open.
     fn open_suspensions(&mut self) -> RowsResult<i64>;
     /// How many messages are queued, and how many of them are leased.
     fn queued_deliveries(&mut self) -> RowsResult<(i64, i64)>;
-    fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>>;
+    fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>>;
     /// All messages about a suspension with where they stand, oldest first.
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>>;
+    /// What was reported of a message.
+    fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>>;
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>>;
     /// The suspension a suspend with this key made, and the hash of its body.
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>>;

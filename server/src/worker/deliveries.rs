@@ -1,131 +1,185 @@
 //! Carries queued messages to people: lease, commit, call, complete by token.
 //!
-//! Guarantee: at least once, with a message id that stays the same, so that a repeat is recognisable. Mechanism: a leased row comes due
-//! again when its lease ends; only the holder of the lease may complete it. Failure: a crash between sending and completing sends the
-//! message once more; a message may leave a moment after its question was answered. A message that makes its channel panic fails alone.
+//! Guarantee: at least once, with a message id that stays the same, so that a repeat is recognisable; and a channel that hangs or fails
+//! takes nothing from the others. Mechanism: a leased row comes due again when its lease ends; only the holder of the lease may complete
+//! it. Every channel has a lane with room of its own, and each message is a task: nobody waits for a slow one but its own lane. Failure: a
+//! crash between sending and completing sends the message once more; a message may leave a moment after its question was answered. A
+//! message that makes its channel panic fails alone.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use channels::{Answers, Channel, DeliveryError, Message, Occasion};
+use channels::{Answers, DeliveryError, Message, Occasion};
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
-use domain::ids::DeliveryId;
+use domain::ids::{DeliveryId, Entropy};
 use domain::plan::Plan;
 use domain::planted::{Bug, planted};
 use domain::suspension::ResponseType;
 use domain::words;
 use futures_util::FutureExt;
-use futures_util::stream::{self, StreamExt};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use url::Url;
 
+use super::circuit::Outcome;
+use super::lane::Lane;
 use crate::kill_points::{self, Point};
-use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError};
+use crate::metrics::Metrics;
+use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError, Turn};
 
-/// Messages on their way at the same time.
-const IN_FLIGHT_MAX: usize = 16;
+/// Messages on their way to all webhook endpoints at the same time.
+const WEBHOOKS_IN_FLIGHT_MAX: u32 = 64;
 /// The longest sleep: wake-ups are hints, looking again is the truth.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// What the delivery loop stands on.
+pub struct Surroundings {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub metrics: Arc<Metrics>,
+}
+
 /// The delivery loop.
 pub struct Deliveries {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    channel: Arc<dyn Channel>,
+    around: Surroundings,
+    lanes: Vec<Lane>,
     public_url: Url,
     operators: Vec<String>,
 }
 
 impl Deliveries {
-    /// A loop over `store` that sends through `channel`.
-    pub fn new(
-        store: Arc<dyn Store>,
-        clock: Arc<dyn Clock>,
-        channel: Arc<dyn Channel>,
-        public_url: Url,
-        operators: Vec<String>,
-    ) -> Self {
-        Self { store, clock, channel, public_url, operators }
+    /// A loop that sends through `lanes`.
+    pub fn new(around: Surroundings, lanes: Vec<Lane>, public_url: Url, operators: Vec<String>) -> Self {
+        for lane in lanes.iter().filter(|lane| lane.shares_room()) {
+            around.metrics.circuit(&lane.name, false);
+        }
+        Self { around, lanes, public_url, operators }
     }
 
     /// Sends everything that is due; returns how many messages that were, and when the next one is due.
-    pub async fn run_due(&self) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
-        self.run_due_until(|| false).await
-    }
-
-    /// As [`Deliveries::run_due`], but leases nothing more once `stop` says so.
-    async fn run_due_until(&self, stop: impl Fn() -> bool) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
+    pub async fn run_due(self: &Arc<Self>) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
+        let mut under_way = JoinSet::new();
         let mut sent = 0;
         loop {
-            if stop() {
-                return Ok((sent, None));
+            let step = self.step(&mut under_way).await?;
+            sent += step.sent;
+            match under_way.join_next().await {
+                Some(ended) => ended.unwrap_or_else(|error| Err(StoreError::Failed(error.into())))?,
+                None if step.sent + step.untried == 0 => return Ok((sent, step.next_due)),
+                None => {}
             }
-            let leased = self.store.lease_deliveries().await?;
-            if leased.deliveries.is_empty() && leased.obsolete == 0 {
-                return Ok((sent, leased.next_due));
-            }
-            if !leased.deliveries.is_empty() {
-                kill_points::reached(Point::AfterLease);
-            }
-            sent += leased.deliveries.len();
-            let results: Vec<_> = stream::iter(leased.deliveries)
-                .map(|delivery| self.send(delivery))
-                .buffer_unordered(IN_FLIGHT_MAX)
-                .collect()
-                .await;
-            results.into_iter().collect::<Result<(), StoreError>>()?;
         }
     }
 
     /// Runs until the server stops; messages under way are finished first.
-    pub(crate) async fn run(&self, mut stopping: watch::Receiver<bool>) {
+    pub(crate) async fn run(self: &Arc<Self>, mut stopping: watch::Receiver<bool>) {
+        let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
-            let pause = match self.run_due_until(|| *stopping.borrow()).await {
-                Ok((_, next)) => {
-                    next.map_or(SLEEP_MAX, |next| (next - self.clock.now()).to_std().unwrap_or_default().min(SLEEP_MAX))
-                }
+            let pause = match self.step(&mut under_way).await {
+                Ok(step) if step.untried > 0 => Duration::ZERO,
+                Ok(step) => step
+                    .next_due
+                    .map_or(SLEEP_MAX, |next| (next - self.around.clock.now()).to_std().unwrap_or_default().min(SLEEP_MAX)),
                 Err(error) => {
-                    tracing::error!(error = %error, "failed to deliver messages; trying again");
+                    tracing::error!(error = %error, "failed to lease messages; trying again");
                     PAUSE
                 }
             };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = self.store.hub().delivery() => {}
+                () = self.around.store.hub().delivery() => {}
+                Some(ended) = under_way.join_next() => report(ended),
                 // A sender that is gone means the same.
                 _ = stopping.changed() => {}
             }
+            // Those that ended at the same time make room together, in one lease.
+            while let Some(ended) = under_way.try_join_next() {
+                report(ended);
+            }
+        }
+        while let Some(ended) = under_way.join_next().await {
+            report(ended);
         }
     }
 
-    async fn send(&self, delivery: LeasedDelivery) -> Result<(), StoreError> {
-        let carry = async { self.channel.deliver(&self.message(&delivery)).await };
+    /// Leases what there is room for and sets it on its way.
+    async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<Step, StoreError> {
+        let now = self.around.clock.now();
+        let shared: u32 = self.lanes.iter().filter(|lane| lane.shares_room()).map(Lane::in_flight).sum();
+        let turn = Turn {
+            lanes: self.lanes.iter().map(|lane| lane.turn(now)).collect(),
+            shared_room: WEBHOOKS_IN_FLIGHT_MAX.saturating_sub(shared),
+        };
+        let leased = self.around.store.lease_deliveries(turn).await?;
+        if !leased.deliveries.is_empty() {
+            kill_points::reached(Point::AfterLease);
+        }
+        let mut sent = 0;
+        for delivery in leased.deliveries {
+            // Only what has a lane is leased.
+            let Some(lane) = self.lanes.iter().position(|lane| lane.name == delivery.channel) else { continue };
+            self.lanes[lane].begin();
+            sent += 1;
+            let this = self.clone();
+            under_way.spawn(async move { this.send(&this.lanes[lane], delivery).await });
+        }
+        Ok(Step { sent, untried: leased.untried, next_due: leased.next_due })
+    }
+
+    async fn send(&self, lane: &Lane, delivery: LeasedDelivery) -> Result<(), StoreError> {
+        let carry = async { lane.channel.deliver(&self.message(&delivery)).await };
         if planted(Bug::SentBeforeSending) {
             let early = DeliveryResult::Sent(String::new());
-            self.store.complete_delivery(delivery.rid, delivery.lease, early).await?;
+            self.around.store.complete_delivery(delivery.rid, delivery.lease, early).await?;
         }
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
         kill_points::reached(Point::AfterSend);
-        let result = match outcome {
-            Ok(Ok(receipt)) => DeliveryResult::Sent(receipt.reply),
+        let (result, seen) = match outcome {
+            Ok(Ok(receipt)) => (DeliveryResult::Sent(receipt.reply), Outcome::Worked),
             Ok(Err(DeliveryError::Retry { reason, after })) => {
-                DeliveryResult::Retry { reason, after: after.and_then(|after| TimeDelta::from_std(after).ok()) }
+                let after = after.and_then(|after| TimeDelta::from_std(after).ok());
+                (DeliveryResult::Retry { reason, after }, Outcome::Failed)
             }
-            Ok(Err(DeliveryError::Permanent { reason })) => DeliveryResult::Failed(reason),
-            Err(_) => DeliveryResult::Failed("the channel panicked over this message".to_owned()),
+            Ok(Err(DeliveryError::Permanent { reason })) => (DeliveryResult::Failed(reason), Outcome::Failed),
+            Ok(Err(DeliveryError::Gone { reason })) => (DeliveryResult::Failed(reason.clone()), Outcome::Gone(reason)),
+            Err(_) => (DeliveryResult::Failed("the channel panicked over this message".to_owned()), Outcome::Failed),
         };
-        tracing::info!(delivery.channel = self.channel.name(), delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
+        self.end(lane, seen);
+        tracing::info!(delivery.channel = lane.name, delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
         if let DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) = &result {
-            tracing::warn!(delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the mail server");
+            tracing::warn!(delivery.channel = lane.name, delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the channels");
         }
-        if !self.store.complete_delivery(delivery.rid, delivery.lease, result).await? {
+        if !self.around.store.complete_delivery(delivery.rid, delivery.lease, result).await? {
             tracing::warn!(delivery.id = %delivery.id, "the lease on this message was lost; another worker has it");
         }
         Ok(())
+    }
+
+    /// Tells the lane what came of a try, and the operator what that did to its circuit.
+    fn end(&self, lane: &Lane, seen: Outcome) {
+        let gone = matches!(seen, Outcome::Gone(_));
+        let mut random = [0; 2];
+        self.around.entropy.fill(&mut random);
+        let Some(is_open) = lane.end(seen, self.around.clock.now(), u16::from_le_bytes(random)) else { return };
+        self.around.metrics.circuit(&lane.name, is_open);
+        if gone {
+            tracing::error!(
+                delivery.channel = lane.name,
+                "the endpoint says it is gone (410): nothing is sent to it until a restart or a redrive"
+            );
+        } else if is_open {
+            tracing::error!(
+                delivery.channel = lane.name,
+                "the endpoint keeps failing: its circuit is open, and it is probed now and then"
+            );
+        } else {
+            tracing::info!(delivery.channel = lane.name, "the endpoint works again: its circuit is closed");
+        }
     }
 
     fn message_id(&self, id: DeliveryId) -> String {
@@ -144,7 +198,14 @@ impl Deliveries {
         // Operators are asked when the agent named nobody; whom a ladder names, the agent named.
         let named = delivery.question.recipients != self.operators || !self.operators.contains(&delivery.recipient);
         Message {
+            delivery_id: delivery.id,
+            intent_id: suspension.intent_id,
+            suspension_id: suspension.id,
+            attempt: delivery.attempt,
+            sequence: delivery.sequence,
+            queued_at: delivery.queued_at,
             message_id: self.message_id(delivery.id),
+            bounce_token: delivery.bounce_token.expose(),
             in_reply_to: delivery.first.map(|first| self.message_id(first)),
             recipient: delivery.recipient.clone(),
             agent: delivery.agent.clone(),
@@ -195,5 +256,21 @@ fn word(result: &DeliveryResult) -> &'static str {
         DeliveryResult::Sent(_) => "sent",
         DeliveryResult::Retry { .. } => "retry",
         DeliveryResult::Failed(_) => "failed",
+    }
+}
+
+/// What one look at the queues did.
+struct Step {
+    sent: usize,
+    untried: usize,
+    next_due: Option<DateTime<Utc>>,
+}
+
+/// The message itself is safe: its lease ends, and it comes due again.
+fn report(ended: Result<Result<(), StoreError>, tokio::task::JoinError>) {
+    match ended {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::error!(error = %error, "failed to record what became of a message"),
+        Err(error) => tracing::error!(error = %error, "a message's task ended before its time"),
     }
 }

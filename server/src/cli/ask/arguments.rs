@@ -69,6 +69,9 @@ pub(in crate::cli) struct AskArgs {
     /// How long to wait for a lost server beyond the question's deadline.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m")]
     pub(super) grace: u32,
+    /// Print who would be told when, and what happens when nobody answers; ask nobody.
+    #[arg(long)]
+    pub(super) preview: bool,
     /// Print one line of JSON, with where the answer comes from: human, fallback or none.
     #[arg(long)]
     pub(super) json: bool,

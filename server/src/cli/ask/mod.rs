@@ -3,6 +3,7 @@
 mod arguments;
 mod ending;
 mod interrupt;
+mod preview;
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -54,6 +55,15 @@ async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
         None => SystemEntropy.uuid(SystemClock.now()).to_string(),
     };
     let asked = args.asked(&key)?;
+    if args.preview {
+        let client = args.remote.client("ask")?;
+        let preview = match asked {
+            Asked::Confirm(question) => client.preview(question).await,
+            Asked::Words(question) => client.preview(question).await,
+        };
+        preview::print(preview, args.json)?;
+        return Ok(0);
+    }
     // Before anything is sent: a signal that comes early withdraws the question as well.
     let mut signals = Signals::listen()?;
     let conversation = Conversation { args, client: args.remote.client("ask")?, key };
@@ -149,7 +159,8 @@ impl Conversation<'_> {
     /// Says on one line who is asked, until when, and what silence means.
     fn announce(record: &SuspensionRecord) {
         for warning in &record.warnings {
-            tell(format!("the server warns: {}", inert_line(warning)));
+            // Names of fields have dots, which are no address to be broken.
+            tell(format!("the server warns: {warning}"));
         }
         if record.resolution.is_some() {
             return tell("this question was asked before and has ended; another --idempotency-key asks anew");

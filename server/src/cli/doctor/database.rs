@@ -4,6 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
+use domain::time::rfc3339;
+
 use super::finding::Finding;
 use crate::instance::INSTANCE_SECRET;
 use crate::store::sqlite::{Inspection, Schema, inspect};
@@ -139,6 +141,13 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
             CHECK,
             "The database is not in write-ahead mode, perhaps after a restore.",
             "Nothing: the next start of the server sets it.",
+        ));
+    }
+    if let Some(since) = seen.held_since {
+        findings.push(Finding::warn(
+            CHECK,
+            format!("The database was restored: deadlines and messages wait since {}.", rfc3339(since)),
+            "Look at what is open (placet answer), then: placet release",
         ));
     }
     if ours && needs_key && seen.keys == 0 {

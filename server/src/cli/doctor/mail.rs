@@ -16,13 +16,15 @@ pub(super) async fn check(config: &Config) -> Option<Finding> {
     let settings = EmailSettings {
         smtp_url: mail.smtp_url.clone(),
         from: mail.from.clone(),
+        bounce_to: mail.bounce_to.clone(),
         allow_insecure: mail.allow_insecure,
         timeout: TIMEOUT,
     };
     let channel = match EmailChannel::new(&settings) {
         Ok(channel) => channel,
         Err(error) => {
-            let what_to_do = "Correct PLACET_SMTP_URL or PLACET_MAIL_FROM; a server does not start like this.";
+            let what_to_do =
+                "Correct PLACET_SMTP_URL, PLACET_MAIL_FROM or PLACET_MAIL_BOUNCE_TO; a server does not start like this.";
             return Some(Finding::fail(CHECK, format!("The mail settings cannot be used: {error}."), what_to_do));
         }
     };

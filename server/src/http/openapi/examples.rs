@@ -25,6 +25,9 @@ pub(super) fn body(operation_id: &str) -> Option<Value> {
         "suspensions_remind" => json!({}),
         "suspensions_respond_to" => json!({ "suspension_id": "019ab0f2-7c11-7d3a-9a55-3f1f0d6b2c10", "value": "approve" }),
         "suspensions_cancel" => json!({ "reason": "The customer withdrew the order." }),
+        "deliveries_report_bounce" => json!({
+            "returned_to": "bounces+1f.4a0d5be1c3f2a7986e5d4c3b@example.com", "kind": "hard", "detail": "550 5.1.1 no such mailbox",
+        }),
         "intents_create" => json!({ "title": "Refund order 12345", "status": "active" }),
         "intents_patch_state" => json!({ "patches": [{ "op": "set", "path": "/refund/amount", "value": 412 }] }),
         "intents_set_status" => json!({ "status": "completed", "reason": "The refund was sent." }),

@@ -13,7 +13,7 @@ use actix_web::HttpResponse;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
-use super::{discovery, events, extensions, health, intents, keys, leases, metrics, preview, reminders, suspensions};
+use super::{deliveries, discovery, events, extensions, health, intents, keys, leases, metrics, preview, reminders, suspensions};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -22,6 +22,7 @@ use super::{discovery, events, extensions, health, intents, keys, leases, metric
         suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
         preview::preview, extensions::extend, reminders::remind,
         intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
+        deliveries::list, deliveries::report_bounce,
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
         keys::create, keys::list, keys::revoke,
@@ -30,6 +31,7 @@ use super::{discovery, events, extensions, health, intents, keys, leases, metric
     ),
     tags(
         (name = "suspensions", description = "Ask a person, wait for the answer, answer, withdraw (RFC-0025 §8, §9)."),
+        (name = "deliveries", description = "How a question reaches people: each message, how far it has come, and that it came back."),
         (name = "intents", description = "What an agent is about to do: create, read, patch the state, change the status (RFC-0001)."),
         (name = "events", description = "The log of an intent, each event chained to the one before by hashes (RFC-0019)."),
         (name = "leases", description = "Who works on which part of an intent's state (RFC-0003)."),
@@ -130,6 +132,8 @@ fn versioned(path: &str, method: &str) -> Option<&'static str> {
     match (method, path) {
         ("post", "/api/v1/intents") | ("get", "/api/v1/intents/{intent_id}") => Some("intent"),
         ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
+        // A list of messages has no version: it changes without one.
+        ("get", "/api/v1/suspensions/{suspension_id}/deliveries") => None,
         ("get" | "post", path) if path.starts_with("/api/v1/suspensions/{suspension_id}") => Some("suspension"),
         _ => None,
     }
@@ -154,6 +158,7 @@ fn links(path: &str, method: &str) -> Option<Value> {
             "extend": { "operationId": "suspensions_extend", "parameters": suspension },
             "remind": { "operationId": "suspensions_remind", "parameters": suspension },
             "withdraw": { "operationId": "suspensions_cancel", "parameters": suspension },
+            "messages": { "operationId": "deliveries_list", "parameters": suspension },
             "answer": {
                 "operationId": "suspensions_respond_to",
                 "parameters": { "intent_id": "$response.body#/intent_id" },

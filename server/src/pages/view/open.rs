@@ -12,6 +12,9 @@ use super::super::context::{Length, Table};
 use super::moment::{Countdown, hour, machine, minute, near};
 use super::{Asked, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, Page, PlanRow, STYLESHEET, Silence, line};
 
+/// Rows of a plan that are shown without being asked for.
+const PLAN_ROWS_SHOWN: usize = 8;
+
 /// A question somebody can still answer.
 #[derive(Debug, Clone)]
 pub(in crate::pages) struct OpenQuestion {
@@ -130,6 +133,11 @@ struct OpenPage<'a> {
 }
 
 impl OpenPage<'_> {
+    /// Whether the plan would push what stands below it off the screen.
+    fn plan_is_long(&self) -> bool {
+        self.open.plan.len() > PLAN_ROWS_SHOWN
+    }
+
     fn locked(&self) -> bool {
         self.table.is_folded()
     }

@@ -3,6 +3,7 @@
 use diesel::Queryable;
 use domain::authority::{Assurance, Principal};
 use domain::body::IntentBody;
+use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
 use domain::intent::Intent;
 use domain::lease::Lease;
@@ -12,7 +13,9 @@ use domain::wire::KeyView;
 use uuid::Uuid;
 
 use crate::store::codes::{Code, DeliveryState};
-use crate::store::rows::{IntentRow, OutboxRow, PresenceRow, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow};
+use crate::store::rows::{
+    BounceRow, IntentRow, OutboxRow, PresenceRow, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+};
 use crate::store::unit::last_hash;
 
 pub(super) fn uuid(bytes: &[u8]) -> RowsResult<Uuid> {
@@ -208,11 +211,17 @@ pub(super) struct OutboxColumns {
     due_at: i64,
     tries: i32,
     lease: Option<Vec<u8>>,
+    sequence: i32,
+    detail: Option<String>,
+    settled_at: Option<i64>,
+    queued_at: i64,
 }
 
 impl OutboxColumns {
-    pub(super) fn state(&self) -> RowsResult<DeliveryState> {
-        Code::from_code(self.state)
+    /// The message, and where it stands.
+    pub(super) fn into_both(self) -> RowsResult<(OutboxRow, DeliveryState)> {
+        let state = Code::from_code(self.state)?;
+        Ok((self.into_row()?, state))
     }
 
     pub(super) fn into_row(self) -> RowsResult<OutboxRow> {
@@ -226,7 +235,26 @@ impl OutboxColumns {
             tries: unsigned(self.tries)?,
             due_at: from_micros(self.due_at),
             lease: self.lease,
+            sequence: unsigned(self.sequence)?,
+            detail: self.detail,
+            settled_at: self.settled_at.map(from_micros),
+            queued_at: from_micros(self.queued_at),
         })
+    }
+}
+
+#[derive(Queryable)]
+pub(super) struct BounceColumns {
+    _outbox: i64,
+    hard: bool,
+    reported_at: i64,
+    detail: Option<String>,
+}
+
+impl BounceColumns {
+    pub(super) fn into_row(self) -> BounceRow {
+        let kind = if self.hard { BounceKind::Hard } else { BounceKind::Soft };
+        BounceRow { kind, reported_at: from_micros(self.reported_at), detail: self.detail }
     }
 }
 

@@ -13,7 +13,7 @@ use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
 use domain::time::from_micros;
 
-use super::schema::{api_keys, events, secrets};
+use super::schema::{api_keys, events, presence, secrets};
 use super::{known_migrations, url_of};
 
 /// What every SQLite file begins with.
@@ -49,6 +49,8 @@ pub struct Inspection {
     pub last_event: Option<DateTime<Utc>>,
     /// Keys that count.
     pub keys: i64,
+    /// Since when deadlines and messages wait after a restore.
+    pub held_since: Option<DateTime<Utc>>,
     /// A secret of the server's own, if it has made it.
     pub secret: Option<[u8; 32]>,
 }
@@ -65,8 +67,15 @@ struct Line {
 ///
 /// A file that cannot be read or is no SQLite database.
 pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
-    let mut seen =
-        Inspection { schema: Schema::Empty, write_ahead: false, damage: None, last_event: None, keys: 0, secret: None };
+    let mut seen = Inspection {
+        schema: Schema::Empty,
+        write_ahead: false,
+        damage: None,
+        last_event: None,
+        keys: 0,
+        held_since: None,
+        secret: None,
+    };
     let mut header = [0; 100];
     let mut file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
     let length = file.metadata()?.len();
@@ -88,6 +97,10 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
         seen.keys = api_keys::table.filter(api_keys::revoked_at.is_null()).count().get_result(&mut conn)?;
         let kept: Option<Vec<u8>> = secrets::table.find(secret).select(secrets::value).first(&mut conn).optional()?;
         seen.secret = kept.and_then(|kept| kept.try_into().ok());
+    }
+    if seen.schema == Schema::Current {
+        let held: Option<Option<i64>> = presence::table.select(presence::held_since).first(&mut conn).optional()?;
+        seen.held_since = held.flatten().map(from_micros);
     }
     Ok(seen)
 }

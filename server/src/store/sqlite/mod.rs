@@ -22,11 +22,12 @@ use diesel::r2d2::{ConnectionManager, CustomizeConnection, Pool};
 use diesel::sqlite::SqliteConnection;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::authority::Principal;
+use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::{Entropy, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryList, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 
@@ -37,8 +38,8 @@ use super::link::LinkToken;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request, Standing,
-    Store, StoreError, SuspensionFilter, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryResult, EventFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome, Recovered, Request,
+    Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -96,10 +97,11 @@ impl SqliteStore {
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
         let metrics = Arc::new(Metrics::new(clock.now()));
-        Self::open_observed(path, exclusive, clock, entropy, metrics, None)
+        // What works beside a server queues no messages; the usual channel will do.
+        Self::open_observed(path, exclusive, clock, entropy, Channels::email(), metrics, None)
     }
 
-    /// As [`SqliteStore::open`], counting into `metrics` and tracing to a collector.
+    /// As [`SqliteStore::open`], queueing for `channels`, counting into `metrics` and tracing to a collector.
     ///
     /// # Errors
     ///
@@ -109,6 +111,7 @@ impl SqliteStore {
         exclusive: Exclusive,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
+        channels: Channels,
         metrics: Arc<Metrics>,
         traces: Option<Arc<Traces>>,
     ) -> anyhow::Result<Self> {
@@ -134,7 +137,8 @@ impl SqliteStore {
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let hub = Arc::new(Hub::new(metrics.waiters.clone()));
         let watch = Arc::new(ClockWatch::new(clock.clone()));
-        let outside = Outside { clock: clock.clone(), watch: watch.clone(), entropy, hub: hub.clone(), metrics, traces };
+        let outside =
+            Outside { clock: clock.clone(), watch: watch.clone(), entropy, channels, hub: hub.clone(), metrics, traces };
         let writer = Writer::start(conn, outside)?;
         Ok(Self { writer, readers, key_readers, clock, watch, hub, lock: Mutex::new(lock) })
     }
@@ -299,6 +303,10 @@ impl<U: Units> Store for U {
         self.read(move |rows| read::suspensions(rows, &principal, &filter))
     }
 
+    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList> {
+        self.authorized(move |rows| read::deliveries(rows, &principal, id))
+    }
+
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
         self.read(move |rows| read::link(rows, &token))
     }
@@ -307,12 +315,16 @@ impl<U: Units> Store for U {
         self.write(|rows, env| unit::timers::fire_deadlines(rows, env))
     }
 
-    fn lease_deliveries(&self) -> Unit<'_, Leased> {
-        self.write(|rows, env| unit::deliveries::lease_deliveries(rows, env))
+    fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
+        self.write(move |rows, env| unit::deliveries::lease_deliveries(rows, env, &turn))
     }
 
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
         self.write(move |rows, env| unit::deliveries::complete_delivery(rows, env, rid, &lease, &result))
+    }
+
+    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
+        self.decide(move |rows, env| unit::deliveries::report_bounce(rows, env, &report))
     }
 
     fn release_deliveries(&self) -> Unit<'_, u64> {

@@ -13,22 +13,25 @@ use domain::time::{from_micros, micros};
 use domain::wire::KeyView;
 
 use super::columns::{
-    BodyColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns, TimerColumns,
-    TokenColumns, uuid,
+    BodyColumns, BounceColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns,
+    TimerColumns, TokenColumns, uuid,
 };
 use super::schema::{
-    api_keys, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys, suspensions,
-    timers, tokens,
+    api_keys, bounces, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys,
+    suspensions, timers, tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    EventLink, IntentRow, OutboxRow, PresenceRow, ReadRows, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, Recovery, RowsError, RowsResult,
+    SuspensionRow, TimerRow, TokenRow,
 };
 use crate::store::unit::day;
 
 /// How long an idempotency record counts, in hours.
 const IDEMPOTENCY_HOURS: i64 = 24;
+/// The most channels looked at in one turn; far more than anybody configures.
+const QUEUED_CHANNELS_MAX: i64 = 1_000;
 
 impl ReadRows for SqliteConnection {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
@@ -119,16 +122,17 @@ impl ReadRows for SqliteConnection {
         Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first::<Option<i64>>(self)?.map(from_micros))
     }
 
-    fn due_deliveries(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+    fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
         let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-        let due = queued.filter(outbox::due_at.le(micros(now))).order(outbox::due_at).limit(i64::from(limit));
+        let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)));
+        let due = due.order(outbox::due_at).limit(i64::from(limit));
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
-    fn next_delivery(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
-        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-        let next = queued.select(outbox::due_at).order(outbox::due_at).first::<i64>(self).optional()?;
-        Ok(next.map(from_micros))
+    fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
+        let mut queued = hot::SelectQueuedChannels { limit: &QUEUED_CHANNELS_MAX }.load::<(String, i64)>(self)?;
+        queued.sort_by_key(|(_, next_due)| *next_due);
+        Ok(queued.into_iter().map(|(channel, next_due)| QueuedChannel { channel, next_due: from_micros(next_due) }).collect())
     }
 
     fn open_suspensions(&mut self) -> RowsResult<i64> {
@@ -141,14 +145,17 @@ impl ReadRows for SqliteConnection {
         Ok((queued().count().get_result(self)?, leased))
     }
 
-    fn delivery(&mut self, rid: i64) -> RowsResult<Option<OutboxRow>> {
-        outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+    fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
+        outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_both).transpose()
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
         let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
-        let about = about.load::<OutboxColumns>(self)?.into_iter();
-        about.map(|columns| Ok((columns.state()?, columns.into_row()?))).map(|row| row.map(|(state, row)| (row, state))).collect()
+        about.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_both).collect()
+    }
+
+    fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>> {
+        Ok(bounces::table.find(outbox).first::<BounceColumns>(self).optional()?.map(BounceColumns::into_row))
     }
 
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::body::IntentBody;
+use domain::delivery::BounceKind;
 use domain::ids::KeyId;
 use domain::lease::Lease;
 use domain::suspension::Suspension;
@@ -12,13 +13,14 @@ use serde_json::{Map, Value};
 
 use super::columns::signed;
 use super::schema::{
-    api_keys, events, intent_bodies, intents, leases, outbox, presence, secrets, suspension_traces, suspensions, timers, tokens,
+    api_keys, bounces, events, intent_bodies, intents, leases, outbox, presence, secrets, suspension_traces, suspensions, timers,
+    tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{
-    IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
+    BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
 };
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
@@ -257,6 +259,8 @@ impl Rows for Writing<'_> {
             channel: &row.channel,
             recipient: &row.recipient,
             due_at: &micros(row.due_at),
+            sequence: &signed(row.sequence),
+            queued_at: &micros(row.queued_at),
         }
         .execute(self.conn)?;
         Ok(())
@@ -267,9 +271,11 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
-    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+    fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()> {
         let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(micros(due_at)));
-        diesel::update(outbox::table.find(rid)).set(released).execute(self.conn)?;
+        // What is none is not written.
+        let changes = (released, why.map(|why| outbox::detail.eq(why)));
+        diesel::update(outbox::table.find(rid)).set(changes).execute(self.conn)?;
         Ok(())
     }
 
@@ -280,8 +286,20 @@ impl Rows for Writing<'_> {
         Ok(diesel::update(queued.filter(outbox::lease.is_not_null())).set(released).execute(self.conn)? as u64)
     }
 
-    fn finish_outbox(&mut self, rid: i64, state: DeliveryState) -> RowsResult<()> {
-        hot::FinishOutbox { state: &state.code(), rid: &rid }.execute(self.conn)?;
+    fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()> {
+        hot::FinishOutbox { state: &state.code(), settled_at: &micros(now), detail: &detail.map(str::to_owned), rid: &rid }
+            .execute(self.conn)?;
+        Ok(())
+    }
+
+    fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()> {
+        let row = (
+            bounces::outbox.eq(outbox),
+            bounces::hard.eq(bounce.kind == BounceKind::Hard),
+            bounces::reported_at.eq(micros(bounce.reported_at)),
+            bounces::detail.eq(&bounce.detail),
+        );
+        diesel::replace_into(bounces::table).values(row).execute(self.conn)?;
         Ok(())
     }
 

@@ -115,6 +115,10 @@ diesel::table! {
         due_at -> BigInt,
         tries -> Integer,
         lease -> Nullable<Binary>,
+        sequence -> Integer,
+        detail -> Nullable<Text>,
+        settled_at -> Nullable<BigInt>,
+        queued_at -> BigInt,
     }
 }
 
@@ -183,5 +187,14 @@ diesel::table! {
     suspension_traces (suspension) {
         suspension -> BigInt,
         context -> Text,
+    }
+}
+
+diesel::table! {
+    bounces (outbox) {
+        outbox -> BigInt,
+        hard -> Bool,
+        reported_at -> BigInt,
+        detail -> Nullable<Text>,
     }
 }

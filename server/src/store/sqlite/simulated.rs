@@ -10,6 +10,7 @@ use diesel::connection::SimpleConnection;
 use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
 use diesel::{Connection, QueryableByName, RunQueryDsl};
+use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use futures_util::FutureExt;
@@ -24,7 +25,8 @@ use crate::store::unit::{Decided, Env};
 use crate::store::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 16] = [
+    "bounces",
     "presence",
     "suspension_traces",
     "suspension_keys",
@@ -152,6 +154,7 @@ pub struct SimulatedStore {
     database: Arc<SimulatedDatabase>,
     clock: Arc<dyn Clock>,
     watch: ClockWatch,
+    channels: Channels,
     entropy: Arc<dyn Entropy>,
     surroundings: Arc<dyn Surroundings>,
     hub: Hub,
@@ -175,7 +178,7 @@ impl SimulatedStore {
             engine.ids = RowIds::load(&mut engine.conn)?;
         }
         let watch = ClockWatch::new(clock.clone());
-        Ok(Self { database, clock, watch, entropy, surroundings, hub: Hub::default() })
+        Ok(Self { database, clock, watch, channels: Channels::email(), entropy, surroundings, hub: Hub::default() })
     }
 
     /// One transaction, in one breath.
@@ -187,7 +190,8 @@ impl SimulatedStore {
         let mut engine = self.database.engine();
         let Engine { conn, ids } = &mut *engine;
         let before = *ids;
-        let env = Env { clock: &*self.clock, watch: &self.watch, entropy: &*self.entropy, traced: false };
+        let env =
+            Env { clock: &*self.clock, watch: &self.watch, entropy: &*self.entropy, channels: &self.channels, traced: false };
         if let Fate::BrokenAfter(rows) = fate {
             conn.batch_execute(&format!("INSERT INTO fault VALUES ({rows})"))?;
         }

@@ -186,14 +186,26 @@ statement!(
 
 statement!(
     InsertOutbox {
-        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, due_at, tries) VALUES (" rid: i64 = BigInt,
+        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, tries, due_at, sequence, queued_at) VALUES (" rid: i64 = BigInt,
         ", " id: [u8] = Binary,
         ", " suspension: i64 = BigInt,
         ", " attempt: i32 = Integer,
         ", " channel: str = Text,
         ", " recipient: str = Text,
-        ", 0, " due_at: i64 = BigInt,
-    } ", 0)"
+        ", 0, 0, " due_at: i64 = BigInt,
+        ", " sequence: i32 = Integer,
+        ", " queued_at: i64 = BigInt,
+    } ")"
+);
+
+statement!(
+    /// The channels that have a queue, each found by one step in the index: what lies in a queue is not read.
+    SelectQueuedChannels {
+        "WITH RECURSIVE queued (channel) AS (SELECT min(channel) FROM outbox WHERE state = 0 UNION ALL SELECT (SELECT min(channel) \
+         FROM outbox WHERE state = 0 AND channel > queued.channel) FROM queued WHERE queued.channel IS NOT NULL) SELECT channel, \
+         (SELECT min(due_at) FROM outbox WHERE state = 0 AND outbox.channel = queued.channel) FROM queued \
+         WHERE channel IS NOT NULL LIMIT " limit: i64 = BigInt,
+    } "" -> (Text, BigInt)
 );
 
 statement!(
@@ -208,7 +220,9 @@ statement!(
 statement!(
     FinishOutbox {
         "UPDATE outbox SET lease = NULL, state = " state: i32 = Integer,
-        " WHERE rid = " rid: i64 = BigInt,
+        ", settled_at = " settled_at: i64 = BigInt,
+        ", detail = coalesce(" detail: Option<String> = Nullable<Text>,
+        ", detail) WHERE rid = " rid: i64 = BigInt,
     } ""
 );
 

@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
+use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use tokio::sync::{oneshot, watch};
@@ -51,6 +52,7 @@ pub(super) struct Outside {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) watch: Arc<ClockWatch>,
     pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) channels: Channels,
     pub(super) hub: Arc<Hub>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) traces: Option<Arc<Traces>>,
@@ -227,7 +229,13 @@ impl Writer {
 }
 
 fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside) {
-    let env = Env { clock: &*outside.clock, watch: &outside.watch, entropy: &*outside.entropy, traced: outside.traces.is_some() };
+    let env = Env {
+        clock: &*outside.clock,
+        watch: &outside.watch,
+        entropy: &*outside.entropy,
+        channels: &outside.channels,
+        traced: outside.traces.is_some(),
+    };
     while let Ok(first) = queue.recv() {
         let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
         let last = batch.iter().any(|job| job.is_last());
@@ -387,6 +395,7 @@ mod tests {
             clock: Arc::new(SystemClock),
             watch: Arc::new(ClockWatch::new(Arc::new(SystemClock))),
             entropy: Arc::new(SystemEntropy),
+            channels: Channels::email(),
             hub: Arc::default(),
             metrics: metrics.clone(),
             traces: None,

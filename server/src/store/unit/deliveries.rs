@@ -1,51 +1,74 @@
 //! Messages: queued with their cause, leased to one worker, completed by the lease's token.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::channel::Route;
 use domain::command::Command;
+use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling};
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
 use domain::planted::{Bug, planted};
+use domain::problem::Rejection;
 use domain::suspension::Question;
+use domain::wire::DeliveryView;
 
+use super::backoff::pause;
+use super::keys::secret;
 use super::timers::PUT_OFF_SECONDS;
-use super::{Env, act, load_of, presence};
+use super::{Decided, Env, act, load_of, presence};
+use crate::store::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
 use crate::store::link::LinkToken;
-use crate::store::rows::{OutboxRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow};
-use crate::store::{DeliveryResult, Leased, LeasedDelivery};
+use crate::store::rows::{
+    BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow,
+};
+use crate::store::{BounceReport, DeliveryResult, Gate, Leased, LeasedDelivery, Turn, reads};
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
 /// How long a worker may take to send one message before another may try, in seconds.
 pub(in crate::store) const DELIVERY_LEASE_SECONDS: i64 = 120;
-/// After how many tries a message counts as failed.
-pub(in crate::store) const DELIVERY_TRIES_MAX: u32 = 100;
-/// The longest pause between two tries, in seconds.
-pub(in crate::store) const DELIVERY_BACKOFF_SECONDS_MAX: i64 = 1_800;
 
-/// Queues one message per recipient. (Which channel a recipient is reached by is decided when there is more than one.)
-pub(super) fn queue<R: Rows>(
-    rows: &mut R,
-    env: &Env<'_>,
-    suspension: i64,
-    attempt: u32,
-    recipients: &[String],
-    now: DateTime<Utc>,
-) -> RowsResult<()> {
-    let untold = usize::from(planted(Bug::LastPersonUntold) && recipients.len() > 1);
-    for recipient in &recipients[..recipients.len() - untold] {
+/// What one event queues messages for.
+pub(super) struct Queueing<'a> {
+    pub(super) suspension: i64,
+    pub(super) attempt: u32,
+    pub(super) routes: Vec<Route<'a>>,
+    /// The messages about the suspension there are.
+    pub(super) known: &'a [(OutboxRow, DeliveryState)],
+}
+
+impl Queueing<'_> {
+    /// Leaves out whoever has a message of this attempt already: nobody is asked twice at one, by whichever way they came to be asked.
+    pub(super) fn leave_out_the_asked(&mut self) {
+        let asked: Vec<_> =
+            self.known.iter().filter(|(row, _)| row.attempt == self.attempt).map(|(row, _)| row.route()).collect();
+        self.routes.retain(|route| !asked.iter().any(|asked| asked.is_same(route)));
+    }
+}
+
+/// Queues one message per route.
+pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
+    // Messages of one suspension are written here alone, one after the other, and never deleted.
+    let mut sequence = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX);
+    let untold = usize::from(planted(Bug::LastPersonUntold) && queueing.routes.len() > 1);
+    for route in &queueing.routes[..queueing.routes.len() - untold] {
+        sequence += 1;
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
-            suspension,
-            attempt,
-            channel: "email".to_owned(),
-            recipient: recipient.clone(),
+            suspension: queueing.suspension,
+            attempt: queueing.attempt,
+            channel: route.channel.to_owned(),
+            recipient: route.recipient.to_owned(),
             tries: 0,
             due_at: now,
             lease: None,
+            sequence,
+            detail: None,
+            settled_at: None,
+            queued_at: now,
         };
         rows.insert_outbox(&row)?;
         rows.notice(Notice::Delivery);
@@ -54,61 +77,111 @@ pub(super) fn queue<R: Rows>(
     Ok(())
 }
 
-/// Makes the messages of a question due that wait for another try; returns whose message is still on its way.
-pub(super) fn requeue<R: Rows>(rows: &mut R, suspension: i64, now: DateTime<Utc>) -> RowsResult<Vec<String>> {
+/// Makes those messages of a question due that wait for another try; returns whose message is still on its way.
+pub(super) fn requeue<R: Rows>(
+    rows: &mut R,
+    known: &[(OutboxRow, DeliveryState)],
+    now: DateTime<Utc>,
+) -> RowsResult<Vec<String>> {
     let mut people = Vec::new();
-    for (row, state) in rows.reads().deliveries(suspension)? {
-        if state != DeliveryState::Queued {
-            continue;
-        }
+    for (row, _) in known.iter().filter(|(_, state)| *state == DeliveryState::Queued) {
         if row.lease.is_none() {
-            rows.requeue_outbox(row.rid, now)?;
+            rows.requeue_outbox(row.rid, now, None)?;
             rows.notice(Notice::Delivery);
         }
-        people.push(row.recipient);
+        people.push(row.recipient.clone());
     }
     Ok(people)
 }
 
-pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Leased> {
+pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
-    let mut leased = Leased { deliveries: Vec::new(), obsolete: 0, next_due: None };
+    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
+    let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
     if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
         return Ok(leased);
     }
-    for row in rows.reads().due_deliveries(now, DELIVERIES_PER_UNIT)? {
-        let suspension = match rows.reads().suspension_at(row.suspension) {
-            Ok(suspension) => suspension,
-            Err(error) => {
-                put_off(rows, &row, now, error)?;
-                continue;
-            }
+    let mut shared_room = turn.shared_room;
+    let mut full = Vec::new();
+    // Whose message has waited longest goes first: the shared room is handed out fairly.
+    for QueuedChannel { channel, next_due } in rows.reads().queued_channels()? {
+        let lane = turn.lanes.iter().find(|lane| lane.channel == channel);
+        let gate = lane.map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone());
+        let room = match &gate {
+            Gate::Room(room) => *room,
+            Gate::SharedRoom(room) => (*room).min(shared_room),
+            Gate::Paused(_) | Gate::Closed(_) => u32::MAX,
         };
-        // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
-        let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
-        if ended && !planted(Bug::EndedQuestionSent) {
-            rows.finish_outbox(row.rid, DeliveryState::Obsolete)?;
-            rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
-            leased.obsolete += 1;
-            continue;
-        }
-        let told = match Told::of(rows, &row, &suspension) {
-            Ok(told) => told,
-            Err(error) => {
-                put_off(rows, &row, now, error)?;
-                continue;
+        let before = leased.deliveries.len();
+        if room > 0 && next_due <= now {
+            for row in rows.reads().due_deliveries(&channel, now, room.min(DELIVERIES_PER_UNIT))? {
+                take(rows, env, row, &gate, &bounce_secret, now, &mut leased)?;
             }
-        };
-        // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
-        if told.superseded {
-            finish_delivery(rows, env, row, &suspension, false, "not accepted before the next attempt was due")?;
-            leased.obsolete += 1;
-            continue;
         }
-        leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, now)?);
+        let taken = u32::try_from(leased.deliveries.len() - before).unwrap_or(u32::MAX);
+        if let Gate::SharedRoom(_) = gate {
+            shared_room -= taken;
+        }
+        if taken == room {
+            full.push(channel);
+        }
     }
-    leased.next_due = rows.reads().next_delivery()?;
+    // A full lane is looked at when one of its messages has ended; any other when its next one is due.
+    let next = rows.reads().queued_channels()?.into_iter().find(|queued| !full.contains(&queued.channel));
+    leased.next_due = next.map(|queued| queued.next_due);
     Ok(leased)
+}
+
+/// What is queued for a channel that was taken out of the settings.
+const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
+
+/// Deals with one message that is due.
+fn take<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: OutboxRow,
+    gate: &Gate,
+    bounce_secret: &[u8; 32],
+    now: DateTime<Utc>,
+    leased: &mut Leased,
+) -> RowsResult<()> {
+    let read = rows.reads().suspension_at(row.suspension).and_then(|suspension| {
+        let told = Told::of(rows, &row, &suspension)?;
+        Ok((suspension, told))
+    });
+    let (suspension, told) = match read {
+        Ok(read) => read,
+        Err(error) => return put_off(rows, &row, now, error),
+    };
+    // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
+    let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
+    if ended && !planted(Bug::EndedQuestionSent) {
+        leased.untried += 1;
+        // No event: the question's ending says it already, for all its messages at once.
+        rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
+        rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
+        return Ok(());
+    }
+    // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
+    if told.superseded {
+        leased.untried += 1;
+        return finish_delivery(rows, env, row, &suspension, Fate::Failed, "not accepted before the next attempt was due");
+    }
+    match gate {
+        Gate::Room(_) | Gate::SharedRoom(_) => {
+            let bounce_token = BounceToken::new(bounce_secret, row.rid, row.id);
+            leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, bounce_token, now)?);
+        }
+        Gate::Paused(until) => {
+            leased.untried += 1;
+            rows.requeue_outbox(row.rid, *until, Some("the endpoint is left alone for a while, because it keeps failing"))?;
+        }
+        Gate::Closed(reason) => {
+            leased.untried += 1;
+            finish_delivery(rows, env, row, &suspension, Fate::Failed, reason)?;
+        }
+    }
+    Ok(())
 }
 
 /// A message whose rows cannot be read must not hold up the ones behind it: it is put off, loudly.
@@ -119,7 +192,7 @@ fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, now: DateTime<Utc>, error: Ro
         return Err(error.into());
     }
     tracing::error!(delivery.id = %row.id, "the question of a message cannot be read; trying again in an hour");
-    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS))
+    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS), Some("the question of this message cannot be read"))
 }
 
 /// What a message says besides its own row; read before anything is written.
@@ -146,13 +219,14 @@ impl Told {
             return Ok(told);
         }
         for (other, state) in rows.reads().deliveries(suspension.rid)? {
-            let same = other.recipient.eq_ignore_ascii_case(&row.recipient);
+            let person = other.recipient.eq_ignore_ascii_case(&row.recipient);
+            let same = other.route().is_same(&row.route());
             let earlier = other.rid < row.rid && state == DeliveryState::Sent;
             told.superseded |= same && other.attempt > row.attempt;
             told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
                 told.first = Some(other.id);
-            } else if !same && earlier && other.attempt < row.attempt && !told.asked_before.contains(&other.recipient) {
+            } else if !person && earlier && other.attempt < row.attempt && !told.asked_before.contains(&other.recipient) {
                 told.asked_before.push(other.recipient);
             }
         }
@@ -166,6 +240,7 @@ fn lease_delivery<R: Rows>(
     row: OutboxRow,
     suspension: SuspensionRow,
     told: Told,
+    bounce_token: BounceToken,
     now: DateTime<Utc>,
 ) -> RowsResult<LeasedDelivery> {
     let mut lease = [0; 16];
@@ -186,8 +261,12 @@ fn lease_delivery<R: Rows>(
         rid: row.rid,
         lease,
         id: row.id,
+        channel: row.channel,
         recipient: row.recipient,
         attempt: row.attempt,
+        sequence: row.sequence,
+        bounce_token,
+        queued_at: row.queued_at,
         first: told.first,
         asked_before: told.asked_before,
         repeated: told.repeated,
@@ -208,65 +287,106 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
     lease: &[u8; 16],
     result: &DeliveryResult,
 ) -> RowsResult<bool> {
-    let Some(row) = rows.reads().delivery(rid)? else { return Ok(false) };
+    let Some((row, _)) = rows.reads().delivery(rid)? else { return Ok(false) };
     // A worker that overslept its lease changes nothing: another one has the message.
     if row.lease.as_deref() != Some(lease) && !planted(Bug::FenceMissing) {
         return Ok(false);
     }
     if planted(Bug::RetryDropped) && matches!(result, DeliveryResult::Retry { .. }) {
-        rows.finish_outbox(rid, DeliveryState::Obsolete)?;
+        rows.finish_outbox(rid, DeliveryState::Obsolete, env.clock.now(), None)?;
         return Ok(true);
     }
-    let (sent, detail) = match result {
-        DeliveryResult::Sent(reply) => (true, reply),
-        DeliveryResult::Retry { reason, after } if row.tries < DELIVERY_TRIES_MAX => {
+    let (fate, detail) = match result {
+        DeliveryResult::Sent(reply) => (Fate::Sent, reply),
+        DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
-            rows.requeue_outbox(
-                rid,
-                env.clock.now() + after.map_or_else(|| backoff(row.tries), |after| after.max(backoff(row.tries))),
-            )?;
+            rows.requeue_outbox(rid, env.clock.now() + after.map_or(pause, |after| after.max(pause)), Some(reason))?;
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
             return Ok(true);
         }
-        DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (false, reason),
+        DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (Fate::Failed, reason),
     };
-    let result = if sent { Attempted::Sent } else { Attempted::Failed };
+    let result = if fate == Fate::Sent { Attempted::Sent } else { Attempted::Failed };
     rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
     let suspension = rows.reads().suspension_at(row.suspension)?;
-    finish_delivery(rows, env, row, &suspension, sent, detail)?;
+    finish_delivery(rows, env, row, &suspension, fate, detail)?;
     Ok(true)
 }
 
-/// Ends a message, accepted or given up, and records it in the log.
+/// Ends a message, accepted, given up or returned, and records it in the log, with what follows from it.
 fn finish_delivery<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: OutboxRow,
     suspension: &SuspensionRow,
-    sent: bool,
+    fate: Fate,
     detail: &str,
 ) -> RowsResult<()> {
-    let (state, settled) = if sent { (DeliveryState::Sent, Settled::Sent) } else { (DeliveryState::Failed, Settled::Failed) };
-    rows.finish_outbox(row.rid, state)?;
+    let (state, settled) = match fate {
+        Fate::Sent => (DeliveryState::Sent, Settled::Sent),
+        Fate::Failed => (DeliveryState::Failed, Settled::Failed),
+        Fate::Bounced => (DeliveryState::Bounced, Settled::Bounced),
+    };
+    // What a report says stands beside the mail server's last word, not in its place.
+    let last_word = (fate != Fate::Bounced).then_some(detail);
+    rows.finish_outbox(row.rid, state, env.clock.now(), last_word)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
+    // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
+    let (mut siblings, mut question) = (Vec::new(), None);
+    if fate != Fate::Sent && suspension.suspension.ending.is_none() {
+        let all = rows.reads().deliveries(row.suspension)?.into_iter();
+        siblings = all.filter(|(other, _)| other.rid != row.rid).map(|(other, state)| sibling(other, state)).collect();
+        question = Some(Box::new(rows.reads().question(suspension)?));
+    }
     let delivery = Delivery {
         suspension_id: suspension.suspension.id,
         delivery_id: row.id,
         attempt: row.attempt,
+        sequence: row.sequence,
         channel: row.channel,
         recipient: row.recipient,
         detail: detail.to_owned(),
         tries: row.tries,
     };
     let loaded = load_of(rows, suspension)?;
-    act(rows, env, loaded, &Command::RecordDelivery { delivery, sent })
+    let record = DeliveryRecord { delivery, fate, siblings, question };
+    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
+}
+
+/// All messages about a question, as deciding sees them.
+pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec<Sibling>> {
+    let all = rows.reads().deliveries(suspension)?.into_iter();
+    Ok(all.map(|(row, state)| sibling(row, state)).collect())
+}
+
+fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
+    Sibling { attempt: row.attempt, state: state.shown(&row), recipient: row.recipient }
+}
+
+/// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
+pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, report: &BounceReport) -> Decided<DeliveryView> {
+    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
+    let found = rows.reads().delivery(report.token.row())?;
+    let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id));
+    let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
+    let (rid, now) = (row.rid, env.clock.now());
+    // Late mail is reported again and again, and the news that it never arrives is not taken back by older news.
+    let before = rows.reads().bounce(rid)?;
+    if before.is_none_or(|before| before.kind == BounceKind::Soft) {
+        rows.save_bounce(rid, &BounceRow { kind: report.kind, reported_at: now, detail: report.detail.clone() })?;
+        rows.notice(Notice::Fact(Fact::BounceReported { kind: report.kind }));
+    }
+    // One that is queued again was perhaps taken, and only the reply was lost.
+    let may_be_lost = matches!(state, DeliveryState::Sent | DeliveryState::Queued);
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    if report.kind == BounceKind::Hard && may_be_lost {
+        let detail = report.detail.as_deref().unwrap_or("returned without a reason");
+        finish_delivery(rows, env, row, &suspension, Fate::Bounced, detail)?;
+    }
+    let (row, state) = rows.reads().delivery(rid)?.ok_or(RowsError::Inconsistent("a message vanished while it was read"))?;
+    Ok(Ok(reads::delivery_view(rows.reads(), suspension.suspension.id, row, state)?))
 }
 
 pub(in crate::store) fn release_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
     rows.release_outbox(env.clock.now())
-}
-
-/// 5 s, 10 s, 20 s … up to [`DELIVERY_BACKOFF_SECONDS_MAX`].
-fn backoff(tries: u32) -> TimeDelta {
-    TimeDelta::seconds((5_i64 << tries.saturating_sub(1).min(10)).min(DELIVERY_BACKOFF_SECONDS_MAX))
 }

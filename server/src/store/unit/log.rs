@@ -7,7 +7,7 @@ use domain::intent::{Intent, evolve};
 use domain::log::Envelope;
 use domain::planted::{Bug, planted};
 
-use super::deliveries::{queue, requeue};
+use super::deliveries::{Queueing, queue, requeue};
 use super::{Env, Loaded};
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
@@ -93,7 +93,9 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
             }
-            queue(rows, env, rid, 1, &question.recipients_during(1..=1), now)
+            let people = question.recipients_during(1..=1);
+            let routes = env.channels.routes(question.channel_at(1), &people);
+            queue(rows, env, &Queueing { suspension: rid, attempt: 1, routes, known: &[] }, now)
         }
         Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
         Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
@@ -103,7 +105,12 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
-        Event::DeliverySent(delivery) => touch(rows, loaded, delivery.suspension_id),
+        Event::DeliverySent(delivery) | Event::DeliveryBounced { delivery, .. } => touch(rows, loaded, delivery.suspension_id),
+        Event::DeliveryFailover(failover) => {
+            rows.notice(Notice::Fact(Fact::FailedOver));
+            let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
+            ask(rows, env, suspension, failover.attempt, failover.channel_hint.as_deref(), &failover.notify_to, now)
+        }
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
             loaded.row.has_leases = true;
             rows.save_lease(loaded.row.rid, lease)
@@ -134,17 +141,37 @@ fn ask_again<R: Rows>(
         let attempt = renotified.attempt + 1;
         rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
     }
-    queue(rows, env, suspension, renotified.attempt, &renotified.notify_to, now)
+    ask(rows, env, suspension, renotified.attempt, renotified.channel_hint.as_deref(), &renotified.notify_to, now)
+}
+
+/// Queues a message to each who has none of this attempt yet.
+fn ask<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    suspension: i64,
+    attempt: u32,
+    channel_hint: Option<&str>,
+    people: &[String],
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    let known = rows.reads().deliveries(suspension)?;
+    let mut queueing = Queueing { suspension, attempt, routes: env.channels.routes(channel_hint, people), known: &known };
+    queueing.leave_out_the_asked();
+    queue(rows, env, &queueing, now)
 }
 
 /// Writes what a reminder on request implies: when it was, and a message to each; one still under way is sent now instead.
 fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
-    let suspension = loaded.suspension_row(reminded.suspension_id)?.rid;
+    let row = loaded.suspension_row(reminded.suspension_id)?;
+    let (suspension, attempt) = (row.rid, reminded.attempt);
+    let question = rows.reads().question(row)?;
     rows.mark_reminded(suspension, now)?;
-    let waiting = requeue(rows, suspension, now)?;
-    let is_waiting = |person: &String| waiting.iter().any(|waiting| waiting.eq_ignore_ascii_case(person));
-    let others: Vec<String> = reminded.notify_to.iter().filter(|person| !is_waiting(person)).cloned().collect();
-    queue(rows, env, suspension, reminded.attempt, &others, now)
+    let known = rows.reads().deliveries(suspension)?;
+    let waiting = requeue(rows, &known, now)?;
+    let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
+    routes.retain(|route| !waiting.iter().any(|waiting| waiting.eq_ignore_ascii_case(route.recipient)));
+    // Whoever has a message of this attempt gets another: that is what was asked for.
+    queue(rows, env, &Queueing { suspension, attempt, routes, known: &known }, now)
 }
 
 /// Moves the deadline and its timer; whoever waits or has the page open learns of it.

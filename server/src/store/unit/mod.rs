@@ -4,6 +4,7 @@
 //! Mechanism: one function appends, and derives every other row from the event it appended. Failure: a refusal has written nothing
 //! but the events that record it; a failed statement ends the transaction, and the writer replays its neighbours without it.
 
+mod backoff;
 pub(super) mod deliveries;
 pub(super) mod keys;
 mod log;
@@ -16,6 +17,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 use domain::authority::{Action, Object, Principal, authorize};
 use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
+use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::command::Command;
 use domain::event::Event;
@@ -43,6 +45,8 @@ pub(super) struct Env<'a> {
     /// Whether to believe it.
     pub(super) watch: &'a ClockWatch,
     pub(super) entropy: &'a dyn Entropy,
+    /// The channels messages are queued for.
+    pub(super) channels: &'a Channels,
     /// Whether spans are exported; if not, none are made or kept.
     pub(super) traced: bool,
 }
@@ -146,12 +150,13 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
 
 /// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
 fn completed<'a, R: Rows>(rows: &mut R, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
-    let Command::Remind { suspension_id, question: None } = command else { return Ok(Cow::Borrowed(command)) };
+    let Command::Remind { suspension_id, question: None, .. } = command else { return Ok(Cow::Borrowed(command)) };
     let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
         return Ok(Cow::Borrowed(command));
     };
     let question = Some(Box::new(rows.reads().question(open)?));
-    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, question }))
+    let messages = deliveries::siblings(rows, open.rid)?;
+    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, question, messages }))
 }
 
 fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::SuspensionId>) -> RowsResult<Loaded> {

@@ -56,7 +56,7 @@ pub(super) fn outcome<R: Rows>(
         | Command::SetStatus { .. }
         | Command::DeadlineReached { .. }
         | Command::AttemptDue { .. }
-        | Command::RecordDelivery { .. } => {
+        | Command::RecordDelivery(_) => {
             Ok(Outcome::Intent(Box::new(crate::store::reads::intent_view(rows.reads(), &loaded.row)?)))
         }
     }

@@ -7,10 +7,11 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::absence::Absence;
+use domain::authority::Principal;
 use domain::command::{Command, Later};
-use domain::event::ExtensionCause;
+use domain::event::{Event, ExtensionCause, Reminded};
 
-use super::deliveries::queue;
+use super::log::append;
 use super::{Env, act, load_of};
 use crate::kill_points::{self, Point};
 use crate::store::codes::DeliveryState;
@@ -65,11 +66,12 @@ fn beat<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<()> {
 
 /// Leaves the last sign of life of a server that stops in order.
 pub(in crate::store) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
-    if matches!(hold(rows.reads(), env.watch.is_steady())?, Some(Hold::Clock | Hold::Restore { .. })) {
-        return Ok(());
-    }
     let now = env.clock.now();
     let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
+    // What waits, or was released a moment ago, is given the time of its waiting back: that time has no sign of life.
+    if !env.watch.is_steady() || presence.held_since.is_some() || presence.released {
+        return Ok(());
+    }
     rows.save_presence(&PresenceRow { beat_at: now, ..presence })
 }
 
@@ -80,7 +82,8 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
         rows.save_presence(&PresenceRow::at(now))?;
         return Ok(Recovered { done: true, held_since: None });
     };
-    if presence.held_since.is_some() {
+    // By a clock that cannot be trusted nobody can tell how long the server was away.
+    if presence.held_since.is_some() || !env.watch.is_steady() {
         return Ok(Recovered { done: true, held_since: presence.held_since });
     }
     if let Some(recovery) = presence.recovery {
@@ -148,18 +151,24 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
     Ok(())
 }
 
-/// Queues a message for everybody whose link the restore has killed, unless one is queued already: nobody could answer otherwise.
+/// Reminds everybody whose link the restore has killed, whichever rung told them: nobody could answer otherwise.
 fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: DateTime<Utc>) -> RowsResult<()> {
-    let mut told: Vec<String> = Vec::new();
-    let mut waiting: Vec<String> = Vec::new();
+    let mut notify_to: Vec<String> = Vec::new();
     for (delivery, state) in rows.reads().deliveries(row.rid)? {
-        let list = if state == DeliveryState::Queued { &mut waiting } else { &mut told };
-        if !list.iter().any(|known| known.eq_ignore_ascii_case(&delivery.recipient)) {
-            list.push(delivery.recipient);
+        if state == DeliveryState::Sent && !notify_to.iter().any(|known| known.eq_ignore_ascii_case(&delivery.recipient)) {
+            notify_to.push(delivery.recipient);
         }
     }
-    told.retain(|person| !waiting.iter().any(|known| known.eq_ignore_ascii_case(person)));
-    queue(rows, env, row.rid, row.suspension.attempt, &told, now)
+    let mut loaded = load_of(rows, row)?;
+    let Some(open) = loaded.intent.open.as_ref().filter(|open| !notify_to.is_empty() && !open.is_expired(now)) else {
+        return Ok(());
+    };
+    let server = Principal::server();
+    let (suspension_id, attempt) = (open.id, open.attempt);
+    let reminded = Reminded { suspension_id, attempt, notify_to, reminded_by: server.subject };
+    let dated = now.max(loaded.intent.updated_at);
+    append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, dated)?;
+    Ok(())
 }
 
 /// Holds deadlines and messages until they are released, and kills every answer link there is.

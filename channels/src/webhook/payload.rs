@@ -1,0 +1,98 @@
+//! The bodies of webhooks: thin, because the receiver can ask for the rest with a key of its own.
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use domain::ids::{IntentId, SuspensionId};
+use domain::text::{defanged, quoted, visible};
+use domain::words;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{Message, Occasion};
+
+/// The longest body, in bytes.
+pub(crate) const PAYLOAD_BYTES_MAX: usize = 20 * 1024;
+/// The longest question in a body that carries one, in characters.
+const QUESTION_CHARS_MAX: usize = 2_000;
+/// The longest name in a body that carries one, in characters.
+const NAME_CHARS_MAX: usize = 100;
+
+/// What the body looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Template {
+    /// Placet's own: what happened to which question, in ids.
+    #[default]
+    Placet,
+    /// `{"text": …}` as Slack, Mattermost and others take it.
+    Slack,
+}
+
+#[derive(Serialize)]
+struct Payload<'a> {
+    r#type: &'static str,
+    timestamp: String,
+    data: Data<'a>,
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    intent_id: IntentId,
+    suspension_id: SuspensionId,
+    attempt: u32,
+    sequence: u32,
+    recipient: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<&'a str>,
+}
+
+/// The body for `message`; with the answer link only if the endpoint delivers it to people.
+pub(crate) fn payload(message: &Message, template: Template, with_link: bool) -> serde_json::Result<Vec<u8>> {
+    let url = with_link.then_some(message.link.as_str());
+    match template {
+        Template::Placet => serde_json::to_vec(&Payload {
+            r#type: event_type(&message.occasion),
+            timestamp: message.queued_at.to_rfc3339_opts(SecondsFormat::Micros, true),
+            data: Data {
+                intent_id: message.intent_id,
+                suspension_id: message.suspension_id,
+                attempt: message.attempt,
+                sequence: message.sequence,
+                recipient: &message.recipient,
+                url,
+            },
+        }),
+        Template::Slack => serde_json::to_vec(&json!({ "text": text(message, url), "mrkdwn": false })),
+    }
+}
+
+/// The event in the intent's log that this message tells of.
+fn event_type(occasion: &Occasion) -> &'static str {
+    match occasion {
+        Occasion::Question => "intent.suspended",
+        Occasion::Reminder { .. } => "intent.suspension_renotified",
+        Occasion::RemindedOnRequest => "intent.suspension_reminded",
+        Occasion::Escalation { .. } => "intent.suspension_escalated",
+    }
+}
+
+/// The question in our words and the agent's; what the agent says can neither be clicked nor mention anybody.
+fn text(message: &Message, url: Option<&str>) -> String {
+    let agent = escaped(&defanged(&quoted(&message.agent, NAME_CHARS_MAX)));
+    let question = domain::text::truncated(&defanged(&visible(&message.question)), QUESTION_CHARS_MAX);
+    let mut lines = vec![words::room_is_asked(&agent), escaped(&question)];
+    if let Some(until) = message.expires_at {
+        lines.push(words::room_until(&moment(until)));
+    }
+    // Ours, from the public URL and the token: nothing in it needs an escape.
+    lines.push(url.map_or_else(|| words::ROOM_HAS_NO_LINK.to_owned(), words::room_answers_at));
+    lines.join("\n")
+}
+
+fn moment(at: DateTime<Utc>) -> String {
+    words::in_utc(&words::date_and_clock(at, false))
+}
+
+/// Without the characters that begin a mention or a link (`<!channel>`, `<https://…|Approve>`).
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,82 @@
+//! Signatures by which a receiver knows who sent a webhook (Standard Webhooks 1.0).
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
+use sha2::Sha256;
+
+/// What a secret begins with.
+const PREFIX: &str = "whsec_";
+/// The shortest and the longest secret, in bytes.
+const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+
+/// A secret shared with the receiver.
+#[derive(Clone, Debug)]
+pub(crate) struct SigningKey(SecretSlice<u8>);
+
+impl SigningKey {
+    /// Reads `whsec_` and base64 of 24 to 64 bytes.
+    pub(crate) fn parse(text: &SecretString) -> Option<Self> {
+        let bytes = STANDARD.decode(text.expose_secret().strip_prefix(PREFIX)?).ok()?;
+        SECRET_BYTES.contains(&bytes.len()).then(|| Self(bytes.into()))
+    }
+
+    /// `v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`.
+    pub(crate) fn sign(&self, id: &str, timestamp: i64, body: &[u8]) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(self.0.expose_secret())
+            .unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"));
+        mac.update(format!("{id}.{timestamp}.").as_bytes());
+        mac.update(body);
+        format!("v1,{}", STANDARD.encode(mac.finalize().into_bytes()))
+    }
+}
+
+/// The header of a message signed with each key, the newest first: a receiver that knows any of them accepts it.
+pub(crate) fn signatures(keys: &[SigningKey], id: &str, timestamp: i64, body: &[u8]) -> String {
+    keys.iter().map(|key| key.sign(id, timestamp, body)).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> Option<SigningKey> {
+        SigningKey::parse(&SecretString::from(text))
+    }
+
+    /// The vector of the libraries at standardwebhooks.com.
+    #[test]
+    fn the_signature_is_the_one_the_libraries_make() {
+        let key = key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let signed = key.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
+        assert_eq!(signed, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn a_secret_holds_at_its_bounds_and_not_beyond() {
+        let secret = |bytes: usize| format!("{PREFIX}{}", STANDARD.encode(vec![7; bytes]));
+        for (bytes, is_key) in [(23, false), (24, true), (64, true), (65, false)] {
+            assert_eq!(key(&secret(bytes)).is_some(), is_key, "{bytes}");
+        }
+        for wrong in [
+            "",
+            "whsec_",
+            "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+            "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS!",
+            "WHSEC_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        ] {
+            assert!(key(wrong).is_none(), "{wrong}");
+        }
+        assert!(!format!("{:?}", key(&secret(32)).unwrap()).contains("BwcH"));
+    }
+
+    /// While a secret is changed, receivers know the old one or the new one.
+    #[test]
+    fn a_rotation_signs_with_both() {
+        let keys =
+            [key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap(), key("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD").unwrap()];
+        let both = signatures(&keys, "id", 1, b"{}");
+        assert_eq!(both, format!("{} {}", keys[0].sign("id", 1, b"{}"), keys[1].sign("id", 1, b"{}")));
+    }
+}

@@ -1,0 +1,192 @@
+//! The channels a server has by name, and which of them carry an attempt's messages to whom.
+
+use std::collections::BTreeSet;
+
+/// The channel every server knows by this name, if it sends mails.
+pub const EMAIL: &str = "email";
+/// The longest name of a channel or an audience, in characters.
+pub const CHANNEL_NAME_MAX: usize = 64;
+
+/// Whom a channel reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Each person the question is for, with a message of their own.
+    People,
+    /// One audience under this name, with one message per attempt, whoever the question is for.
+    Audience(String),
+}
+
+/// One channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedChannel {
+    /// What a `channel_hint` calls it.
+    pub name: String,
+    /// Whom it reaches.
+    pub reach: Reach,
+}
+
+/// One message to be queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route<'a> {
+    /// The channel that carries it.
+    pub channel: &'a str,
+    /// The person or audience it is for.
+    pub recipient: &'a str,
+}
+
+impl Route<'_> {
+    /// Whether both lead to the same place.
+    pub fn is_same(&self, other: &Route<'_>) -> bool {
+        self.channel == other.channel && self.recipient.eq_ignore_ascii_case(other.recipient)
+    }
+}
+
+/// All channels of a server, and those that are used when a question prefers none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Channels {
+    known: Vec<NamedChannel>,
+    default: Vec<String>,
+}
+
+impl Channels {
+    /// Mails and nothing else.
+    pub fn email() -> Self {
+        Self { known: vec![NamedChannel { name: EMAIL.to_owned(), reach: Reach::People }], default: vec![EMAIL.to_owned()] }
+    }
+
+    /// Joins channels whose names are theirs alone with the names of those that are the default.
+    ///
+    /// # Errors
+    ///
+    /// A name that is none, comes twice or is unknown; no default at all.
+    pub fn new(known: Vec<NamedChannel>, default: Vec<String>) -> Result<Self, String> {
+        let mut names = BTreeSet::new();
+        for channel in &known {
+            if !is_channel_name(&channel.name) {
+                return Err(format!("{:?} is no name of a channel: 1 to {CHANNEL_NAME_MAX} of a-z, 0-9 and -", channel.name));
+            }
+            if !names.insert(channel.name.as_str()) {
+                return Err(format!("two channels are named {:?}", channel.name));
+            }
+        }
+        if let Some(unknown) = default.iter().find(|name| !names.contains(name.as_str())) {
+            return Err(format!("the default names {unknown:?}, which is no channel of this server"));
+        }
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = default.iter().find(|name| !seen.insert(name.as_str())) {
+            return Err(format!("the default names {twice:?} twice"));
+        }
+        if default.is_empty() {
+            return Err("the default names no channel".to_owned());
+        }
+        Ok(Self { known, default })
+    }
+
+    /// Whether there is a channel of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// All names, for people.
+    pub fn names(&self) -> Vec<&str> {
+        self.known.iter().map(|channel| channel.name.as_str()).collect()
+    }
+
+    /// Whether a message goes out although nobody is named.
+    pub fn reach_an_audience(&self, hint: Option<&str>) -> bool {
+        self.chosen(hint).any(|channel| matches!(channel.reach, Reach::Audience(_)))
+    }
+
+    /// The messages of one attempt for `people`: by the channel the hint names, else by the default ones.
+    ///
+    /// A hint is a preference (RFC-0025 §4): one that was known when the question was asked may be gone by its next attempt.
+    pub fn routes<'a>(&'a self, hint: Option<&str>, people: &'a [String]) -> Vec<Route<'a>> {
+        let routes =
+            |(channel, recipients): (&'a str, &'a [String])| recipients.iter().map(move |recipient| Route { channel, recipient });
+        self.recipients(hint, people).into_iter().flat_map(routes).collect()
+    }
+
+    /// As [`Channels::routes`], by channel; one that reaches people is among them also when there is nobody to reach.
+    pub fn recipients<'a>(&'a self, hint: Option<&str>, people: &'a [String]) -> Vec<(&'a str, &'a [String])> {
+        let recipients = |channel: &'a NamedChannel| match &channel.reach {
+            Reach::People => people,
+            Reach::Audience(name) => std::slice::from_ref(name),
+        };
+        self.chosen(hint).map(|channel| (channel.name.as_str(), recipients(channel))).collect()
+    }
+
+    fn chosen(&self, hint: Option<&str>) -> impl Iterator<Item = &NamedChannel> {
+        let preferred = hint.and_then(|hint| self.find(hint));
+        let default = self.default.iter().filter_map(|name| self.find(name));
+        let default = preferred.is_none().then_some(default).into_iter().flatten();
+        preferred.into_iter().chain(default)
+    }
+
+    fn find(&self, name: &str) -> Option<&NamedChannel> {
+        self.known.iter().find(|channel| channel.name == name)
+    }
+}
+
+/// Whether `text` may name a channel or an audience. It stands in labels of metrics and in events, and is never an address.
+pub fn is_channel_name(text: &str) -> bool {
+    (1..=CHANNEL_NAME_MAX).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channel(name: &str, audience: Option<&str>) -> NamedChannel {
+        let reach = audience.map_or(Reach::People, |audience| Reach::Audience(audience.to_owned()));
+        NamedChannel { name: name.to_owned(), reach }
+    }
+
+    fn three() -> Vec<NamedChannel> {
+        vec![channel(EMAIL, None), channel("pager", None), channel("ops", Some("ops-room"))]
+    }
+
+    fn routes(channels: &Channels, hint: Option<&str>, people: &[&str]) -> Vec<(String, String)> {
+        let people: Vec<String> = people.iter().map(|person| (*person).to_owned()).collect();
+        let routes = channels.routes(hint, &people);
+        routes.iter().map(|route| (route.channel.to_owned(), route.recipient.to_owned())).collect()
+    }
+
+    fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+        expected.iter().map(|(channel, recipient)| ((*channel).to_owned(), (*recipient).to_owned())).collect()
+    }
+
+    #[test]
+    fn a_hint_picks_its_channel_and_anything_else_the_default() {
+        let channels = Channels::new(three(), vec![EMAIL.into(), "ops".into()]).unwrap();
+        let people = ["a@x.example", "b@x.example"];
+        assert_eq!(routes(&channels, Some("pager"), &people), pairs(&[("pager", people[0]), ("pager", people[1])]));
+        let default = pairs(&[(EMAIL, people[0]), (EMAIL, people[1]), ("ops", "ops-room")]);
+        for hint in [None, Some("slack"), Some("Pager"), Some("")] {
+            assert_eq!(routes(&channels, hint, &people), default, "{hint:?}");
+        }
+    }
+
+    /// A room is told once, however many people are asked, and also when nobody is.
+    #[test]
+    fn an_audience_gets_one_message_per_attempt() {
+        let channels = Channels::new(three(), vec![EMAIL.into()]).unwrap();
+        assert_eq!(routes(&channels, Some("ops"), &["a@x.example", "b@x.example"]), pairs(&[("ops", "ops-room")]));
+        assert_eq!(routes(&channels, Some("ops"), &[]), pairs(&[("ops", "ops-room")]));
+        assert!(channels.reach_an_audience(Some("ops")) && !channels.reach_an_audience(None));
+        assert_eq!(routes(&channels, None, &[]), []);
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_or_found_is_refused() {
+        let long = "x".repeat(CHANNEL_NAME_MAX + 1);
+        for wrong in ["", "Ops", "ops room", "ops_room", "öps", "a@b", long.as_str()] {
+            assert!(Channels::new(vec![channel(wrong, None)], vec![wrong.to_owned()]).is_err(), "{wrong}");
+        }
+        assert!(is_channel_name(&long[1..]));
+        assert!(Channels::new(vec![channel("a", None), channel("a", None)], vec!["a".into()]).is_err());
+        assert!(Channels::new(three(), vec!["slack".into()]).is_err());
+        assert!(Channels::new(three(), vec![EMAIL.into(), EMAIL.into()]).is_err());
+        assert!(Channels::new(three(), vec![]).is_err());
+    }
+}

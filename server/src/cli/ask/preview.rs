@@ -1,0 +1,44 @@
+//! `placet ask --preview`: who would be told when, one line for each, and nobody is asked.
+
+use domain::clock::Clock;
+use domain::plan::Step;
+use domain::text;
+use placet::{CallError, ScheduledAttempt, SuspensionPreview};
+
+use super::ROLE;
+use crate::cli::remote::{self, tell};
+use crate::clock::SystemClock;
+
+/// Prints what the server answered.
+pub(super) fn print(preview: Result<SuspensionPreview, CallError>, as_json: bool) -> anyhow::Result<()> {
+    let preview = preview.map_err(|error| remote::failed(error, ROLE))?;
+    for warning in &preview.warnings {
+        tell(format!("the server warns: {warning}"));
+    }
+    if as_json {
+        return remote::print_json(&serde_json::to_value(&preview)?);
+    }
+    remote::print(&lines(&preview).join("\n"))
+}
+
+fn lines(preview: &SuspensionPreview) -> Vec<String> {
+    let now = SystemClock.now();
+    let mut lines: Vec<String> =
+        preview.schedule.iter().map(|attempt| format!("{}  {}", text::deadline(attempt.at, now), told(attempt))).collect();
+    let end = text::visible_line(&preview.at_the_end.text);
+    lines.push(preview.expires_at.map_or_else(|| end.clone(), |at| format!("{}  {end}", text::deadline(at, now))));
+    lines
+}
+
+/// The same words as on the page, for somebody who is not among the readers.
+fn told(attempt: &ScheduledAttempt) -> String {
+    let step = Step {
+        attempt: attempt.attempt,
+        at: attempt.at,
+        channel_hint: Some(&attempt.channel),
+        recipients: &attempt.recipients,
+        escalation: attempt.escalation,
+    };
+    // Addresses as they are: a broken one could not be compared.
+    text::visible_line(&format!("{} ({})", step.sentence(""), attempt.channel))
+}

@@ -1,0 +1,72 @@
+//! Messages about a question: where they stand, and that one came back.
+
+use actix_web::http::Method;
+use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::authority::Action;
+use domain::problem::{FieldError, Rejection};
+use domain::text::visible_line;
+use domain::wire::{BOUNCE_DETAIL_MAX, BounceRequest, DeliveryList, DeliveryView, RETURNED_TO_MAX};
+
+use super::auth::Caller;
+use super::body::Json;
+use super::problem::Problem;
+use super::suspensions::suspension_id;
+use super::{Shared, resource};
+use crate::store::BounceReport;
+use crate::store::bounce::BounceToken;
+use crate::store::link::without_tokens;
+
+pub(super) fn routes(config: &mut ServiceConfig) {
+    config.service(resource("/bounces", [(Method::POST, web::to(report_bounce))]));
+}
+
+pub(super) fn suspension_routes(config: &mut ServiceConfig) {
+    config.service(resource("/{suspension_id}/deliveries", [(Method::GET, web::to(list))]));
+}
+
+/// Lists the messages about a question, oldest first: to whom, how far each has come, and what the other side said.
+#[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}/deliveries", tag = "deliveries",
+    params(("suspension_id" = String, Path)), responses((status = 200, body = DeliveryList), (status = 404)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let list = shared.store.deliveries(caller.principal, suspension_id(&request)?).await?;
+    Ok(HttpResponse::Ok().json(list))
+}
+
+/// Reports that a message came back; for keys with the role `channel`.
+///
+/// A repeat changes nothing and shows the message as it is by then. What was decided stays decided.
+#[utoipa::path(post, path = "/api/v1/deliveries/bounces", tag = "deliveries", request_body = BounceRequest, responses(
+    (status = 200, body = DeliveryView), (status = 403), (status = 404, description = "`not_found`: no message of this server has this token"), (status = 422)))]
+pub(super) async fn report_bounce(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::read(&request, payload).await?;
+    caller.may(Action::ReportBounce)?;
+    let report = body.into().and_then(report).map_err(|errors| Rejection::Invalid { errors })?;
+    Ok(HttpResponse::Ok().json(shared.store.report_bounce(report).await?))
+}
+
+fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
+    let mut errors = Vec::new();
+    let length = body.returned_to.chars().count();
+    if length == 0 || length > RETURNED_TO_MAX {
+        errors.push(FieldError::new("returned_to", "length", format!("is 1 to {RETURNED_TO_MAX} characters")));
+    }
+    if body.detail.as_ref().is_some_and(|detail| detail.chars().count() > BOUNCE_DETAIL_MAX) {
+        errors.push(FieldError::new("detail", "length", format!("is at most {BOUNCE_DETAIL_MAX} characters")));
+    }
+    let token = BounceToken::parse(&body.returned_to);
+    match token {
+        // A report may quote the mail, and with it the link.
+        Some(token) if errors.is_empty() => {
+            let detail = body.detail.map(|detail| visible_line(&without_tokens(&detail)));
+            Ok(BounceReport { token, kind: body.kind, detail })
+        }
+        None if errors.is_empty() => {
+            let message = "is no token of a message, and no address with one behind a plus";
+            Err(vec![FieldError::new("returned_to", "format", message)])
+        }
+        Some(_) | None => Err(errors),
+    }
+}

@@ -1,0 +1,224 @@
+//! Stops trying an endpoint that does not work, and looks now and then whether it works again.
+//!
+//! Pure: time and chance are arguments. A closed circuit lets messages through and counts; an open one lets none through until its time
+//! has come, then one as a probe; what comes of the probe closes it or opens it for twice as long. An endpoint that said it is gone is
+//! believed until the server starts again or a message to it is sent again by hand.
+
+use std::collections::VecDeque;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// So many failures in a row open the circuit.
+const FAILURES_IN_A_ROW: u32 = 10;
+/// So many of the last tries are remembered; when half of a full memory are failures, the circuit opens.
+const REMEMBERED_MAX: usize = 20;
+/// The first time it stays open, in seconds; each failed probe doubles it.
+const OPEN_SECONDS: i64 = 30;
+/// The longest time it stays open, in seconds.
+const OPEN_SECONDS_MAX: i64 = 900;
+/// By how much of itself that time varies in either direction, so that what broke together is not probed together.
+const VARIES_BY_PERCENT: i64 = 20;
+
+/// What came of one try, as the circuit sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Worked,
+    Failed,
+    /// The endpoint will never take anything again, it said.
+    Gone(String),
+}
+
+/// What the circuit lets through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Passage {
+    Free,
+    /// One message, to see whether the endpoint works again.
+    Probe,
+    /// Nothing until then.
+    Until(DateTime<Utc>),
+    /// Nothing, while a probe is under way.
+    Probing,
+    /// Nothing ever.
+    Gone(String),
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Closed,
+    Open(DateTime<Utc>),
+    Probing,
+    Gone(String),
+}
+
+/// The circuit of one endpoint.
+#[derive(Debug, Default)]
+pub(super) struct Circuit {
+    state: State,
+    /// Whether each of the last tries failed, oldest first.
+    failed: VecDeque<bool>,
+    in_a_row: u32,
+    /// How often it has opened since the endpoint last worked.
+    openings: u32,
+}
+
+impl Circuit {
+    /// What may pass at `now`.
+    pub(super) fn passage(&self, now: DateTime<Utc>) -> Passage {
+        match &self.state {
+            State::Closed => Passage::Free,
+            State::Open(until) if now < *until => Passage::Until(*until),
+            State::Open(_) => Passage::Probe,
+            State::Probing => Passage::Probing,
+            State::Gone(reason) => Passage::Gone(reason.clone()),
+        }
+    }
+
+    /// Whether messages do not simply pass.
+    pub(super) fn is_open(&self) -> bool {
+        !matches!(self.state, State::Closed)
+    }
+
+    /// A message is on its way.
+    pub(super) fn begin(&mut self) {
+        if let State::Open(_) = self.state {
+            self.state = State::Probing;
+        }
+    }
+
+    /// Takes note of what came of a try; `random` spreads the next probe.
+    pub(super) fn record(&mut self, outcome: Outcome, now: DateTime<Utc>, random: u16) {
+        match outcome {
+            Outcome::Worked => *self = self.remembering(false),
+            Outcome::Gone(reason) => self.state = State::Gone(reason),
+            Outcome::Failed => match self.state {
+                State::Closed => {
+                    *self = self.remembering(true);
+                    let failures = self.failed.iter().filter(|failed| **failed).count();
+                    let half_failed = self.failed.len() == REMEMBERED_MAX && failures * 2 >= REMEMBERED_MAX;
+                    if self.in_a_row >= FAILURES_IN_A_ROW || half_failed {
+                        self.open(now, random);
+                    }
+                }
+                State::Probing => self.open(now, random),
+                // A try that began before it opened tells nothing new.
+                State::Open(_) | State::Gone(_) => {}
+            },
+        }
+    }
+
+    fn remembering(&mut self, failed: bool) -> Self {
+        let mut remembered = std::mem::take(&mut self.failed);
+        if self.is_open() {
+            // What was before it opened has had its effect.
+            remembered.clear();
+        }
+        if remembered.len() == REMEMBERED_MAX {
+            remembered.pop_front();
+        }
+        remembered.push_back(failed);
+        let in_a_row = if failed { self.in_a_row + 1 } else { 0 };
+        Self { state: State::Closed, failed: remembered, in_a_row, openings: 0 }
+    }
+
+    fn open(&mut self, now: DateTime<Utc>, random: u16) {
+        let seconds = (OPEN_SECONDS << self.openings.min(10)).min(OPEN_SECONDS_MAX);
+        let spread = seconds * 1_000 * VARIES_BY_PERCENT / 100;
+        let offset = i64::from(random) * 2 * spread / i64::from(u16::MAX) - spread;
+        self.openings += 1;
+        self.state = State::Open(now + TimeDelta::milliseconds(seconds * 1_000 + offset));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIDDLE: u16 = u16::MAX / 2;
+
+    fn at(seconds: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+    }
+
+    fn failing(circuit: &mut Circuit, times: u32) {
+        for _ in 0..times {
+            circuit.begin();
+            circuit.record(Outcome::Failed, at(0), MIDDLE);
+        }
+    }
+
+    #[test]
+    fn ten_failures_in_a_row_open_it_and_nine_do_not() {
+        let mut circuit = Circuit::default();
+        failing(&mut circuit, 9);
+        assert_eq!(circuit.passage(at(0)), Passage::Free);
+        circuit.record(Outcome::Worked, at(0), MIDDLE);
+        failing(&mut circuit, 9);
+        assert_eq!(circuit.passage(at(0)), Passage::Free, "one that worked begins the row anew");
+        failing(&mut circuit, 1);
+        assert!(matches!(circuit.passage(at(0)), Passage::Until(_)));
+    }
+
+    /// An endpoint that takes every other message costs as much as one that takes none.
+    #[test]
+    fn half_of_the_last_twenty_open_it() {
+        let mut circuit = Circuit::default();
+        for _ in 0..9 {
+            failing(&mut circuit, 1);
+            circuit.record(Outcome::Worked, at(0), MIDDLE);
+        }
+        assert!(!circuit.is_open(), "nine of eighteen: too few are known");
+        circuit.record(Outcome::Worked, at(0), MIDDLE);
+        circuit.record(Outcome::Worked, at(0), MIDDLE);
+        failing(&mut circuit, 1);
+        assert!(!circuit.is_open(), "nine of the last twenty");
+        failing(&mut circuit, 1);
+        circuit.record(Outcome::Worked, at(0), MIDDLE);
+        failing(&mut circuit, 1);
+        assert!(circuit.is_open());
+    }
+
+    #[test]
+    fn one_probe_passes_when_its_time_has_come_and_a_failed_one_doubles_the_time() {
+        let mut circuit = Circuit::default();
+        failing(&mut circuit, 10);
+        let mut now = at(0);
+        for seconds in [30, 60, 120, 240, 480, 900, 900] {
+            let Passage::Until(until) = circuit.passage(now) else { panic!("{circuit:?}") };
+            let open_for = (until - now).num_milliseconds();
+            assert!((open_for - seconds * 1_000).abs() <= 10, "{open_for} ms, not {seconds} s");
+            assert_eq!(circuit.passage(until - TimeDelta::milliseconds(1)), Passage::Until(until));
+            assert_eq!(circuit.passage(until), Passage::Probe);
+            circuit.begin();
+            assert_eq!(circuit.passage(until), Passage::Probing);
+            circuit.record(Outcome::Failed, until, MIDDLE);
+            now = until;
+        }
+        let Passage::Until(until) = circuit.passage(now) else { panic!("{circuit:?}") };
+        assert_eq!(circuit.passage(until), Passage::Probe);
+        circuit.begin();
+        circuit.record(Outcome::Worked, until, MIDDLE);
+        assert_eq!(circuit.passage(until), Passage::Free);
+        failing(&mut circuit, 9);
+        assert!(!circuit.is_open(), "what failed before it opened is forgotten");
+    }
+
+    #[test]
+    fn the_time_of_a_probe_varies_by_a_fifth_at_most() {
+        for (random, millis) in [(0, 24_000), (u16::MAX, 36_000)] {
+            let mut circuit = Circuit::default();
+            for _ in 0..10 {
+                circuit.record(Outcome::Failed, at(0), random);
+            }
+            assert_eq!(circuit.passage(at(0)), Passage::Until(at(0) + TimeDelta::milliseconds(millis)));
+        }
+    }
+
+    #[test]
+    fn an_endpoint_that_is_gone_stays_gone() {
+        let mut circuit = Circuit::default();
+        circuit.record(Outcome::Gone("410".into()), at(0), MIDDLE);
+        circuit.record(Outcome::Failed, at(0), MIDDLE);
+        assert_eq!(circuit.passage(at(1_000_000)), Passage::Gone("410".into()));
+    }
+}

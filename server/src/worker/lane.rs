@@ -1,0 +1,85 @@
+//! One channel's way to the network: how much it carries at once, and whether it carries anything.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use channels::Channel;
+use chrono::{DateTime, Utc};
+
+use super::circuit::{Circuit, Outcome, Passage};
+use crate::store::{Gate, Lane as LaneTurn};
+
+/// Mails on their way at the same time.
+const MAILS_IN_FLIGHT_MAX: u32 = 16;
+/// Messages on their way to one webhook endpoint at the same time.
+const WEBHOOK_IN_FLIGHT_MAX: u32 = 4;
+
+/// A channel by its name, with what is on its way.
+pub struct Lane {
+    pub(super) name: String,
+    pub(super) channel: Arc<dyn Channel>,
+    in_flight: AtomicU32,
+    in_flight_max: u32,
+    /// Mails have none: a mail server is one for everybody, and each mail has its own pauses.
+    circuit: Option<Mutex<Circuit>>,
+}
+
+impl Lane {
+    /// The channel for mails.
+    pub fn email(channel: Arc<dyn Channel>) -> Self {
+        let name = domain::channel::EMAIL.to_owned();
+        Self { name, channel, in_flight: AtomicU32::new(0), in_flight_max: MAILS_IN_FLIGHT_MAX, circuit: None }
+    }
+
+    /// A webhook: it shares room with the other ones, and has a circuit of its own.
+    pub fn webhook(name: String, channel: Arc<dyn Channel>) -> Self {
+        let circuit = Some(Mutex::new(Circuit::default()));
+        Self { name, channel, in_flight: AtomicU32::new(0), in_flight_max: WEBHOOK_IN_FLIGHT_MAX, circuit }
+    }
+
+    /// Whether its messages count against the room all webhooks share.
+    pub(super) fn shares_room(&self) -> bool {
+        self.circuit.is_some()
+    }
+
+    /// Messages on their way.
+    pub(super) fn in_flight(&self) -> u32 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// What it can take at `now`.
+    pub(super) fn turn(&self, now: DateTime<Utc>) -> LaneTurn {
+        let free = self.in_flight_max.saturating_sub(self.in_flight());
+        let gate = match self.circuit().map(|circuit| circuit.passage(now)) {
+            None => Gate::Room(free),
+            Some(Passage::Free) => Gate::SharedRoom(free),
+            Some(Passage::Probe) => Gate::SharedRoom(1),
+            Some(Passage::Probing) => Gate::SharedRoom(0),
+            Some(Passage::Until(until)) => Gate::Paused(until),
+            Some(Passage::Gone(reason)) => Gate::Closed(reason),
+        };
+        LaneTurn { channel: self.name.clone(), gate }
+    }
+
+    /// A message sets out.
+    pub(super) fn begin(&self) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        if let Some(mut circuit) = self.circuit() {
+            circuit.begin();
+        }
+    }
+
+    /// A message's try has ended; returns whether the circuit is open now, if that changed.
+    pub(super) fn end(&self, outcome: Outcome, now: DateTime<Utc>, random: u16) -> Option<bool> {
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        let mut circuit = self.circuit()?;
+        let was_open = circuit.is_open();
+        circuit.record(outcome, now, random);
+        (circuit.is_open() != was_open).then(|| circuit.is_open())
+    }
+
+    fn circuit(&self) -> Option<MutexGuard<'_, Circuit>> {
+        // A panic cannot leave it half changed, so a poisoned lock is as good as any.
+        self.circuit.as_ref().map(|circuit| circuit.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

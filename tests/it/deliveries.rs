@@ -1,0 +1,380 @@
+//! Delivery as a state: who was reached, who is asked instead, and what a returned mail changes.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use domain::authority::Role;
+use domain::ids::IntentId;
+use harness::api::Reply;
+use harness::app::{OPERATOR, TestApp, mentions};
+use harness::on_each_store;
+use harness::smtp::Fault;
+use placet_server::store::Turn;
+use serde_json::{Value, json};
+
+const LEAD: &str = "lead@example.com";
+const DUTY: &str = "duty@example.com";
+
+/// Three attempts an hour apart: the operators, then the lead, then whoever is on duty.
+fn ladder() -> Value {
+    json!({
+        "timeout_seconds": 3600,
+        "retry_policy": {"max_attempts": 3, "interval_seconds": 3600, "escalation_ladder": [
+            {"attempt": 2, "notify_to": LEAD}, {"attempt": 3, "notify_to": [DUTY, LEAD]},
+        ]},
+    })
+}
+
+/// Asks on an intent of its own and delivers what is due.
+async fn ask(app: &TestApp, change: Value) -> (IntentId, String) {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
+    app.settle().await;
+    (intent, id)
+}
+
+/// The messages about a question.
+async fn deliveries(app: &TestApp, id: &str) -> Vec<Value> {
+    let listed = app.agent().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+    listed["deliveries"].as_array().unwrap().clone()
+}
+
+/// Who was written to at which attempt and how far that has come, in the order of the messages.
+async fn stand(app: &TestApp, id: &str) -> Vec<String> {
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let shown =
+        |row: &Value| format!("{} {} {} {}", row["sequence"], row["attempt"], word(&row["recipient"]), word(&row["state"]));
+    deliveries(app, id).await.iter().map(shown).collect()
+}
+
+/// Who got a mail since the last look, in order of address.
+async fn mailed(app: &TestApp) -> Vec<String> {
+    let mut people = Vec::new();
+    while app.smtp.has_unread() {
+        people.extend(app.smtp.next_mail().await.to);
+    }
+    people.sort();
+    people
+}
+
+/// The token of the newest mail to a person.
+fn token(app: &TestApp, person: &str) -> String {
+    let mails = app.smtp.received();
+    let mail = mails.iter().rev().find(|mail| mail.to == [person]).unwrap();
+    mail.header("x-placet-delivery").unwrap()
+}
+
+async fn report(app: &TestApp, returned_to: &str, kind: &str) -> Reply {
+    let body = json!({"returned_to": returned_to, "kind": kind, "detail": "550 5.1.1 no such mailbox"});
+    app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await
+}
+
+/// The payloads of the events of one type.
+async fn told(app: &TestApp, intent: IntentId, event_type: &str) -> Vec<Value> {
+    let events = app.agent().events(intent).await.into_iter();
+    events.filter(|event| event["event_type"] == event_type).map(|event| event["payload"].clone()).collect()
+}
+
+on_each_store! {
+    /// Who asks "did she get it?" must not have to read a log, and must never read a link.
+    async fn each_message_is_shown_from_its_queue_to_its_end(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let id = agent.suspend(intent, ladder()).await.ok()["id"].as_str().unwrap().to_owned();
+        let [queued] = deliveries(app, &id).await.try_into().unwrap();
+        for (name, value) in [
+            ("suspension_id", json!(id)), ("sequence", json!(1)), ("attempt", json!(1)), ("channel", json!("email")),
+            ("recipient", json!(OPERATOR)), ("state", json!("queued")), ("tries", json!(0)), ("due_at", json!("2026-11-24T08:00:00.000000Z")),
+            ("settled_at", Value::Null), ("detail", Value::Null), ("bounce", Value::Null),
+        ] {
+            assert_eq!(queued[name], value, "{name}");
+        }
+        let held = app.store().lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
+        let [sending] = deliveries(app, &id).await.try_into().unwrap();
+        assert_eq!((&sending["state"], &sending["tries"], &sending["due_at"]), (&json!("sending"), &json!(1), &Value::Null));
+        app.restart().await;
+        app.smtp.script(Fault::Defer);
+        app.settle().await;
+        let [again] = deliveries(app, &id).await.try_into().unwrap();
+        assert_eq!((&again["state"], &again["tries"], &again["id"]), (&json!("queued"), &json!(2), &queued["id"]));
+        assert_eq!(again["due_at"], json!("2026-11-24T08:00:10.000000Z"));
+        assert!(again["detail"].as_str().unwrap().contains("451"), "{again}");
+        app.advance(10).await;
+        let [sent] = deliveries(app, &id).await.try_into().unwrap();
+        assert_eq!((&sent["state"], &sent["tries"], &sent["due_at"], &sent["detail"]), (&json!("sent"), &json!(3), &Value::Null, &json!("250 2.0.0 kept")));
+        assert_eq!(sent["settled_at"], json!("2026-11-24T08:00:10.000000Z"));
+        assert!(!mentions(&sent, "plc_") && !mentions(&sent, &held.token.expose()));
+        let events = told(app, intent, "delivery.sent").await;
+        assert_eq!((&events[0]["delivery_id"], &events[0]["sequence"]), (&queued["id"], &json!(1)));
+    }
+
+    /// Receivers order by the sequence and tell repeats by the id: neither may have gaps, repeats or change.
+    async fn messages_of_a_question_are_numbered_through(app: &mut TestApp) {
+        let (_, id) = ask(app, ladder()).await;
+        let (_, other) = ask(app, json!({"notify_to": [LEAD, DUTY]})).await;
+        app.restart().await;
+        app.advance(3600).await;
+        app.advance(3600).await;
+        app.advance(3600).await;
+        assert_eq!(stand(app, &id).await, [
+            "1 1 ops@example.com sent", "2 2 lead@example.com sent", "3 3 duty@example.com sent", "4 3 lead@example.com sent",
+        ]);
+        assert_eq!(stand(app, &other).await, ["1 1 lead@example.com sent", "2 1 duty@example.com sent"]);
+    }
+
+    /// What became pointless is seen, but is no event: the question's ending says it for all of its messages.
+    async fn a_message_whose_question_has_ended_is_obsolete_and_no_event(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let id = agent.asked(intent).await;
+        app.operator().respond(intent, &id, "approve").await.ok();
+        app.settle().await;
+        assert_eq!(stand(app, &id).await, ["1 1 ops@example.com obsolete"]);
+        assert!(!agent.event_types(intent).await.iter().any(|event_type| event_type.starts_with("delivery.")));
+        assert!(app.smtp.received().is_empty());
+    }
+
+    /// A mailbox that does not exist must not cost the question its first hour; the clock of the ladder stays as it was.
+    async fn a_refused_mail_wakes_the_next_rung_at_once(app: &mut TestApp) {
+        app.smtp.refuse(OPERATOR);
+        let agent = app.agent();
+        let (intent, id) = ask(app, ladder()).await;
+        assert_eq!(mailed(app).await, [LEAD]);
+        let record = agent.suspension(&id).await;
+        assert_eq!((&record["attempt"], &record["version"], &record["reached"]), (&json!(1), &json!(1), &json!(true)));
+        assert_eq!(record["expires_at"], json!("2026-11-24T11:00:00.000000Z"));
+        let [failover] = told(app, intent, "delivery.failover").await.try_into().unwrap();
+        assert_eq!(failover["suspension_id"], json!(id));
+        assert_eq!((&failover["attempt"], &failover["rung_attempt"]), (&json!(1), &json!(2)));
+        assert_eq!((&failover["unreachable"], &failover["notify_to"]), (&json!([OPERATOR]), &json!([LEAD])));
+        assert!(failover["reason"].as_str().unwrap().contains("550"), "{failover}");
+        app.restart().await;
+        app.advance(3599).await;
+        assert_eq!(mailed(app).await, [""; 0]);
+        app.advance(1).await; // Her own attempt: asked at the first, she is reminded.
+        let mail = app.smtp.next_mail().await;
+        assert!(mail.subject().starts_with("Re: "), "{}", mail.subject());
+        assert_eq!(stand(app, &id).await, [
+            "1 1 ops@example.com failed", "2 1 lead@example.com sent", "3 2 lead@example.com sent",
+        ]);
+        assert_eq!(told(app, intent, "intent.suspension_renotified").await[0]["attempt"], json!(2));
+    }
+
+    /// A reminder on request goes to who has the question, not to the mailbox it could not be put into.
+    async fn who_was_asked_instead_is_reminded_on_request(app: &mut TestApp) {
+        app.smtp.refuse(OPERATOR);
+        let (intent, id) = ask(app, ladder()).await;
+        assert_eq!(mailed(app).await, [LEAD]);
+        app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
+        app.settle().await;
+        assert_eq!(mailed(app).await, [LEAD]);
+        assert_eq!(told(app, intent, "intent.suspension_reminded").await[0]["notify_to"], json!([LEAD]));
+        assert_eq!(stand(app, &id).await[2..], ["3 1 lead@example.com sent"]);
+    }
+
+    /// As long as one of those asked has the question, nobody is woken early.
+    async fn nobody_is_woken_while_somebody_has_the_question(app: &mut TestApp) {
+        app.smtp.refuse("gone@example.com");
+        let mut asked = ladder();
+        asked["notify_to"] = json!(["gone@example.com", OPERATOR]);
+        let (intent, id) = ask(app, asked).await;
+        assert_eq!(stand(app, &id).await, ["1 1 gone@example.com failed", "2 1 ops@example.com sent"]);
+        assert_eq!(told(app, intent, "delivery.failover").await, Vec::<Value>::new());
+        assert_eq!(mailed(app).await, [OPERATOR]);
+    }
+
+    /// Nor while somebody may still get it; once they cannot, nothing is waited for.
+    async fn nobody_is_woken_while_somebody_may_still_get_it(app: &mut TestApp) {
+        app.smtp.script(Fault::Defer);
+        app.smtp.script(Fault::Defer);
+        let mut asked = ladder();
+        asked["notify_to"] = json!(["gone@example.com", "slow@example.com"]);
+        let (intent, id) = ask(app, asked).await;
+        app.smtp.refuse("gone@example.com");
+        app.smtp.refuse("slow@example.com");
+        // Both are tried again in one go: the first to fail wakes nobody, the second does.
+        app.advance(5).await;
+        assert_eq!(told(app, intent, "delivery.failover").await.len(), 1);
+        assert_eq!(stand(app, &id).await[2], "3 1 lead@example.com sent");
+    }
+
+    /// Mail that only waits is not mail that is lost: the ladder's own clock is for that.
+    async fn a_deferred_mail_wakes_nobody(app: &mut TestApp) {
+        app.smtp.script(Fault::Defer);
+        let (intent, id) = ask(app, ladder()).await;
+        assert_eq!(stand(app, &id).await, ["1 1 ops@example.com queued"]);
+        app.smtp.script(Fault::Defer);
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        app.settle().await; // The second attempt; what is superseded by it is no reason either.
+        assert_eq!(told(app, intent, "delivery.failover").await, Vec::<Value>::new());
+    }
+
+    /// The next rung may be dead as well; the one after it is not, and nobody is asked twice on the way.
+    async fn a_failover_goes_on_until_somebody_is_reached(app: &mut TestApp) {
+        app.smtp.refuse(OPERATOR);
+        app.smtp.refuse(LEAD);
+        let (intent, id) = ask(app, ladder()).await;
+        assert_eq!(mailed(app).await, [DUTY]);
+        let failovers = told(app, intent, "delivery.failover").await;
+        assert_eq!(failovers.len(), 2);
+        assert_eq!((&failovers[1]["rung_attempt"], &failovers[1]["notify_to"]), (&json!(3), &json!([DUTY])));
+        assert_eq!(failovers[1]["unreachable"], json!([OPERATOR, LEAD]));
+        assert_eq!(stand(app, &id).await, [
+            "1 1 ops@example.com failed", "2 1 lead@example.com failed", "3 1 duty@example.com sent",
+        ]);
+    }
+
+    /// With nobody left the end is the one that says so, never a fallback: our own silence must not become consent.
+    async fn with_nobody_left_it_ends_as_undeliverable(app: &mut TestApp) {
+        for person in [OPERATOR, LEAD, DUTY] {
+            app.smtp.refuse(person);
+        }
+        let mut asked = ladder();
+        asked["fallback_policy"] = json!("complete_with_fallback");
+        asked["fallback_value"] = json!("approve");
+        let (intent, id) = ask(app, asked).await;
+        for _ in 0..3 {
+            assert_eq!(app.agent().suspension(&id).await["resolution"], Value::Null, "answerable until the end");
+            app.advance(3600).await;
+        }
+        let ended = app.agent().suspension(&id).await;
+        assert_eq!((&ended["resolution"], &ended["resolution_reason"], &ended["response"]), (&json!("cancelled"), &json!("undeliverable"), &Value::Null));
+        assert_eq!(app.agent().status(intent).await, "abandoned");
+        assert!(app.smtp.received().is_empty());
+        // Each attempt asks its own people again, once, and fails over from them.
+        assert_eq!(stand(app, &id).await.iter().filter(|row| row.ends_with("failed")).count(), 3 + 2 + 2);
+    }
+
+    /// A mail can be taken and come back. Whoever trusts the first word alone takes a dead mailbox for a silent person.
+    async fn a_hard_bounce_takes_back_that_anybody_was_reached(app: &mut TestApp) {
+        let (intent, id) = ask(app, ladder()).await;
+        assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
+        mailed(app).await;
+        let shown = report(app, &token(app, OPERATOR), "hard").await.ok();
+        assert_eq!((&shown["state"], &shown["suspension_id"], &shown["detail"]), (&json!("bounced"), &json!(id), &json!("250 2.0.0 kept")));
+        assert_eq!(shown["bounce"], json!({"kind": "hard", "reported_at": "2026-11-24T08:00:00.000000Z", "detail": "550 5.1.1 no such mailbox"}));
+        assert_eq!(app.agent().suspension(&id).await["reached"], json!(false));
+        let [bounced] = told(app, intent, "delivery.bounced").await.try_into().unwrap();
+        assert_eq!((&bounced["delivery_id"], &bounced["reached"], &bounced["detail"]), (&shown["id"], &json!(false), &json!("550 5.1.1 no such mailbox")));
+        app.settle().await;
+        assert_eq!(mailed(app).await, [LEAD], "as after a refusal");
+        assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
+        // Reported twice, it happened once.
+        let before = app.agent().everything(intent).await;
+        assert_eq!(report(app, &token(app, OPERATOR), "hard").await.ok(), shown);
+        assert_eq!(report(app, &token(app, OPERATOR), "soft").await.ok(), shown);
+        app.settle().await;
+        assert_eq!(app.agent().everything(intent).await, before);
+    }
+
+    /// One of two came back: the other has it.
+    async fn a_bounce_of_one_of_two_leaves_the_other(app: &mut TestApp) {
+        let mut asked = ladder();
+        asked["notify_to"] = json!([OPERATOR, DUTY]);
+        let (intent, id) = ask(app, asked).await;
+        report(app, &token(app, OPERATOR), "hard").await.ok();
+        app.settle().await;
+        assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
+        assert!(told(app, intent, "delivery.failover").await.is_empty());
+        report(app, &token(app, DUTY), "hard").await.ok();
+        app.settle().await;
+        assert_eq!(told(app, intent, "delivery.failover").await[0]["unreachable"], json!([OPERATOR, DUTY]));
+    }
+
+    /// Late is not lost.
+    async fn a_soft_bounce_is_recorded_and_nothing_else(app: &mut TestApp) {
+        let (intent, id) = ask(app, ladder()).await;
+        let before = app.agent().everything(intent).await;
+        let shown = report(app, &token(app, OPERATOR), "soft").await.ok();
+        assert_eq!((&shown["state"], &shown["bounce"]["kind"]), (&json!("sent"), &json!("soft")));
+        app.settle().await;
+        assert_eq!(app.agent().everything(intent).await, before);
+        assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
+        // What is late may be lost after all.
+        assert_eq!(report(app, &token(app, OPERATOR), "hard").await.ok()["state"], json!("bounced"));
+    }
+
+    /// Whoever could forge a return could take a question from the people who were asked.
+    async fn a_forged_return_is_not_found_and_changes_nothing(app: &mut TestApp) {
+        let (intent, _) = ask(app, ladder()).await;
+        ask(app, json!({})).await;
+        let before = app.agent().everything(intent).await;
+        let token = token(app, OPERATOR);
+        let (row, proof) = token.split_once('.').unwrap();
+        let first = if proof.starts_with('0') { "1" } else { "0" };
+        assert_eq!(row, "2", "the newest mail is the second question's");
+        for forged in [
+            format!("2.{first}{}", &proof[1..]),
+            format!("1.{proof}"),
+            format!("7fffffffffffffff.{proof}"),
+            format!("bounces+1.{proof}@example.com"),
+        ] {
+            assert_eq!(report(app, &forged, "hard").await.problem(), (404, "not_found"), "{forged}");
+        }
+        for odd in ["bounces@example.com", "x", "1.", proof, &format!("{token}0"), &format!("{token}@example.com")] {
+            assert_eq!(report(app, odd, "hard").await.field_problem(), (422, "invalid", "returned_to", "format"), "{odd}");
+        }
+        assert_eq!(report(app, &token, "firm").await.field_problem().2, "kind");
+        assert_eq!(app.agent().everything(intent).await, before);
+    }
+
+    /// What was decided stays decided, and the report is kept all the same.
+    async fn a_bounce_after_the_end_changes_no_outcome(app: &mut TestApp) {
+        let (intent, id) = ask(app, ladder()).await;
+        let early = token(app, OPERATOR);
+        app.operator().respond(intent, &id, "approve").await.ok();
+        let before = app.agent().suspension(&id).await;
+        let shown = report(app, &early, "hard").await.ok();
+        assert_eq!((&shown["state"], &shown["bounce"]["kind"]), (&json!("bounced"), &json!("hard")));
+        assert_eq!(told(app, intent, "delivery.bounced").await[0]["reached"], json!(true));
+        assert_eq!(app.agent().suspension(&id).await, before);
+        // To the second: at the deadline a return comes too late to make anybody unreached, one second before it does not.
+        for (seconds, resolution) in [(3600, "expired"), (3599, "cancelled")] {
+            let (intent, id) = ask(app, json!({})).await;
+            let token = token(app, OPERATOR);
+            app.clock.jump(chrono::TimeDelta::seconds(seconds));
+            report(app, &token, "hard").await.ok();
+            app.advance(3600 - seconds).await;
+            assert_eq!(app.agent().suspension(&id).await["resolution"], json!(resolution), "{seconds}");
+            let page = app.person().open(&app.smtp.received().last().unwrap().link(&app.base)).await;
+            assert_eq!(page.html.contains("one message"), resolution == "cancelled", "{}", page.html);
+            let late = app.agent().everything(intent).await;
+            report(app, &token, "soft").await.ok();
+            assert_eq!(app.agent().everything(intent).await, late);
+        }
+    }
+
+    /// A report may quote the whole mail, link and all: whoever reads the list of messages must not be able to answer with it.
+    async fn a_report_that_quotes_the_link_loses_it(app: &mut TestApp) {
+        let (intent, id) = ask(app, ladder()).await;
+        let link = app.smtp.received()[0].link(&app.base);
+        let secret = link.rsplit('/').next().unwrap();
+        let detail = format!("552 refused: {link} and {}=\r\n{}", &secret[..8], &secret[8..]);
+        let body = json!({"returned_to": token(app, OPERATOR), "kind": "hard", "detail": detail});
+        let shown = app.api(Role::Channel).post("api/v1/deliveries/bounces", body).await.ok();
+        assert!(shown["bounce"]["detail"].as_str().unwrap().starts_with("552 refused: "), "{shown}");
+        for seen in [shown, json!(deliveries(app, &id).await), json!(app.agent().events(intent).await)] {
+            assert!(!mentions(&seen, &secret[8..]) && !mentions(&seen, "plc_"), "{seen}");
+        }
+    }
+}
+
+/// With an address for returns, each mail has its own, so that a plain mailbox is enough to know which one came back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_mail_names_its_own_return_address() {
+    let app = TestApp::start_with(|config| {
+        config.mail.as_mut().unwrap().bounce_to = Some("bounces@example.com".into());
+    })
+    .await;
+    let (_, id) = ask(&app, json!({"notify_to": [OPERATOR, LEAD]})).await;
+    let mails = app.smtp.received();
+    assert_ne!(mails[0].from, mails[1].from);
+    for mail in &mails {
+        assert_eq!(mail.from, format!("bounces+{}@example.com", mail.header("x-placet-delivery").unwrap()));
+        assert_eq!(mail.header("from").as_deref(), Some("Placet <placet@example.com>"), "what people see stays");
+        let returned = format!("<{}>", mail.from.to_uppercase());
+        assert_eq!(report(&app, &returned, "hard").await.ok()["recipient"], json!(mail.to[0]));
+    }
+    assert_eq!(app.agent().suspension(&id).await["reached"], json!(false));
+    app.finish().await;
+}

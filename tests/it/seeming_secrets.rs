@@ -1,0 +1,62 @@
+//! Questions that look as if they held a secret: told to who asks, or refused, and never repeated.
+
+use domain::asking::{AskingPolicy, SeemingSecret};
+use harness::app::{TestApp, asking_policy};
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+/// Put together here, so that nobody's scanner takes this file for a leak.
+fn key() -> String {
+    format!("{}IOSFODNN7EXAMPLE", "AKIA")
+}
+
+fn careless() -> Value {
+    json!({
+        "question": format!("Deploy with {}?", key()),
+        "choices": [{"value": "yes", "label": "Yes", "description": "card 4111 1111 1111 1111"}, {"value": "no", "label": "No"}],
+        "context": {"database": {"password": "hunter2"}, "order": "12345", "who": "alice@example.com, +49 30 123456"},
+        "timeout_seconds": 60,
+    })
+}
+
+on_each_store! {
+    /// The asker is told where to look; what is there is repeated nowhere but in the question itself.
+    async fn what_looks_like_a_secret_is_warned_of_by_place_and_shape(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let asked = agent.suspend(intent, careless()).await.ok();
+        let warnings = json!([
+            "question looks like an AWS access key; a question is no place for one",
+            "choices[0].description looks like the number of a payment card; a question is no place for one",
+            "context.database.password looks like a password or a key; a question is no place for one",
+        ]);
+        assert_eq!(asked["warnings"], warnings);
+        assert_eq!(agent.post("api/v1/suspensions/preview", careless()).await.ok()["warnings"], warnings);
+        // It is no part of the record, and no later reader is bothered with it.
+        assert_eq!(agent.suspension(asked["id"].as_str().unwrap_or_default()).await.get("warnings"), None);
+        let harmless = agent.suspend(agent.active_intent().await, json!({"context": {"commit": "4f2a91c", "order": 12345}})).await.ok();
+        assert_eq!(harmless.get("warnings"), None);
+    }
+
+    /// A server may refuse instead: nobody is asked, nothing is kept, and the refusal holds no secret either.
+    async fn a_server_that_refuses_secrets_keeps_none(_app: &mut TestApp) {
+        let strict = TestApp::start_with(|config| {
+            config.asking = AskingPolicy { seeming_secret: SeemingSecret::Refuse, ..asking_policy() };
+        })
+        .await;
+        let agent = strict.agent();
+        let intent = agent.active_intent().await;
+        let before = agent.everything(intent).await;
+        let preview = agent.post("api/v1/suspensions/preview", careless()).await;
+        let refused = agent.suspend(intent, careless()).await;
+        for reply in [&preview, &refused] {
+            assert_eq!(reply.field_problem(), (422, "invalid", "question", "secret"), "{}", reply.text);
+            let fields: Vec<&str> = reply.body["errors"].as_array().into_iter().flatten().filter_map(|error| error["field"].as_str()).collect();
+            assert_eq!(fields, ["question", "choices[0].description", "context.database.password"]);
+            assert!(!reply.text.contains(&key()) && !reply.text.contains("hunter2") && !reply.text.contains("4111"), "{}", reply.text);
+        }
+        assert_eq!(agent.everything(intent).await, before);
+        agent.suspend(intent, json!({})).await.ok();
+        strict.finish().await;
+    }
+}

@@ -1,0 +1,213 @@
+//! A mail server on its worst days: what is sent, and what each of those concerned gets to see.
+//!
+//! What one refused, deferred or lost reply does to one message is in `mail`; here it is the question's fate, and the pictures of it.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use channels::{EmailChannel, EmailSettings};
+use domain::authority::Role;
+use domain::clock::Clock;
+use domain::ids::IntentId;
+use harness::app::{OPERATOR, TestApp};
+use harness::on_each_store;
+use harness::smtp::{Fault, Received};
+use placet_server::clock::SystemEntropy;
+use placet_server::metrics::Metrics;
+use placet_server::worker::deliveries::{Deliveries, Surroundings};
+use placet_server::worker::lane::Lane;
+use serde_json::{Value, json};
+
+const LEAD: &str = "lead@example.com";
+/// How long our side waits for a mail server that has fallen silent; 30 seconds in earnest.
+const IMPATIENT: Duration = Duration::from_millis(300);
+
+async fn ask(app: &TestApp, change: Value) -> (IntentId, String) {
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
+    app.settle().await;
+    (intent, id)
+}
+
+/// What the operator sees: recipient, attempt and state of each message, and the last word about it.
+async fn seen(app: &TestApp, id: &str) -> Vec<(String, String)> {
+    let listed = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let shown =
+        |row: &Value| (format!("{} {} {}", word(&row["recipient"]), row["attempt"], word(&row["state"])), word(&row["detail"]));
+    listed["deliveries"].as_array().unwrap().iter().map(shown).collect()
+}
+
+/// As [`seen`], without the last words.
+async fn states(app: &TestApp, id: &str) -> Vec<String> {
+    seen(app, id).await.into_iter().map(|(state, _)| state).collect()
+}
+
+/// One count of a scrape; a series that is not there counts as nothing happened yet.
+async fn metric(app: &TestApp, name: &str) -> u64 {
+    let scraped = app.api(Role::Auditor).get("metrics").await.text;
+    let line = scraped.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
+    line.map_or(0, |value| value.parse().unwrap())
+}
+
+async fn reached(app: &TestApp, id: &str) -> bool {
+    app.agent().suspension(id).await["reached"].as_bool().unwrap()
+}
+
+/// What the log tells of the messages and attempts of an intent.
+async fn logged(app: &TestApp, intent: IntentId, event_type: &str) -> Vec<Value> {
+    let events = app.agent().events(intent).await.into_iter();
+    events.filter(|event| event["event_type"] == event_type).map(|event| event["payload"].clone()).collect()
+}
+
+/// A worker over the same queue whose mail channel gives up sooner.
+fn impatient(app: &TestApp) -> Arc<Deliveries> {
+    let settings = EmailSettings {
+        smtp_url: app.smtp.url().into(),
+        from: "Placet <placet@example.com>".into(),
+        bounce_to: None,
+        allow_insecure: false,
+        timeout: IMPATIENT,
+    };
+    let channel = Arc::new(EmailChannel::new(&settings).unwrap());
+    let around = Surroundings {
+        store: app.store(),
+        clock: app.clock.clone(),
+        entropy: Arc::new(SystemEntropy),
+        metrics: Arc::new(Metrics::new(app.clock.now())),
+    };
+    Arc::new(Deliveries::new(around, vec![Lane::email(channel)], app.base.parse().unwrap(), vec![OPERATOR.to_owned()]))
+}
+
+on_each_store! {
+    /// Six hours without a mail server: the ladder goes on by the clock, nothing is lost, and nobody finds six mails in the morning.
+    async fn a_mail_server_that_is_gone_for_six_hours_loses_nothing(app: &mut TestApp) {
+        app.smtp.set_down(true);
+        let (intent, id) = ask(app, json!({
+            "timeout_seconds": 3600,
+            "retry_policy": {"max_attempts": 8, "interval_seconds": 3600, "escalation_ladder": [{"attempt": 4, "notify_to": LEAD}]},
+        })).await;
+        for half_hour in 1..=12 {
+            app.advance(1800).await;
+            assert_eq!(app.agent().suspension(&id).await["attempt"], json!(half_hour / 2 + 1), "the ladder goes by the clock");
+        }
+        app.restart().await;
+        let down = seen(app, &id).await;
+        let waiting: Vec<&str> = down.iter().filter(|(state, _)| state.ends_with("queued")).map(|(state, _)| state.as_str()).collect();
+        assert_eq!(waiting, ["ops@example.com 3 queued", "lead@example.com 7 queued"], "the newest to each person");
+        assert!(down.iter().all(|(_, detail)| !detail.is_empty()), "{down:?}");
+        assert!(!reached(app, &id).await);
+        assert_eq!(metric(app, "placet_deliveries_pending{state=\"queued\"}").await, 2);
+        assert_eq!(app.anonymous().get("healthz").await.status, 200);
+
+        app.smtp.set_down(false);
+        app.advance(1800).await; // The longest pause between two tries.
+        let mut mails = app.smtp.received();
+        mails.sort_by_key(|mail| mail.to.clone());
+        assert_eq!(mails.iter().map(|mail| mail.to[0].as_str()).collect::<Vec<_>>(), [LEAD, OPERATOR]);
+        assert!(reached(app, &id).await);
+        assert_eq!(logged(app, intent, "delivery.sent").await.len(), 2);
+        for superseded in logged(app, intent, "delivery.failed").await {
+            assert_eq!(superseded["detail"], json!("not accepted before the next attempt was due"));
+        }
+        assert!(logged(app, intent, "delivery.failover").await.is_empty(), "late is not lost");
+        assert_eq!(metric(app, "placet_deliveries_total{channel=\"email\",state=\"sent\"}").await, 2);
+        let page = app.person().answer(&mails[1].link(&app.base), "approve").await;
+        assert_eq!(page.heading(), "Your answer was recorded");
+    }
+
+    /// Greylisting is how many mail servers greet a stranger: a wait, seen as one, and no reason to wake anybody.
+    async fn a_greylisted_mail_is_seen_to_wait_and_then_to_arrive(app: &mut TestApp) {
+        app.smtp.script(Fault::Defer);
+        let (intent, id) = ask(app, json!({})).await;
+        let [(state, detail)] = seen(app, &id).await.try_into().unwrap();
+        assert_eq!(state, "ops@example.com 1 queued");
+        assert!(detail.contains("451") && detail.contains("try again later"), "{detail}");
+        assert!(!reached(app, &id).await && logged(app, intent, "delivery.failed").await.is_empty());
+        assert_eq!(metric(app, "placet_delivery_attempts_total{channel=\"email\",result=\"retry\"}").await, 1);
+        app.advance(5).await;
+        assert_eq!(states(app, &id).await, ["ops@example.com 1 sent"]);
+        assert!(reached(app, &id).await);
+    }
+
+    /// A server that falls silent after the mail must not hold up the queue, nor make three mails of one.
+    async fn a_silent_mail_server_costs_its_limit_and_at_most_one_copy(app: &mut TestApp) {
+        for (fault, copies) in [(Fault::Hang, 1), (Fault::KeepThenHang, 2)] {
+            let before = app.smtp.received().len();
+            let agent = app.agent();
+            let id = agent.asked(agent.active_intent().await).await;
+            app.smtp.script(fault);
+            impatient(app).run_due().await.unwrap();
+            let [(state, detail)] = seen(app, &id).await.try_into().unwrap();
+            assert_eq!((state.as_str(), detail.as_str()), ("ops@example.com 1 queued", "the mail server did not finish within 0.3 s"));
+            assert!(!reached(app, &id).await, "nobody knows whether it arrived");
+            app.advance(5).await;
+            assert_eq!(states(app, &id).await, ["ops@example.com 1 sent"], "{fault:?}");
+            app.advance(3000).await;
+            let mails: Vec<Received> = app.smtp.received().split_off(before);
+            assert_eq!(mails.len(), copies, "{fault:?}");
+            assert_eq!(mails[0].header("message-id"), mails[copies - 1].header("message-id"));
+            assert_eq!(mails[0].header("x-placet-delivery"), mails[copies - 1].header("x-placet-delivery"));
+        }
+    }
+
+    /// One mailbox that is gone is that mailbox's trouble: the other person has the question.
+    async fn one_refused_recipient_of_two_is_told_apart(app: &mut TestApp) {
+        app.smtp.refuse("gone@example.com");
+        let (intent, id) = ask(app, json!({"notify_to": ["gone@example.com", OPERATOR]})).await;
+        let seen = seen(app, &id).await;
+        assert_eq!(seen[1], ("ops@example.com 1 sent".to_owned(), "250 2.0.0 kept".to_owned()));
+        assert_eq!(seen[0].0, "gone@example.com 1 failed");
+        assert!(seen[0].1.contains("550") && seen[0].1.contains("no such mailbox"), "{seen:?}");
+        assert!(reached(app, &id).await);
+        assert_eq!(logged(app, intent, "delivery.failed").await[0]["recipient"], json!("gone@example.com"));
+        for state in ["sent", "failed"] {
+            assert_eq!(metric(app, &format!("placet_deliveries_total{{channel=\"email\",state=\"{state}\"}}")).await, 1, "{state}");
+        }
+        app.advance(3600).await;
+        assert_eq!(app.agent().suspension(&id).await["resolution"], json!("expired"), "somebody was asked and said nothing");
+    }
+
+    /// A connection that breaks before the mail was given says nothing about the mail.
+    async fn a_dialogue_that_breaks_off_is_begun_again(app: &mut TestApp) {
+        app.smtp.script(Fault::DropAtRecipient);
+        let (intent, id) = ask(app, json!({})).await;
+        assert_eq!(states(app, &id).await, ["ops@example.com 1 queued"]);
+        assert!(logged(app, intent, "delivery.failed").await.is_empty());
+        app.advance(5).await;
+        assert_eq!(states(app, &id).await, ["ops@example.com 1 sent"]);
+        assert_eq!(app.smtp.received().len(), 1);
+    }
+}
+
+/// A mail server that offers no encryption where it was asked for gets no question, now or ever: not one of its people, and no link.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mail_server_that_refuses_encryption_gets_nothing() {
+    let mut url = String::new();
+    let mut app = TestApp::start_with(|config| {
+        let mail = config.mail.as_mut().unwrap();
+        url = format!("{}?tls=required", secrecy::ExposeSecret::expose_secret(&mail.smtp_url));
+        mail.smtp_url = url.clone().into();
+    })
+    .await;
+    let question = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+    let (intent, id) = ask(&app, question).await;
+    for _ in 0..3 {
+        let [(state, detail)] = seen(&app, &id).await.try_into().unwrap();
+        assert_eq!(state, "ops@example.com 1 queued", "the operator's to mend, and not the mail's fault");
+        assert!(!detail.is_empty());
+        app.advance(600).await;
+        app.restart().await;
+    }
+    assert!(!reached(&app, &id).await && logged(&app, intent, "delivery.failed").await.is_empty());
+    app.advance(3600).await;
+    let ended = app.agent().suspension(&id).await;
+    assert_eq!((&ended["resolution_reason"], &ended["response"]), (&json!("undeliverable"), &Value::Null));
+    assert_eq!(states(&app, &id).await, ["ops@example.com 1 obsolete"]);
+    assert!(app.smtp.received().is_empty());
+    assert_eq!(metric(&app, "placet_expired_unreached_total").await, 1);
+    app.finish().await;
+}
