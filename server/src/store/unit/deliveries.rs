@@ -50,9 +50,8 @@ impl Queueing<'_> {
 /// Queues one message per route.
 pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
     // Messages of one suspension are written here alone, one after the other, and never deleted.
-    let mut sequence = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX);
-    for route in &queueing.routes {
-        sequence += 1;
+    let before = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX);
+    for (sequence, route) in (before.saturating_add(1)..).zip(&queueing.routes) {
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
