@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::ids::KeyId;
+use crate::planted::{Bug, planted};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
 
@@ -228,6 +229,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
     }
     if action == Action::Respond
+        && !planted(Bug::OwnerMayAnswer)
         && let Object::Intent { created_by, asked_by } = object
         && (created_by.owner == principal.owner || asked_by.is_some_and(|asker| asker.owner == principal.owner))
     {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::ids::IntentId;
+use crate::planted::{Bug, planted};
 
 /// The longest title, in characters.
 pub const TITLE_MAX: usize = 500;
@@ -75,6 +76,9 @@ impl Patch {
 
     /// Whether it would write `_suspension`, below it, or the root that holds it.
     pub fn reaches_suspension(&self) -> bool {
+        if planted(Bug::PatchReachesSuspension) {
+            return self.path == SUSPENSION_KEY || self.path.is_empty();
+        }
         // No segment at all is the root, which contains `_suspension`.
         self.segments().next().is_none_or(|first| first == SUSPENSION_KEY)
     }

@@ -17,6 +17,7 @@ use crate::event::{
 };
 use crate::ids::{IntentId, SuspensionId};
 use crate::lease::{self, Lease};
+use crate::planted::{Bug, planted};
 use crate::problem::Rejection;
 use crate::suspension::{
     Asker, Ending, FallbackPolicy, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension,
@@ -126,7 +127,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
                 Err(Rejection::Forbidden { reason: "an admin changes the status of a suspended intent only".into() })
             }
             // An agent may not lift its own suspension: that would be an answer.
-            Some(_) if *status == Status::Active && by.role != Role::Admin => {
+            Some(_) if *status == Status::Active && by.role != Role::Admin && !planted(Bug::AgentLiftsItsSuspension) => {
                 let reason = "only an admin may set a suspended intent active; cancel the suspension instead".into();
                 Err(Rejection::Forbidden { reason })
             }
@@ -246,6 +247,7 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
             events.extend(supersede(intent, open, named, by, now)?);
         }
         (None, Some(named)) => return Err(why_refused(intent, named).into()),
+        (Some(_), None) if planted(Bug::SecondQuestion) => {}
         (Some(_), None) => return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into()),
         (None, None) if intent.status != Status::Active => {
             return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into());
@@ -292,7 +294,10 @@ fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<
     let missed = open.attempt + 1..=newest;
     let mut events = Vec::new();
     for attempt in missed.clone() {
-        let skipped = attempt < newest;
+        let skipped = attempt < newest && !planted(Bug::MissedAttemptsAllSend);
+        if attempt < newest && planted(Bug::MissedAttemptUnrecorded) {
+            continue;
+        }
         events.push(Event::SuspensionRenotified(Box::new(Renotified {
             suspension_id: open.id,
             attempt,
@@ -303,7 +308,11 @@ fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<
             } else {
                 question.recipients_during(missed.clone())
             },
-            next_attempt_at: policy.next_due_at(open.suspended_at, attempt),
+            next_attempt_at: if planted(Bug::TimerFromTheLastFire) {
+                policy.next_due_at(now, 1)
+            } else {
+                policy.next_due_at(open.suspended_at, attempt)
+            },
             skipped,
         })));
         events.extend(escalated(open.id, question, attempt));
@@ -342,7 +351,8 @@ fn supersede(
 fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     // Only a gateway may speak for another, and must.
     let claimed = respond.claimed_responded_by.as_ref();
-    let responded_by = claimed.filter(|_| by.role == Role::Channel).unwrap_or(&by.subject).clone();
+    let responded_by =
+        claimed.filter(|_| by.role == Role::Channel || planted(Bug::ResponderFromTheBody)).unwrap_or(&by.subject).clone();
     let named = SuspensionId::parse(&respond.suspension_id);
     let Some(open) = intent.open.as_ref().filter(|open| Some(open.id) == named) else {
         // Not "expected X": the active id is a capability, and this caller does not hold it.
@@ -355,7 +365,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         return Err(Refusal { rejection, deadline: Vec::new(), record });
     };
     // The deadline binds when the clock says so, not when our timer gets around to it; a late answer makes it bind now.
-    if open.is_expired(now) {
+    if open.is_expired(now) && !planted(Bug::AnswerAfterTheDeadline) {
         let refusal = expired(intent, open);
         let record = record_refusal(open, &refusal.rejection, respond, responded_by);
         return Err(Refusal { record, ..refusal });
@@ -368,7 +378,9 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         open.check(&Value::Null)?;
         return Err(Rejection::invalid("value", "required", "value is required").into());
     };
-    open.check(value)?;
+    if !planted(Bug::ValueUnchecked) {
+        open.check(value)?;
+    }
     let choice = open.choice(value);
     let resumed = Resumed {
         suspension_id: open.id,
@@ -418,7 +430,7 @@ fn cancel(
     let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
         return Err(why_refused(intent, &suspension_id.expose()).into());
     };
-    if open.is_expired(now) {
+    if open.is_expired(now) && !planted(Bug::CancelAfterTheDeadline) {
         return Err(expired(intent, open));
     }
     Ok(vec![
@@ -444,11 +456,12 @@ fn expired(intent: &Intent, open: &Suspension) -> Refusal {
 fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> {
     let falls_back = open.fallback_policy != FallbackPolicy::Fail;
     let excused = falls_back && !open.requires_delivery;
-    let undeliverable = !open.reached && !excused;
+    let undeliverable = !open.reached && !excused && !planted(Bug::FallbackUnreached);
     let continues = falls_back && !undeliverable;
     let (new, reason) = match (continues, undeliverable) {
         (true, _) => (Status::Active, "fallback_applied"),
         (false, true) => (Status::Abandoned, "undeliverable"),
+        (false, false) if planted(Bug::FailureGoesOn) => (Status::Active, "suspension_expired"),
         (false, false) => (Status::Abandoned, "suspension_expired"),
     };
     let mut events = Vec::with_capacity(3);
@@ -543,14 +556,18 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
 
 /// Only in time: what was decided about an ended one stays decided.
 fn set_reached(intent: &mut Intent, delivery: &Delivery, reached: bool, now: DateTime<Utc>) {
-    if let Some(open) = intent.open.as_mut().filter(|open| open.id == delivery.suspension_id && !open.is_expired(now)) {
+    if let Some(open) = intent
+        .open
+        .as_mut()
+        .filter(|open| open.id == delivery.suspension_id && (!open.is_expired(now) || planted(Bug::ReachedAfterTheEnd)))
+    {
         open.reached = reached;
     }
 }
 
 fn end(intent: &mut Intent, ending: Option<Ending>, now: DateTime<Utc>) {
     let (Some(ending), Some(mut suspension)) = (ending, intent.open.take_if(|open| open.ending.is_none())) else { return };
-    suspension.version += 1;
+    suspension.version += u32::from(!planted(Bug::EndingKeepsTheVersion));
     suspension.ending = Some(ending);
     for lease in &mut intent.leases {
         lease.outlive_suspension(suspension.suspended_at, now);

@@ -20,6 +20,7 @@ pub mod json;
 pub mod lease;
 pub mod log;
 pub mod plan;
+pub mod planted;
 pub mod problem;
 pub mod retry;
 pub mod secrets;

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::planted::{Bug, planted};
 use crate::problem::FieldError;
 use crate::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use crate::time::seconds;
@@ -124,7 +125,10 @@ impl HumanRetryPolicy {
 
     /// The rung in force at `attempt`: one stays in force until the next.
     pub fn rung_in_force(&self, attempt: u32) -> Option<&Rung> {
-        self.escalation_ladder.iter().filter(|rung| rung.attempt <= attempt).max_by_key(|rung| rung.attempt)
+        self.escalation_ladder
+            .iter()
+            .filter(|rung| rung.attempt <= attempt && (rung.attempt == attempt || !planted(Bug::RungForOneAttempt)))
+            .max_by_key(|rung| rung.attempt)
     }
 }
 

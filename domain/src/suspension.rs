@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::ids::{IntentId, SuspensionId};
+use crate::planted::{Bug, planted};
 use crate::problem::Rejection;
 use crate::retry::HumanRetryPolicy;
 use crate::words;
@@ -263,7 +264,7 @@ impl Question {
 impl Suspension {
     /// Whether its time has passed at `now`; the deadline binds when the clock says so, not when a timer gets around to it.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
-        self.expires_at.is_some_and(|at| now >= at)
+        self.expires_at.is_some_and(|at| if planted(Bug::AnswerAtTheDeadline) { now > at } else { now >= at })
     }
 
     /// The choice with this value.

@@ -7,6 +7,7 @@ use domain::event::in_openintent_vocabulary;
 use domain::ids::{IntentId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
+use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
 use domain::suspension::ResolutionReason;
 use domain::wire::{BounceView, DeliveryList, DeliveryPage, DeliveryView, IntentView, SuspensionPage, SuspensionRecord};
@@ -220,12 +221,18 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
 }
 
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<Option<LinkView>> {
-    let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
+    let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash) || planted(Bug::TokenGuessed)) else {
+        return Ok(None);
+    };
     // Who restored the database may have done so because links of it are in the wrong hands.
     if rows.presence()?.is_some_and(|presence| kept.rid <= presence.tokens_void_to) {
         return Ok(None);
     }
-    let row = rows.suspension_at(kept.suspension)?;
+    let mut row = rows.suspension_at(kept.suspension)?;
+    if planted(Bug::TokenUnbound) {
+        let newest = rows.intent_at(row.intent)?.newest_suspension;
+        row = rows.suspension_at(newest.unwrap_or(row.rid))?;
+    }
     let question = rows.question(&row)?;
     let intent_title = rows.body(row.intent)?.title;
     let agent = row.suspension.asked_by.name.clone();

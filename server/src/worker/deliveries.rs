@@ -15,6 +15,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::clock::Clock;
 use domain::ids::{DeliveryId, Entropy};
 use domain::plan::Plan;
+use domain::planted::{Bug, planted};
 use domain::suspension::ResponseType;
 use domain::words;
 use futures_util::FutureExt;
@@ -142,6 +143,10 @@ impl Deliveries {
 
     async fn send(&self, lane: &Lane, delivery: LeasedDelivery) -> Result<(), StoreError> {
         let carry = async { lane.channel.deliver(&self.message(&delivery)).await };
+        if planted(Bug::SentBeforeSending) {
+            let early = DeliveryResult::Sent(String::new());
+            self.around.store.complete_delivery(delivery.rid, delivery.lease, early).await?;
+        }
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
         kill_points::reached(Point::AfterSend);
         let (result, seen) = match outcome {

@@ -5,6 +5,8 @@ mod inspect;
 mod reads;
 mod rows;
 mod schema;
+#[cfg(feature = "simulator")]
+pub mod simulated;
 mod statements;
 mod writer;
 
@@ -118,23 +120,36 @@ impl SqliteStore {
         let writer = Writer::start(conn, outside, watch.clone())?;
         Ok(Self { writer, readers, key_readers, clock, watch, hub, lock: Mutex::new(lock) })
     }
+}
 
+/// How a unit of work reaches the database: production queues it for the writer, the simulator runs it on the spot.
+trait Units: Send + Sync + 'static {
+    fn clock(&self) -> &dyn Clock;
+    fn watch(&self) -> &ClockWatch;
+    fn announcements(&self) -> &Hub;
+    /// Proves that a write can be committed.
+    fn prove(&self) -> Unit<'_, ()>;
+    /// Writes what has queued, then nothing more, and lets go of the database.
+    fn finish(&self) -> BoxFuture<'_, ()>;
+    /// Resolves when nothing can be written any more.
+    fn finished(&self) -> BoxFuture<'_, ()>;
     fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&mut rows::Writing<'_>, &unit::Env<'_>) -> RowsResult<T> + Send + 'static,
-    ) -> Unit<'_, T> {
-        async move { self.writer.submit(work).await }.boxed()
-    }
+    ) -> Unit<'_, T>;
+    fn read<T: Send + 'static>(&self, work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static) -> Unit<'_, T>;
+    /// As [`Units::read`], apart from the other reads.
+    fn read_keys<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T>;
 
     fn decide<T: Send + 'static>(
         &self,
         work: impl Fn(&mut rows::Writing<'_>, &unit::Env<'_>) -> Decided<T> + Send + 'static,
     ) -> Unit<'_, T> {
-        async move { self.writer.submit(work).await?.map_err(StoreError::Rejected) }.boxed()
-    }
-
-    fn read<T: Send + 'static>(&self, work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static) -> Unit<'_, T> {
-        read_from(&self.readers, work)
+        let decided = self.write(work);
+        async move { decided.await?.map_err(StoreError::Rejected) }.boxed()
     }
 
     fn authorized<T: Send + 'static>(
@@ -143,6 +158,54 @@ impl SqliteStore {
     ) -> Unit<'_, T> {
         let read = self.read(work);
         async move { read.await?.map_err(StoreError::Rejected) }.boxed()
+    }
+}
+
+impl Units for SqliteStore {
+    fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    fn watch(&self) -> &ClockWatch {
+        &self.watch
+    }
+
+    fn announcements(&self) -> &Hub {
+        &self.hub
+    }
+
+    fn prove(&self) -> Unit<'_, ()> {
+        async move { self.writer.probe().await }.boxed()
+    }
+
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        async move {
+            self.writer.stop().await;
+            drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+        .boxed()
+    }
+
+    fn finished(&self) -> BoxFuture<'_, ()> {
+        self.writer.closed().boxed()
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut rows::Writing<'_>, &unit::Env<'_>) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        async move { self.writer.submit(work).await }.boxed()
+    }
+
+    fn read<T: Send + 'static>(&self, work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static) -> Unit<'_, T> {
+        read_from(&self.readers, work)
+    }
+
+    fn read_keys<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        read_from(&self.key_readers, work)
     }
 }
 
@@ -189,7 +252,7 @@ impl From<diesel::result::Error> for ReadError {
     }
 }
 
-impl Store for SqliteStore {
+impl<U: Units> Store for U {
     fn execute(&self, request: Request) -> Unit<'_, Outcome> {
         self.decide(move |rows, env| unit::execute(rows, env, &request))
     }
@@ -211,7 +274,7 @@ impl Store for SqliteStore {
     }
 
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {
-        let now = self.clock.now();
+        let now = self.clock().now();
         self.authorized(move |rows| read::leases(rows, &principal, id, now))
     }
 
@@ -260,7 +323,7 @@ impl Store for SqliteStore {
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
-        read_from(&self.key_readers, move |rows| rows.principal(&key_hash))
+        self.read_keys(move |rows| rows.principal(&key_hash))
     }
 
     fn create_key(&self, key: NewKey) -> Unit<'_, KeyView> {
@@ -292,9 +355,9 @@ impl Store for SqliteStore {
     }
 
     fn hold(&self) -> Unit<'_, Option<Hold>> {
-        let is_steady = self.watch.is_steady();
+        let is_steady = self.watch().is_steady();
         // Whoever asks whether the server is ready does not queue behind heavy reads.
-        read_from(&self.key_readers, move |rows| unit::presence::hold(rows, is_steady))
+        self.read_keys(move |rows| unit::presence::hold(rows, is_steady))
     }
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
@@ -310,23 +373,19 @@ impl Store for SqliteStore {
     }
 
     fn probe(&self) -> Unit<'_, ()> {
-        async move { self.writer.probe().await }.boxed()
+        self.prove()
     }
 
     fn hub(&self) -> &Hub {
-        &self.hub
+        self.announcements()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        async move {
-            self.writer.stop().await;
-            drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
-        }
-        .boxed()
+        self.finish()
     }
 
     fn closed(&self) -> BoxFuture<'_, ()> {
-        self.writer.closed().boxed()
+        self.finished()
     }
 }
 

@@ -6,6 +6,7 @@ use domain::command::Command;
 use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling};
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
+use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
 use domain::suspension::Question;
 use domain::wire::DeliveryView;
@@ -50,8 +51,11 @@ impl Queueing<'_> {
 /// Queues one message per route.
 pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_>, now: DateTime<Utc>) -> RowsResult<()> {
     // Messages of one suspension are written here alone, one after the other, and never deleted.
-    let first = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX).saturating_add(1);
-    for (sequence, route) in (first..).zip(&queueing.routes) {
+    let known = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX);
+    for (sequence, route) in (known.saturating_add(1)..).zip(&queueing.routes) {
+        if planted(Bug::LastPersonUntold) && queueing.routes.len() > 1 && Some(route) == queueing.routes.last() {
+            break;
+        }
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
@@ -143,7 +147,8 @@ fn take<R: Rows>(
         Err(error) => return put_off(rows, &row, now, error),
     };
     // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
-    if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
+    let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
+    if ended && !planted(Bug::EndedQuestionSent) {
         leased.untried += 1;
         // No event: the question's ending says it already, for all its messages at once.
         rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
@@ -234,12 +239,13 @@ fn lease_delivery<R: Rows>(
     let mut lease = [0; 16];
     env.entropy.fill(&mut lease);
     let tries = row.tries + 1;
-    rows.lease_outbox(row.rid, &lease, now + TimeDelta::seconds(DELIVERY_LEASE_SECONDS), tries)?;
+    let seconds = if planted(Bug::LeaseWithoutEnd) { 0 } else { DELIVERY_LEASE_SECONDS };
+    rows.lease_outbox(row.rid, &lease, now + TimeDelta::seconds(seconds), tries)?;
     // A fresh token for every try: the one before may have left the house.
     let token = LinkToken::new(rows.next(Table::Tokens)?, env.entropy.bytes32());
     rows.insert_token(&TokenRow {
         rid: token.row(),
-        hash: token.hash().to_vec(),
+        hash: if planted(Bug::TokenKept) { token.expose().into_bytes() } else { token.hash().to_vec() },
         suspension: suspension.rid,
         recipient: row.recipient.clone(),
         created_at: now,
@@ -276,8 +282,12 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
 ) -> RowsResult<bool> {
     let Some((row, _)) = rows.reads().delivery(rid)? else { return Ok(false) };
     // A worker that overslept its lease changes nothing: another one has the message.
-    if row.lease.as_deref() != Some(lease) {
+    if row.lease.as_deref() != Some(lease) && !planted(Bug::FenceMissing) {
         return Ok(false);
+    }
+    if planted(Bug::RetryDropped) && matches!(result, DeliveryResult::Retry { .. }) {
+        rows.finish_outbox(rid, DeliveryState::Obsolete, env.clock.now(), None)?;
+        return Ok(true);
     }
     let (fate, detail) = match result {
         DeliveryResult::Sent(reply) => (Fate::Sent, reply),

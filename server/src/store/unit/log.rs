@@ -6,6 +6,7 @@ use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
 use domain::log::Envelope;
+use domain::planted::{Bug, planted};
 
 use super::deliveries::{Queueing, queue, requeue};
 use super::{Env, Loaded};
@@ -48,7 +49,9 @@ pub(super) fn append<R: Rows>(
         })?;
         loaded.row.last_event = rid;
         loaded.row.last_sequence += 1;
-        loaded.row.last_hash = Some(sealed.hash);
+        if !planted(Bug::ChainUnlinked) || events.len() == 1 {
+            loaded.row.last_hash = Some(sealed.hash);
+        }
         evolve(&mut loaded.intent, event, now);
         follow(rows, env, loaded, event, now)?;
         last = Some(sealed);
@@ -82,7 +85,8 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
                 rows.insert_trace(rid, span.context)?;
                 rows.notice(Notice::Span(Box::new(span)));
             }
-            if let Some(due_at) = suspension.expires_at {
+            let replaces = planted(Bug::DeadlineWithoutTimer) && !loaded.intent.ended.is_empty();
+            if let Some(due_at) = suspension.expires_at.filter(|_| !replaces) {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
                 rows.notice(Notice::Timer);
             }

@@ -25,6 +25,7 @@ use domain::event::Event;
 use domain::ids::{Entropy, IntentId};
 use domain::intent::{Intent, decide, permit};
 use domain::log::Hash;
+use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
 use domain::suspension::Asker;
 use domain::wire::{IntentView, SuspensionRecord};
@@ -98,7 +99,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let mut loaded = load(rows, row, named)?;
     loaded.trace_parent = request.trace_parent;
     // `now` is read here, in the transaction, and never runs backwards for one intent.
-    let now = env.clock.now().max(loaded.intent.updated_at);
+    let now = if planted(Bug::ClockRunsBackwards) { env.clock.now() } else { env.clock.now().max(loaded.intent.updated_at) };
     match admit(rows, &loaded, request, now)? {
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
@@ -213,7 +214,7 @@ fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTim
 
 fn replay<R: Rows>(rows: &mut R, key: super::Idempotency, now: DateTime<Utc>) -> Decided<Option<Outcome>> {
     let Some((body_hash, outcome)) = rows.reads().idempotent(&key.key_hash, now)? else { return Ok(Ok(None)) };
-    if body_hash != key.body_hash {
+    if body_hash != key.body_hash && !planted(Bug::BodyOfAKeyIgnored) {
         return Ok(Err(Rejection::IdempotencyMismatch));
     }
     Ok(Ok(Some(serde_json::from_str(&outcome)?)))
@@ -222,8 +223,14 @@ fn replay<R: Rows>(rows: &mut R, key: super::Idempotency, now: DateTime<Utc>) ->
 fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: &Outcome, now: DateTime<Utc>) -> RowsResult<()> {
     let Some(key) = request.idempotency else { return Ok(()) };
     if request.action == Action::Suspend {
+        if planted(Bug::QuestionsKeyNotKept) {
+            return Ok(());
+        }
         let rid = loaded.row.open_suspension.ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
         return rows.insert_suspension_key(key, rid);
+    }
+    if planted(Bug::OutcomeNotKept) {
+        return Ok(());
     }
     rows.insert_idempotent(key, now, &serde_json::to_string(outcome)?)
 }

@@ -1,0 +1,312 @@
+//! The store of the simulator: the production rows and units of work, on a database in memory, run on the spot.
+//!
+//! What befalls a transaction, and how long it takes, is decided by [`Surroundings`]; whatever is awaited there is a place where the
+//! simulated process may be stopped. Left out: the writer's thread, its queue and its group commits, which other tests drive.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::Context;
+use diesel::connection::SimpleConnection;
+use diesel::sql_types::Text;
+use diesel::sqlite::SqliteConnection;
+use diesel::{Connection, QueryableByName, RunQueryDsl};
+use domain::channel::Channels;
+use domain::clock::Clock;
+use domain::ids::Entropy;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::rows::{RowIds, Writing};
+use super::{Units, classify, migrate};
+use crate::clock_watch::ClockWatch;
+use crate::store::hub::{Hub, Notice};
+use crate::store::rows::{RowsError, RowsResult};
+use crate::store::unit::{Decided, Env};
+use crate::store::{StoreError, Unit};
+
+/// The tables in an order in which they can be emptied.
+const TABLES: [&str; 16] = [
+    "bounces",
+    "presence",
+    "suspension_traces",
+    "suspension_keys",
+    "idempotency",
+    "timers",
+    "outbox",
+    "tokens",
+    "leases",
+    "api_keys",
+    "secrets",
+    "suspensions",
+    "events",
+    "intent_bodies",
+    "intents",
+    "temp.fault",
+];
+
+/// What happens to one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is committed, and its caller hears of it.
+    Committed,
+    /// It never begins.
+    Refused,
+    /// The disk fails after so many rows, from 0, if it writes that many; nothing is left behind.
+    BrokenAfter(u32),
+    /// It is committed or not, and nobody hears which.
+    Unheard { applied: bool },
+}
+
+/// What happened to one transaction, told at once: nothing else has run since.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// The unit of work, as the method of the store is called.
+    pub unit: &'static str,
+    pub fate: Fate,
+    /// Whether it only reads.
+    pub reads: bool,
+    pub committed: bool,
+    /// Whether the domain refused.
+    pub refused: bool,
+}
+
+/// What is around a simulated store.
+pub trait Surroundings: Send + Sync {
+    /// Resolves when a transaction has its turn.
+    fn turn(&self, unit: &'static str) -> BoxFuture<'_, Fate>;
+    /// A transaction has ended, and nobody knows yet.
+    fn ended(&self, ended: Ended);
+    /// Resolves when its caller hears of it.
+    fn heard(&self) -> BoxFuture<'_, ()>;
+}
+
+/// What outlives a simulated process: a database in memory, and the row ids given out.
+pub struct SimulatedDatabase(Mutex<Engine>);
+
+struct Engine {
+    conn: SqliteConnection,
+    ids: RowIds,
+}
+
+impl SimulatedDatabase {
+    /// Makes an empty database with all tables.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn new() -> anyhow::Result<Self> {
+        let mut conn = SqliteConnection::establish(":memory:")?;
+        conn.batch_execute("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;")?;
+        migrate(&mut conn)?;
+        // While armed, every row written counts `rows_left` down, and the one after the last is the disk's failure.
+        conn.batch_execute("CREATE TEMP TABLE fault (rows_left INTEGER NOT NULL);")?;
+        for table in TABLES.iter().filter(|table| !table.contains('.')) {
+            for verb in ["INSERT", "UPDATE", "DELETE"] {
+                conn.batch_execute(&format!(
+                    "CREATE TEMP TRIGGER fault_{verb}_{table} BEFORE {verb} ON main.{table} WHEN EXISTS (SELECT 1 FROM fault) BEGIN \
+                     UPDATE fault SET rows_left = rows_left - 1; \
+                     SELECT RAISE(ABORT, 'disk I/O error') FROM fault WHERE rows_left < 0; END;"
+                ))?;
+            }
+        }
+        let ids = RowIds::load(&mut conn)?;
+        Ok(Self(Mutex::new(Engine { conn, ids })))
+    }
+
+    /// Empties every table.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn clear(&self) -> anyhow::Result<()> {
+        let mut engine = self.engine();
+        let engine = &mut *engine;
+        for table in TABLES {
+            engine.conn.batch_execute(&format!("DELETE FROM {table}"))?;
+        }
+        engine.ids = RowIds::load(&mut engine.conn)?;
+        Ok(())
+    }
+
+    /// The rows of a query with one text column, named `line`.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn lines(&self, query: &str) -> anyhow::Result<Vec<String>> {
+        #[derive(QueryableByName)]
+        struct Line {
+            #[diesel(sql_type = Text)]
+            line: String,
+        }
+        let lines = diesel::sql_query(query).load::<Line>(&mut self.engine().conn);
+        Ok(lines.with_context(|| query.to_owned())?.into_iter().map(|line| line.line).collect())
+    }
+
+    fn engine(&self) -> MutexGuard<'_, Engine> {
+        // A panic inside a transaction ends the simulated run; the next one begins with an empty database.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One simulated process's way to the database.
+pub struct SimulatedStore {
+    database: Arc<SimulatedDatabase>,
+    clock: Arc<dyn Clock>,
+    watch: ClockWatch,
+    channels: Channels,
+    entropy: Arc<dyn Entropy>,
+    surroundings: Arc<dyn Surroundings>,
+    hub: Hub,
+}
+
+impl SimulatedStore {
+    /// Opens the database as a starting process does.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn open(
+        database: Arc<SimulatedDatabase>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        surroundings: Arc<dyn Surroundings>,
+    ) -> anyhow::Result<Self> {
+        {
+            let mut engine = database.engine();
+            let engine = &mut *engine;
+            engine.ids = RowIds::load(&mut engine.conn)?;
+        }
+        let watch = ClockWatch::new(clock.clone());
+        Ok(Self { database, clock, watch, channels: Channels::email(), entropy, surroundings, hub: Hub::default() })
+    }
+
+    /// One transaction, in one breath.
+    fn transact<T>(
+        &self,
+        fate: Fate,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T>,
+    ) -> Result<(T, Vec<Notice>), RowsError> {
+        let mut engine = self.database.engine();
+        let Engine { conn, ids } = &mut *engine;
+        let before = *ids;
+        let env =
+            Env { clock: &*self.clock, watch: &self.watch, entropy: &*self.entropy, channels: &self.channels, traced: false };
+        if let Fate::BrokenAfter(rows) = fate {
+            conn.batch_execute(&format!("INSERT INTO fault VALUES ({rows})"))?;
+        }
+        let mut notices = Vec::new();
+        conn.batch_execute("BEGIN IMMEDIATE")?;
+        let mut done = work(&mut Writing { conn: &mut *conn, ids: &mut *ids, notices: &mut notices }, &env);
+        if fate == (Fate::Unheard { applied: false }) {
+            done = Err(RowsError::Database(diesel::result::Error::RollbackTransaction));
+        }
+        if done.is_ok() {
+            conn.batch_execute("COMMIT")?;
+        } else {
+            *ids = before;
+            conn.batch_execute("ROLLBACK")?;
+        }
+        if let Fate::BrokenAfter(_) = fate {
+            conn.batch_execute("DELETE FROM fault")?;
+        }
+        done.map(|done| (done, notices))
+    }
+
+    /// Waits for a turn, runs the transaction, waits to be heard.
+    async fn run<T>(
+        &self,
+        unit: &'static str,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T>,
+        is_refused: impl Fn(&T) -> bool,
+    ) -> Result<T, StoreError> {
+        let fate = self.surroundings.turn(unit).await;
+        if fate == Fate::Refused {
+            self.surroundings.heard().await;
+            return Err(StoreError::Unavailable("database is locked".into()));
+        }
+        let done = self.transact(fate, work);
+        let refused = done.as_ref().is_ok_and(|(done, _)| is_refused(done));
+        self.surroundings.ended(Ended { unit, fate, reads: false, committed: done.is_ok(), refused });
+        if let Ok((_, notices)) = &done {
+            self.hub.announce(notices);
+        }
+        self.surroundings.heard().await;
+        if let Fate::Unheard { .. } = fate {
+            return Err(StoreError::Unavailable("the writer stopped before it answered".into()));
+        }
+        done.map(|(done, _)| done).map_err(|error| classify(&error))
+    }
+}
+
+impl Units for SimulatedStore {
+    fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    fn watch(&self) -> &ClockWatch {
+        &self.watch
+    }
+
+    fn announcements(&self) -> &Hub {
+        &self.hub
+    }
+
+    fn prove(&self) -> Unit<'_, ()> {
+        self.write(|_, _| Ok(()))
+    }
+
+    /// Nothing queues here.
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+
+    fn finished(&self) -> BoxFuture<'_, ()> {
+        std::future::pending().boxed()
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        let unit = unit_of(&work);
+        self.run(unit, work, |_| false).boxed()
+    }
+
+    fn decide<T: Send + 'static>(&self, work: impl Fn(&mut Writing<'_>, &Env<'_>) -> Decided<T> + Send + 'static) -> Unit<'_, T> {
+        let unit = unit_of(&work);
+        async move { self.run(unit, work, Result::is_err).await?.map_err(StoreError::Rejected) }.boxed()
+    }
+
+    fn read<T: Send + 'static>(&self, work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static) -> Unit<'_, T> {
+        let unit = unit_of(&work);
+        async move {
+            let fate = self.surroundings.turn(unit).await;
+            if fate != Fate::Committed {
+                return Err(StoreError::Unavailable("too many reads are waiting".into()));
+            }
+            let read = {
+                let conn = &mut self.database.engine().conn;
+                work(conn)
+            };
+            self.surroundings.ended(Ended { unit, fate, reads: true, committed: true, refused: false });
+            self.surroundings.heard().await;
+            read.map_err(|error| classify(&error))
+        }
+        .boxed()
+    }
+
+    fn read_keys<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        self.read(work)
+    }
+}
+
+/// The method of the store that made this closure, which is part of the closure's type.
+fn unit_of<W>(_: &W) -> &'static str {
+    let name = std::any::type_name::<W>();
+    let method = name.split("::{{closure}}").next().unwrap_or(name);
+    method.rsplit("::").next().unwrap_or(method)
+}

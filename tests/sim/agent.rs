@@ -1,0 +1,357 @@
+//! Agents: each works on one intent, asks, waits, asks again under the same key when it is not sure, is killed, withdraws, supersedes.
+
+use std::sync::Arc;
+
+use domain::authority::{Action, Assurance, Principal, Role};
+use domain::body::{IntentBody, Patch, PatchOp};
+use domain::command::Command;
+use domain::event::ClientEvent;
+use domain::ids::{Entropy, IntentId, LeaseId, SuspensionId};
+use domain::intent::Status;
+use domain::problem::Rejection;
+use domain::retry::{OneOrMany, PartialRetryPolicy, Rung};
+use domain::suspension::{FallbackPolicy, ResponseType};
+use domain::time::micros;
+use domain::wire::{ChoiceRequest, SuspendRequest, SuspensionRecord};
+use futures_util::FutureExt;
+use placet_server::keys::hash;
+use placet_server::store::{CreateIntent, Idempotency, NewIntent, Outcome, Precondition, Request, Target};
+use serde_json::{Map, json};
+
+use crate::executor::{MILLISECOND, SECOND};
+use crate::operator::OUTCOME_KEPT;
+use crate::world::{Failed, World};
+
+/// How often an agent asks after its own question.
+const LOOKS: u32 = 60;
+
+/// One agent and the intent it works on.
+struct Agent {
+    world: Arc<World>,
+    principal: Principal,
+    intent: IntentId,
+    calls: u64,
+}
+
+pub(crate) fn start(world: &Arc<World>, number: u64) {
+    let world = world.clone();
+    let name = format!("agent-{number}");
+    let principal = Principal {
+        key_id: None,
+        name: name.clone(),
+        subject: name.clone(),
+        owner: format!("team-{}", number % 2),
+        role: Role::Agent,
+        assurance: Assurance::ApiKey,
+    };
+    world.clone().spawn(name, async move {
+        let Some(intent) = begin(&world, &principal).await else { return };
+        let mut agent = Agent { world, principal, intent, calls: 0 };
+        for question in 0..agent.world.plan.questions {
+            agent.world.think(agent.world.plan.scale_seconds * SECOND / 4).await;
+            if agent.world.is_healed() || !agent.ask(question).await {
+                return;
+            }
+        }
+    });
+}
+
+/// Creates an intent, however often it takes, and no second one.
+async fn begin(world: &Arc<World>, principal: &Principal) -> Option<IntentId> {
+    let idempotency = Some(Idempotency { key_hash: hash(&format!("{} begins", principal.name)), body_hash: [7; 32] });
+    loop {
+        let body = IntentBody {
+            title: "Refunds".to_owned(),
+            description: String::new(),
+            created_by: principal.name.clone(),
+            parent_intent_id: None,
+            depends_on: Vec::new(),
+            constraints: json!({}),
+            state: Map::new(),
+            governance_policy: None,
+            confidence: 0.0,
+        };
+        let id = IntentId(world.entropy.uuid(world.executor.now()));
+        let new = NewIntent { id, status: Status::Active, body };
+        let request = CreateIntent { principal: principal.clone(), idempotency, intent: Ok(new) };
+        let created =
+            world.call(format!("{} begins", principal.name), |store| async move { store.create(request).await }.boxed()).await;
+        match created {
+            Ok(Outcome::Intent(view)) => return Some(view.id),
+            Ok(_) => world.fail("an intent was created as something else"),
+            Err(Failed::Rejected(rejection)) => {
+                world.fail(format!("I21: a first intent was refused with {}", rejection.entry().code));
+                return None;
+            }
+            Err(Failed::Unknown) => world.pause().await,
+        }
+    }
+}
+
+impl Agent {
+    /// Asks a question and waits for its end; says whether the agent may ask another.
+    async fn ask(&mut self, question: u64) -> bool {
+        if self.world.draw(|chance| chance.happens(40)) {
+            self.work().await;
+        }
+        let asked = draw_question(&self.world);
+        let Some(record) = self.suspend(&format!("question {question}"), asked).await else { return false };
+        let mut id = record.id;
+        if self.world.draw(|chance| chance.happens(10)) {
+            // Refused while the first one is open, and fine once it has ended.
+            self.suspend(&format!("question {question}, impatiently"), draw_question(&self.world)).await;
+        }
+        if self.world.draw(|chance| chance.happens(20)) {
+            self.wait_before_changing(&record).await;
+            if self.world.draw(|chance| chance.happens(50)) {
+                self.cancel(id).await;
+            } else {
+                let next = SuspendRequest { supersedes: Some(id.expose()), ..draw_question(&self.world) };
+                if let Some(record) = self.suspend(&format!("question {question}, said better"), next).await {
+                    self.world.coverage.count("question superseded");
+                    id = record.id;
+                }
+            }
+        }
+        self.wait(id).await
+    }
+
+    /// Some change their mind soon, some at the very end.
+    async fn wait_before_changing(&self, record: &SuspensionRecord) {
+        let world = &self.world;
+        let Some(at) = record.expires_at.filter(|_| world.draw(|chance| chance.happens(30))) else {
+            return world.think(2 * world.plan.scale_seconds * SECOND).await;
+        };
+        let left = micros(at) - world.clock() - world.draw(|chance| chance.within(0..=5)) * MILLISECOND;
+        world.executor.after(left).await;
+    }
+
+    /// Asks under one key until an answer comes back: killed in between, it does not know whether it has asked.
+    async fn suspend(&mut self, key: &str, asked: SuspendRequest) -> Option<SuspensionRecord> {
+        let (world, name) = (self.world.clone(), self.principal.name.clone());
+        let body = serde_json::to_string(&asked).unwrap();
+        let idempotency = Some(Idempotency {
+            key_hash: hash(&format!("{name} suspend {key}")),
+            body_hash: hash(&format!("{} {body}", self.intent)),
+        });
+        let mut first: Option<SuspensionId> = None;
+        // A second call under the same key must find the first one's question.
+        let mut times = if world.draw(|chance| chance.happens(30)) { 2 } else { 1 };
+        loop {
+            let id = SuspensionId(world.entropy.uuid(world.executor.now()));
+            let command = world.policy.accept(asked.clone(), id).map(|accepted| Command::Suspend(Box::new(accepted.suspend)));
+            let request = self.request(Action::Suspend, idempotency, command);
+            let asked =
+                world.call(format!("{name} asks {key}"), |store| async move { store.execute(request).await }.boxed()).await;
+            match asked {
+                Ok(Outcome::Suspension { record, .. }) => {
+                    if first.is_some_and(|first| first != record.id) {
+                        world.fail("I21: one key asked two questions");
+                    }
+                    first = Some(record.id);
+                    world.watch.lock().unwrap().asked.entry(record.id.expose()).or_default();
+                    world.coverage.count("question asked");
+                    times -= 1;
+                    if times == 0 {
+                        return Some(*record);
+                    }
+                    world.think(world.plan.scale_seconds * SECOND).await;
+                }
+                Ok(_) => world.fail("a question was answered with something else"),
+                Err(Failed::Rejected(rejection)) => {
+                    if first.is_some() {
+                        world.fail(format!("I21: a replay was refused with {}", rejection.entry().code));
+                    }
+                    return None;
+                }
+                Err(Failed::Unknown) => world.pause().await,
+            }
+        }
+    }
+
+    fn request(
+        &self,
+        action: Action,
+        idempotency: Option<Idempotency>,
+        command: Result<Command, Vec<domain::problem::FieldError>>,
+    ) -> Request {
+        Request {
+            principal: self.principal.clone(),
+            action,
+            target: Target::Intent(self.intent),
+            precondition: Precondition::None,
+            idempotency,
+            trace_parent: None,
+            command,
+        }
+    }
+
+    async fn cancel(&mut self, id: SuspensionId) {
+        let request = Request {
+            target: Target::Suspension(id),
+            ..self.request(Action::Cancel, None, Ok(Command::Cancel { suspension_id: id, reason: Some("not needed".to_owned()) }))
+        };
+        let name = format!("{} cancels", self.principal.name);
+        let cancelled = self.world.call(name, |store| async move { store.execute(request).await }.boxed()).await;
+        if let Ok(Outcome::Suspension { record, .. }) = cancelled {
+            self.world.coverage.count("question cancelled");
+            if record.resolution.is_none() {
+                self.world.fail("I1: a cancelled question is still open");
+            }
+        }
+    }
+
+    /// Asks after the question until it has ended; says whether the intent goes on.
+    async fn wait(&mut self, id: SuspensionId) -> bool {
+        let world = self.world.clone();
+        for _ in 0..LOOKS {
+            world.think(world.plan.scale_seconds * SECOND).await;
+            let principal = self.principal.clone();
+            let name = format!("{} looks", self.principal.name);
+            let record = world.call(name, move |store| async move { store.suspension(principal, id).await }.boxed()).await;
+            let record = match record {
+                Ok(record) => record,
+                Err(Failed::Rejected(_)) => {
+                    world.fail("I22: an agent's question is gone");
+                    return false;
+                }
+                Err(Failed::Unknown) => continue,
+            };
+            if record.resolution.is_some() {
+                let told = json!({"resolution": record.resolution, "response": record.response});
+                world.tell(format!("{} hears {told}", self.principal.name));
+                world.coverage.count("ending heard by its agent");
+                let mut watch = world.watch.lock().unwrap();
+                watch.asked.insert(id.expose(), Some(told));
+                let checked = watch.check_told();
+                drop(watch);
+                world.check(checked);
+                return true;
+            }
+            if record.expires_at.is_none() && world.is_healed() {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Does something on the intent besides asking; a refusal is fine, an effect must be consistent.
+    async fn work(&mut self) {
+        let world = self.world.clone();
+        self.calls += 1;
+        let (action, command) = match world.draw(|chance| chance.below(3)) {
+            0 => (
+                Action::PatchState,
+                Command::PatchState {
+                    patches: vec![Patch { op: PatchOp::Set, path: "progress".to_owned(), value: json!(self.calls) }],
+                    agent_id: self.principal.name.clone(),
+                },
+            ),
+            1 => (
+                Action::AppendEvent,
+                Command::Append(ClientEvent {
+                    event_type: "comment".to_owned(),
+                    payload: Map::from_iter([("text".to_owned(), json!("working"))]),
+                    claimed_actor: None,
+                    trace_id: None,
+                    parent_event_id: None,
+                }),
+            ),
+            _ => (
+                Action::Lease,
+                Command::AcquireLease {
+                    id: LeaseId(world.entropy.uuid(world.executor.now())),
+                    agent_id: self.principal.name.clone(),
+                    scope: "progress".to_owned(),
+                    duration_seconds: 60,
+                },
+            ),
+        };
+        let idempotency =
+            Some(Idempotency { key_hash: hash(&format!("{} works {}", self.principal.name, self.calls)), body_hash: [9; 32] });
+        let request = self.request(action, idempotency, Ok(command));
+        let mut first = None;
+        let kept_until = world.clock() + OUTCOME_KEPT;
+        for _ in 0..3 {
+            let (sent, name) = (request.clone(), format!("{} works", self.principal.name));
+            match world.call(name, |store| async move { store.execute(sent).await }.boxed()).await {
+                Ok(_) if world.clock() >= kept_until => return,
+                Ok(outcome) => {
+                    let said = json!(outcome);
+                    if first.replace(said.clone()).is_some_and(|first| first != said) {
+                        world.fail("I21: a replay was answered differently");
+                    }
+                }
+                Err(Failed::Rejected(Rejection::IdempotencyMismatch)) => world.fail("I21: a replay was refused"),
+                Err(Failed::Rejected(_)) => return,
+                Err(Failed::Unknown) => world.pause().await,
+            }
+        }
+    }
+}
+
+const PEOPLE: &[&str] = &["ada@example.com", "ben@example.com", "cyd@example.com", "Ada@example.com", "dan@example.com"];
+
+fn people(world: &World) -> Vec<String> {
+    let count = 1 + world.draw(|chance| chance.below(3));
+    let mut people: Vec<String> = Vec::new();
+    for _ in 0..count {
+        let person = world.draw(|chance| (*chance.pick(PEOPLE)).to_owned());
+        if !people.contains(&person) {
+            people.push(person);
+        }
+    }
+    people
+}
+
+/// A question of any kind; a few of them break a rule.
+fn draw_question(world: &World) -> SuspendRequest {
+    let choice = |value: &str| ChoiceRequest { value: value.to_owned(), label: value.to_uppercase(), ..ChoiceRequest::default() };
+    let response_type =
+        world.draw(|chance| *chance.pick(&[ResponseType::Choice, ResponseType::Confirm, ResponseType::Text, ResponseType::Form]));
+    let (choices, fallback) = match response_type {
+        ResponseType::Choice => (Some(vec![choice("approve"), choice("deny"), choice("ask legal")]), json!("deny")),
+        ResponseType::Confirm => (None, json!("no")),
+        ResponseType::Text => (None, json!("nobody said anything")),
+        ResponseType::Form => (None, json!({"amount": 0})),
+    };
+    let seconds = u32::try_from(world.draw(|chance| chance.within(1..=2 * world.plan.scale_seconds))).unwrap().min(2_592_000);
+    let (timeout_seconds, retry_policy) = match world.draw(|chance| chance.below(10)) {
+        0 => (None, None),
+        1 | 2 => (Some(seconds), None),
+        _ => (None, Some(ladder(world, seconds))),
+    };
+    let falls_back = retry_policy.is_some() || timeout_seconds.is_some();
+    let falls_back = falls_back && world.draw(|chance| chance.happens(50));
+    SuspendRequest {
+        question: "Refund order 12345?".to_owned(),
+        response_type: Some(response_type),
+        choices,
+        timeout_seconds,
+        retry_policy,
+        fallback_policy: falls_back.then_some(FallbackPolicy::CompleteWithFallback),
+        // One in twenty breaks a rule: a fallback that says nothing.
+        fallback_value: (falls_back && world.draw(|chance| chance.happens(95))).then_some(fallback),
+        notify_to: world.draw(|chance| chance.happens(70)).then(|| people(world)),
+        ..SuspendRequest::default()
+    }
+}
+
+fn ladder(world: &World, interval_seconds: u32) -> PartialRetryPolicy {
+    let max_attempts = u32::try_from(1 + world.draw(|chance| chance.below(6))).unwrap();
+    let rungs = (1..=max_attempts).filter(|_| world.draw(|chance| chance.happens(30)));
+    let ladder: Vec<Rung> = rungs
+        .map(|attempt| Rung {
+            attempt,
+            channel_hint: world.draw(|chance| chance.happens(20)).then(|| "slack".to_owned()),
+            notify_to: world.draw(|chance| chance.happens(80)).then(|| OneOrMany(people(world))),
+        })
+        .collect();
+    PartialRetryPolicy {
+        max_attempts: Some(max_attempts),
+        interval_seconds: Some(interval_seconds),
+        strategy: None,
+        escalation_ladder: Some(ladder),
+        final_fallback_policy: None,
+    }
+}

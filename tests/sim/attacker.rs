@@ -1,0 +1,142 @@
+//! Somebody who tries what nobody may: answer one's own question, guess a link, reach `_suspension`, ask twice, use another's id.
+
+use std::sync::Arc;
+
+use domain::authority::{Action, Assurance, Principal, Role};
+use domain::body::{Patch, PatchOp};
+use domain::command::{Command, Respond};
+use domain::ids::{Entropy, IntentId, SuspensionId};
+use domain::intent::Status;
+use domain::problem::Rejection;
+use futures_util::FutureExt;
+use placet_server::store::link::LinkToken;
+use placet_server::store::{Precondition, Request, Target};
+use serde_json::json;
+
+use crate::executor::SECOND;
+use crate::world::{Failed, World};
+
+/// How often one attacker tries something.
+const TRIES: u64 = 12;
+
+pub(crate) fn start(world: &Arc<World>, number: u64) {
+    let attacker = world.clone();
+    world.spawn(format!("attacker {number}"), async move {
+        for _ in 0..TRIES {
+            attacker.think(attacker.plan.scale_seconds * SECOND).await;
+            if attacker.is_healed() {
+                return;
+            }
+            if attacker.draw(|chance| chance.happens(20)) {
+                guess(&attacker).await;
+            } else {
+                trespass(&attacker).await;
+            }
+        }
+    });
+}
+
+/// Opens a link nobody was sent: the right row with a wrong secret.
+async fn guess(world: &Arc<World>) {
+    let token = LinkToken::new(world.draw(|chance| chance.within(1..=20)), world.entropy.bytes32());
+    let opened = world.call("an attacker guesses a link", |store| async move { store.link(token).await }.boxed()).await;
+    if let Ok(Some(_)) = opened {
+        world.fail("I32: a guessed link opens a question");
+    }
+}
+
+fn principal(name: &str, owner: &str, role: Role) -> Principal {
+    Principal {
+        key_id: None,
+        name: name.to_owned(),
+        subject: name.to_owned(),
+        owner: owner.to_owned(),
+        role,
+        assurance: Assurance::ApiKey,
+    }
+}
+
+/// Some intent, who works on it, and a question of it: the open one if there is one.
+fn target(world: &World) -> Option<(IntentId, String, String)> {
+    let watch = world.watch.lock().unwrap();
+    let intents: Vec<_> = watch.intents.values().collect();
+    let intent = *world.draw(|chance| (!intents.is_empty()).then(|| chance.pick(&intents)))?;
+    let named = intent.open.clone().or_else(|| intent.suspensions.keys().next().cloned()).unwrap_or_default();
+    Some((intent.id.parse().ok()?, intent.creator.clone(), named))
+}
+
+/// Sends a write that must be refused, whatever the state of the intent.
+async fn trespass(world: &Arc<World>) {
+    let Some((id, creator, named)) = target(world) else { return };
+    let team = format!("team-{}", creator.trim_start_matches("agent-").parse::<u64>().unwrap_or(0) % 2);
+    let respond = |suspension_id: String| {
+        Command::Respond(Box::new(Respond {
+            suspension_id,
+            value: Some(json!("approve")),
+            claimed_responded_by: None,
+            metadata: None,
+        }))
+    };
+    let (what, principal, action, command) = match world.draw(|chance| chance.below(8)) {
+        0 => ("answers its own question", principal(&creator, &team, Role::Agent), Action::Respond, respond(named)),
+        1 => (
+            "answers with a second key of its owner",
+            principal("second", &team, Role::Operator),
+            Action::Respond,
+            respond(named),
+        ),
+        2 => {
+            let other = SuspensionId(world.entropy.uuid(world.executor.now())).expose();
+            ("answers under an id it made up", principal("mallory", "mallory", Role::Operator), Action::Respond, respond(other))
+        }
+        3 => (
+            "patches _suspension",
+            principal(&creator, &team, Role::Agent),
+            Action::PatchState,
+            Command::PatchState {
+                patches: vec![Patch {
+                    op: PatchOp::Set,
+                    path: world.draw(|chance| (*chance.pick(&["_suspension", "//_suspension/response", "", "/"])).to_owned()),
+                    value: json!({"resolution": "responded"}),
+                }],
+                agent_id: creator.clone(),
+            },
+        ),
+        4 => ("answers as an auditor", principal("auditor", "auditor", Role::Auditor), Action::Respond, respond(named)),
+        6 => (
+            "lifts its own suspension",
+            principal(&creator, &team, Role::Agent),
+            Action::SetStatus,
+            Command::SetStatus { status: Status::Active, reason: None },
+        ),
+        5 => (
+            "takes back another's question",
+            principal("agent-99", "team-99", Role::Agent),
+            Action::SetStatus,
+            Command::SetStatus { status: Status::Active, reason: None },
+        ),
+        _ => (
+            "sets the status of a suspended intent",
+            principal(&creator, &team, Role::Agent),
+            Action::SetStatus,
+            Command::SetStatus { status: Status::SuspendedAwaitingInput, reason: None },
+        ),
+    };
+    let request = Request {
+        principal,
+        action,
+        target: Target::Intent(id),
+        precondition: Precondition::None,
+        idempotency: None,
+        trace_parent: None,
+        command: Ok(command),
+    };
+    world.coverage.count("trespass");
+    match world.call(format!("an attacker {what}"), |store| async move { store.execute(request).await }.boxed()).await {
+        Ok(_) => world.fail(format!("I7: somebody who {what} is let")),
+        Err(Failed::Rejected(Rejection::AlreadyResolved { .. })) if what.contains("made up") => {
+            world.fail("I32: an id nobody was given is known");
+        }
+        Err(_) => {}
+    }
+}

@@ -1,0 +1,49 @@
+//! What happened how often: a simulator that does not reach the rare places proves nothing about them.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// What must have happened at least so often in two thousand seeds.
+pub(crate) const FLOORS: &[(&str, u64)] = &[
+    ("answer accepted", 1_000),
+    ("answer within a millisecond of the deadline", 100),
+    ("catch-up over more than one attempt", 100),
+    ("commit unheard, applied", 50),
+    ("commit unheard, not applied", 50),
+    ("crash with a message under way", 100),
+    ("lease taken over", 50),
+    ("transaction broken in the middle", 50),
+];
+
+/// Counters of one run, or of many.
+#[derive(Default)]
+pub(crate) struct Coverage(Mutex<BTreeMap<&'static str, u64>>);
+
+impl Coverage {
+    pub(crate) fn count(&self, what: &'static str) {
+        *self.0.lock().unwrap().entry(what).or_default() += 1;
+    }
+
+    pub(crate) fn add(&self, other: &Self) {
+        let mut counts = self.0.lock().unwrap();
+        for (what, count) in &*other.0.lock().unwrap() {
+            *counts.entry(what).or_default() += count;
+        }
+    }
+
+    pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// The floors that were missed after so many seeds.
+    pub(crate) fn missed(&self, seeds: u64) -> Vec<String> {
+        let counts = self.counts();
+        let floors = FLOORS.iter().map(|(what, floor)| (what, floor * seeds / 2_000));
+        floors
+            .filter_map(|(what, floor)| {
+                let count = counts.get(what).copied().unwrap_or(0);
+                (count < floor).then(|| format!("{what}: {count}, expected {floor}"))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,415 @@
+//! The reference: what one intent's events say happened, told a second time and in the plainest way.
+//!
+//! It shares no code with the server. Each event is checked against what was known before it; the state it leaves is what the rows must be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::log::Hash;
+use domain::time::{micros, parse};
+use serde_json::Value;
+
+/// What a step of the model finds wrong.
+pub(crate) type Checked = Result<(), String>;
+
+/// Says what must hold, or fails with the number of the invariant.
+macro_rules! must {
+    ($holds:expr, $($said:tt)*) => {
+        if !$holds {
+            return Err(format!($($said)*));
+        }
+    };
+}
+pub(crate) use must;
+
+/// One intent as its events tell it.
+#[derive(Default)]
+pub(crate) struct ModelIntent {
+    pub(crate) id: String,
+    pub(crate) creator: String,
+    pub(crate) status: String,
+    pub(crate) version: i64,
+    pub(crate) updated_at: i64,
+    pub(crate) sequence: i64,
+    pub(crate) last_hash: Option<Hash>,
+    pub(crate) open: Option<String>,
+    /// What the ending of a question makes of the intent.
+    next_status: Option<&'static str>,
+    pub(crate) suspensions: BTreeMap<String, ModelSuspension>,
+}
+
+/// One suspension as the events tell it.
+#[derive(Clone, Default)]
+pub(crate) struct ModelSuspension {
+    pub(crate) suspended_at: i64,
+    pub(crate) expires_at: Option<i64>,
+    pub(crate) interval: Option<i64>,
+    pub(crate) max_attempts: i64,
+    /// From which attempt on who is told; nobody named means the question's own recipients.
+    pub(crate) rungs: BTreeMap<i64, Vec<String>>,
+    pub(crate) recipients: Vec<String>,
+    pub(crate) response_type: String,
+    pub(crate) choices: Vec<String>,
+    pub(crate) fallback_policy: String,
+    pub(crate) fallback_value: Value,
+    pub(crate) requires_delivery: bool,
+    pub(crate) asked_by: String,
+    pub(crate) attempt: i64,
+    pub(crate) version: i64,
+    pub(crate) reached: bool,
+    pub(crate) refusals: i64,
+    pub(crate) reminded_at: Option<i64>,
+    /// Who was asked at an attempt in the place of people who cannot be reached.
+    pub(crate) stand_ins: BTreeMap<i64, Vec<String>>,
+    /// Whom each attempt that was not skipped told.
+    pub(crate) told: BTreeMap<i64, Vec<String>>,
+    pub(crate) resolution: Option<Resolved>,
+    /// Messages by what the log says became of them.
+    pub(crate) finished: BTreeMap<String, &'static str>,
+}
+
+/// How a suspension ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Resolved {
+    pub(crate) resolution: &'static str,
+    pub(crate) reason: Option<String>,
+    pub(crate) at: i64,
+    pub(crate) response: Value,
+    pub(crate) by: Value,
+}
+
+impl ModelSuspension {
+    /// Who is told at an attempt.
+    pub(crate) fn people_at(&self, attempt: i64) -> &[String] {
+        let rung = self.rungs.range(..=attempt).next_back().map(|(_, people)| people);
+        rung.filter(|people| !people.is_empty()).unwrap_or(&self.recipients)
+    }
+
+    /// Whether somebody may get a message of this attempt.
+    pub(crate) fn may_be_told(&self, attempt: i64, person: &String) -> bool {
+        let named = |people: &BTreeMap<i64, Vec<String>>| people.get(&attempt).is_some_and(|people| people.contains(person));
+        named(&self.told) || named(&self.stand_ins) || self.people_at(attempt).contains(person)
+    }
+
+    pub(crate) fn due_at(&self, attempt: i64) -> i64 {
+        self.suspended_at + (attempt - 1) * self.interval.unwrap_or(0)
+    }
+
+    pub(crate) fn is_expired(&self, now: i64) -> bool {
+        self.expires_at.is_some_and(|at| now >= at)
+    }
+
+    /// Whether a value answers the question (RFC-0025 §8).
+    pub(crate) fn takes(&self, value: &Value) -> bool {
+        match self.response_type.as_str() {
+            "choice" | "confirm" => value.as_str().is_some_and(|text| self.choices.iter().any(|choice| choice == text)),
+            "text" => value.as_str().is_some_and(|text| !text.is_empty()),
+            _ => true,
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().map(text).collect()
+}
+
+fn time(value: &Value) -> Option<i64> {
+    value.as_str().and_then(parse).map(micros)
+}
+
+/// Each person once, whatever the spelling.
+fn once<'a>(people: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    people.filter(|person| seen.insert(person.to_lowercase())).cloned().collect()
+}
+
+/// The least time between two reminders somebody asked for.
+const REMINDER_PAUSE: i64 = 300 * 1_000_000;
+
+const TRANSITIONS: &[(&str, &str)] = &[
+    ("draft", "active"),
+    ("draft", "abandoned"),
+    ("active", "blocked"),
+    ("active", "completed"),
+    ("active", "abandoned"),
+    ("active", "suspended_awaiting_input"),
+    ("blocked", "active"),
+    ("blocked", "abandoned"),
+    ("suspended_awaiting_input", "active"),
+    ("suspended_awaiting_input", "abandoned"),
+];
+
+impl ModelIntent {
+    /// Takes in the next event of this intent, as stored.
+    pub(crate) fn fold(&mut self, event: &Value, hash: Hash, bytes: &[u8], requires_delivery: bool) -> Checked {
+        let at = time(&event["created_at"]).ok_or("an event without a time")?;
+        must!(event["sequence"] == self.sequence + 1, "I25: event {} follows {}", event["sequence"], self.sequence);
+        let previous = self.last_hash.map_or(Value::Null, |hash| Value::from(hash.to_string()));
+        must!(event["previous_event_hash"] == previous, "I25: event {} does not name the one before it", event["sequence"]);
+        must!(Hash::of(bytes) == hash, "I25: the hash of event {} is not that of its bytes", event["sequence"]);
+        must!(at >= self.updated_at, "I19: event {} is older than the one before it", event["sequence"]);
+        self.sequence += 1;
+        self.last_hash = Some(hash);
+        self.updated_at = at;
+        let payload = &event["payload"];
+        match event["event_type"].as_str().unwrap_or_default() {
+            "intent_created" => {
+                self.id = text(&event["intent_id"]);
+                self.creator = text(&event["actor"]);
+                self.status = text(&payload["status"]);
+                self.version = 1;
+                Ok(())
+            }
+            "state_patched" => {
+                self.version += 1;
+                let reaches = |patch: &Value| {
+                    text(&patch["path"]).split('/').find(|part| !part.is_empty()).is_none_or(|part| part == "_suspension")
+                };
+                must!(!payload["patches"].as_array().into_iter().flatten().any(reaches), "I40: a patch reached _suspension");
+                Ok(())
+            }
+            "status_changed" => self.status_changed(payload),
+            "intent.suspended" => self.suspended(payload, at, requires_delivery),
+            "intent.suspension_renotified" => self.renotified(payload, at),
+            "intent.suspension_escalated" => self.escalated(payload),
+            "intent.suspension_reminded" => self.reminded(payload, at),
+            "intent.suspension_extended" => self.extended(payload, at),
+            "intent.resumed" => self.resumed(payload, at),
+            "intent.suspension_expired" => self.expired(payload, at),
+            "intent.suspension_undeliverable" => {
+                let open = self.open(payload)?;
+                must!(open.is_expired(at), "I3: undeliverable before its deadline");
+                must!(!open.reached, "I15: undeliverable although somebody was reached");
+                self.end(payload, "cancelled", Some("undeliverable"), at, Value::Null, Value::Null)
+            }
+            "intent.suspension_cancelled" => {
+                let reason = text(&payload["resolution_reason"]);
+                must!(!self.open(payload)?.is_expired(at), "I3: cancelled after its deadline");
+                self.end(payload, "cancelled", Some(&reason), at, Value::Null, payload["cancelled_by"].clone())
+            }
+            "intent.late_answer" | "intent.response_rejected" => {
+                let suspension = self.any(payload)?;
+                suspension.refusals += 1;
+                must!(suspension.refusals <= 20, "I33: more refusals recorded than the limit");
+                Ok(())
+            }
+            "delivery.sent" => self.delivered(payload, at, "sent"),
+            "delivery.failed" => self.delivered(payload, at, "failed"),
+            "delivery.failover" => self.failover(payload, at),
+            _ => Ok(()),
+        }
+    }
+
+    fn any(&mut self, payload: &Value) -> Result<&mut ModelSuspension, String> {
+        let id = text(&payload["suspension_id"]);
+        self.suspensions.get_mut(&id).ok_or_else(|| "I14: an event names a suspension that was never asked".to_owned())
+    }
+
+    fn open(&mut self, payload: &Value) -> Result<&mut ModelSuspension, String> {
+        must_be_open(self.open.as_deref(), payload)?;
+        self.any(payload)
+    }
+
+    fn status_changed(&mut self, payload: &Value) -> Checked {
+        let (old, new) = (text(&payload["old_status"]), text(&payload["new_status"]));
+        must!(old == self.status, "I8: status changed from {old}, but it was {}", self.status);
+        must!(TRANSITIONS.contains(&(old.as_str(), new.as_str())), "I8: no status goes from {old} to {new}");
+        let expected = self.next_status.take();
+        let withdrawn = new == "abandoned" && expected == Some("active");
+        must!(
+            expected.is_none_or(|expected| expected == new) || withdrawn,
+            "I8: {new} after an ending that leads to {expected:?}"
+        );
+        let suspended = new == "suspended_awaiting_input";
+        must!(suspended == self.open.is_some(), "I8: {new} with a question open: {}", self.open.is_some());
+        self.status = new;
+        self.version += 1;
+        Ok(())
+    }
+
+    fn suspended(&mut self, payload: &Value, at: i64, requires_delivery: bool) -> Checked {
+        must!(self.open.is_none(), "I8: a second question while one is open");
+        must!(matches!(self.status.as_str(), "active" | "suspended_awaiting_input"), "I8: suspended while {}", self.status);
+        let policy = &payload["retry_policy"];
+        let seconds = |value: &Value| value.as_i64().map(|seconds| seconds * 1_000_000);
+        let ladder = policy["escalation_ladder"].as_array().into_iter().flatten();
+        let suspension = ModelSuspension {
+            suspended_at: time(&payload["suspended_at"]).ok_or("a question without a time")?,
+            expires_at: time(&payload["expires_at"]),
+            interval: seconds(&policy["interval_seconds"]),
+            max_attempts: policy["max_attempts"].as_i64().unwrap_or(1),
+            rungs: ladder.map(|rung| (rung["attempt"].as_i64().unwrap_or(0), texts(&rung["notify_to"]))).collect(),
+            recipients: texts(&payload["notify_to"]),
+            response_type: text(&payload["response_type"]),
+            choices: payload["choices"].as_array().into_iter().flatten().map(|choice| text(&choice["value"])).collect(),
+            fallback_policy: text(&payload["fallback_policy"]),
+            fallback_value: payload["fallback_value"].clone(),
+            requires_delivery,
+            asked_by: text(&payload["asked_by"]),
+            attempt: 1,
+            version: 1,
+            ..ModelSuspension::default()
+        };
+        let window = suspension.interval.map(|interval| interval * suspension.max_attempts);
+        let window = window.or(seconds(&payload["timeout_seconds"]));
+        must!(suspension.suspended_at == at, "I16: asked at another time than its event's");
+        must!(suspension.expires_at == window.map(|window| at + window), "I16: the deadline is not the end of all attempts");
+        let mut suspension = suspension;
+        suspension.told.insert(1, once(suspension.people_at(1).iter()));
+        let id = text(&payload["suspension_id"]);
+        must!(!self.suspensions.contains_key(&id), "I14: one id for two questions");
+        self.open = Some(id.clone());
+        self.suspensions.insert(id, suspension);
+        Ok(())
+    }
+
+    fn renotified(&mut self, payload: &Value, at: i64) -> Checked {
+        let open = self.open(payload)?;
+        let attempt = payload["attempt"].as_i64().unwrap_or(0);
+        must!(attempt == open.attempt + 1, "I9: attempt {attempt} follows {}", open.attempt);
+        must!(attempt <= open.max_attempts, "I9: attempt {attempt} of {}", open.max_attempts);
+        must!(at >= open.due_at(attempt), "I10: attempt {attempt} before it was due");
+        let skipped = payload["skipped"] == true;
+        let told = texts(&payload["notify_to"]);
+        if skipped {
+            must!(at >= open.due_at(attempt + 1), "I9: attempt {attempt} was skipped, but the next is not due");
+            must!(told == open.people_at(attempt), "I13: attempt {attempt} names {told:?}");
+        } else {
+            let newest = (attempt..=open.max_attempts).rev().find(|later| open.due_at(*later) <= at).unwrap_or(attempt);
+            must!(attempt == newest || open.is_expired(at), "I9: attempt {attempt} was told although {newest} is due");
+            let since = open.told.keys().next_back().map_or(1, |last| last + 1);
+            let people = once((since..=attempt).flat_map(|attempt| open.people_at(attempt)));
+            must!(told == people, "I13: attempt {attempt} tells {told:?}, not {people:?}");
+            open.told.insert(attempt, people);
+        }
+        open.attempt = attempt;
+        open.version += 1;
+        Ok(())
+    }
+
+    fn escalated(&mut self, payload: &Value) -> Checked {
+        let open = self.open(payload)?;
+        let attempt = payload["attempt"].as_i64().unwrap_or(0);
+        must!(open.rungs.contains_key(&attempt), "I13: no rung takes effect at {attempt}");
+        must!(texts(&payload["escalated_to"]) == open.people_at(attempt), "I13: escalated to others than the ladder says");
+        Ok(())
+    }
+
+    fn reminded(&mut self, payload: &Value, at: i64) -> Checked {
+        let open = self.open(payload)?;
+        must!(!open.is_expired(at), "I10: reminded after the deadline");
+        must!(payload["attempt"] == open.attempt, "I9: reminded at attempt {}", payload["attempt"]);
+        let known = |person: &String| open.may_be_told(open.attempt, person);
+        must!(texts(&payload["notify_to"]).iter().all(known), "I13: reminded others than the ladder says");
+        must!(open.reminded_at.is_none_or(|before| at - before >= REMINDER_PAUSE), "I10: reminded again too soon");
+        open.reminded_at = Some(at);
+        Ok(())
+    }
+
+    fn extended(&mut self, payload: &Value, at: i64) -> Checked {
+        let open = self.open(payload)?;
+        must!(time(&payload["old_expires_at"]) == open.expires_at, "I16: the deadline was another before it was moved");
+        let new = time(&payload["new_expires_at"]);
+        must!(new > open.expires_at, "I16: a deadline moved to an earlier time");
+        if payload["cause"] == "outage" {
+            must!(open.fallback_policy != "fail", "I16: a question without a fallback got an outage's time back");
+        } else {
+            must!(!open.is_expired(at), "I16: a deadline was moved after it had passed");
+        }
+        open.expires_at = new;
+        open.version += 1;
+        Ok(())
+    }
+
+    fn resumed(&mut self, payload: &Value, at: i64) -> Checked {
+        let open = self.open(payload)?;
+        must!(!open.is_expired(at), "I2: an answer was accepted after the deadline");
+        must!(open.takes(&payload["value"]), "I6: the accepted value {} is no answer", payload["value"]);
+        must!(payload["responded_by"] != open.asked_by.as_str(), "I7: the asker answered");
+        must!(time(&payload["responded_at"]) == Some(at), "I2: answered at another time than its event's");
+        self.end(payload, "responded", None, at, payload["value"].clone(), payload["responded_by"].clone())
+    }
+
+    fn expired(&mut self, payload: &Value, at: i64) -> Checked {
+        if payload["reason"] == "undeliverable" {
+            // Told twice for readers of the RFC; the first telling ended it.
+            let ended = self.any(payload)?.resolution.clone();
+            must!(ended.is_some_and(|ended| ended.reason.as_deref() == Some("undeliverable")), "I15: expired as undeliverable");
+            return Ok(());
+        }
+        let open = self.open(payload)?;
+        must!(open.is_expired(at), "I3: expired before its deadline");
+        must!(payload["attempts"] == open.attempt, "I9: expired after {} attempts", payload["attempts"]);
+        must!(payload["reached"] == open.reached, "I15: the log says reached: {}", payload["reached"]);
+        let falls_back = open.fallback_policy != "fail";
+        must!(
+            open.reached || (falls_back && !open.requires_delivery),
+            "I15: nobody was reached, and yet it did not end as undeliverable"
+        );
+        let value = if falls_back { open.fallback_value.clone() } else { Value::Null };
+        must!(payload["fallback_value"] == value, "I15: the fallback is {}", payload["fallback_value"]);
+        self.end(payload, "expired", None, at, value, Value::Null)
+    }
+
+    fn end(
+        &mut self,
+        payload: &Value,
+        resolution: &'static str,
+        reason: Option<&str>,
+        at: i64,
+        response: Value,
+        by: Value,
+    ) -> Checked {
+        let open = self.open(payload)?;
+        must!(open.resolution.is_none(), "I1: a question ended twice");
+        open.resolution = Some(Resolved { resolution, reason: reason.map(str::to_owned), at, response, by });
+        open.version += 1;
+        let goes_on = match (resolution, reason) {
+            ("expired", _) => open.fallback_policy != "fail",
+            (_, reason) => reason != Some("undeliverable"),
+        };
+        self.next_status = match reason {
+            Some("superseded") => None,
+            _ => Some(if goes_on { "active" } else { "abandoned" }),
+        };
+        self.open = None;
+        Ok(())
+    }
+
+    fn failover(&mut self, payload: &Value, at: i64) -> Checked {
+        let open = self.open(payload)?;
+        must!(!open.is_expired(at), "I10: somebody was asked in another's place after the deadline");
+        let attempt = payload["attempt"].as_i64().unwrap_or(0);
+        must!(attempt == open.attempt, "I9: failover at attempt {attempt}, which is not the one in force");
+        let rung = payload["rung_attempt"].as_i64().unwrap_or(0);
+        must!(rung > attempt && rung <= open.max_attempts, "I13: failover to the people of attempt {rung}");
+        let people = texts(&payload["notify_to"]);
+        must!(people.iter().all(|person| open.people_at(rung).contains(person)), "I13: failover asks {people:?}");
+        open.stand_ins.entry(attempt).or_default().extend(people);
+        Ok(())
+    }
+
+    fn delivered(&mut self, payload: &Value, at: i64, state: &'static str) -> Checked {
+        let suspension = self.any(payload)?;
+        let attempt = payload["attempt"].as_i64().unwrap_or(0);
+        let recipient = text(&payload["recipient"]);
+        must!(suspension.may_be_told(attempt, &recipient), "I13: a message to {recipient} nobody asked for");
+        let twice = suspension.finished.insert(text(&payload["delivery_id"]), state);
+        must!(twice.is_none(), "I11: a message ended twice: {twice:?}, then {state}");
+        if state == "sent" && suspension.resolution.is_none() && !suspension.is_expired(at) {
+            suspension.reached = true;
+        }
+        Ok(())
+    }
+}
+
+fn must_be_open(open: Option<&str>, payload: &Value) -> Checked {
+    must!(
+        open.is_some() && open == payload["suspension_id"].as_str(),
+        "I1: an event about a question that is not open: {payload}"
+    );
+    Ok(())
+}

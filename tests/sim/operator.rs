@@ -1,0 +1,147 @@
+//! Operators: they answer with keys from the list of open questions, and send again what may have been lost.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use domain::authority::{Action, Assurance, Principal, Role};
+use domain::command::{Command, Later};
+use domain::event::ExtensionCause;
+use domain::problem::Rejection;
+use domain::wire::SuspensionRecord;
+use futures_util::FutureExt;
+use placet_server::keys::hash;
+use placet_server::store::{Idempotency, Outcome, Precondition, Request, SuspensionFilter, Target};
+use serde_json::{Value, json};
+
+use crate::executor::SECOND;
+use crate::person::{accepted, refused, request, value_for};
+use crate::world::{Failed, World};
+
+/// How many questions one operator answers.
+const ANSWERS: u64 = 4;
+/// How long a replay finds what the first call did; a little less than a day, because nobody knows when exactly that was.
+pub(crate) const OUTCOME_KEPT: i64 = 20 * 3_600 * SECOND;
+/// How often an answer is sent that may have been lost.
+const TRIES: u32 = 4;
+
+pub(crate) fn start(world: &Arc<World>, number: u64) {
+    let world = world.clone();
+    let name = format!("operator-{number}");
+    world.clone().spawn(name.clone(), async move {
+        for turn in 0..ANSWERS {
+            world.think(3 * world.plan.scale_seconds * SECOND).await;
+            if world.is_healed() {
+                return;
+            }
+            let Some(record) = choose(&world, &name).await else { continue };
+            if world.draw(|chance| chance.happens(30)) {
+                nudge(&world, &name, &record).await;
+            } else {
+                answer(&world, &name, turn, &record).await;
+            }
+        }
+    });
+}
+
+fn principal(name: &str) -> Principal {
+    Principal {
+        key_id: None,
+        name: name.to_owned(),
+        subject: name.to_owned(),
+        owner: name.to_owned(),
+        role: Role::Operator,
+        assurance: Assurance::ApiKey,
+    }
+}
+
+/// One of the open questions.
+async fn choose(world: &Arc<World>, name: &str) -> Option<SuspensionRecord> {
+    let (who, filter) = (principal(name), SuspensionFilter { limit: 10, open: true, before: None });
+    let listed = world.call(format!("{name} lists"), |store| async move { store.suspensions(who, filter).await }.boxed()).await;
+    let open = listed.ok()?.suspensions;
+    world.draw(|chance| (!open.is_empty()).then(|| chance.pick(&open).clone()))
+}
+
+async fn answer(world: &Arc<World>, name: &str, turn: u64, record: &SuspensionRecord) {
+    let value = value_for(world, record.response_type, &record.choices);
+    let key =
+        Idempotency { key_hash: hash(&format!("{name} {turn}")), body_hash: hash(&format!("{} {value}", record.id.expose())) };
+    let request = request(principal(name), (record.intent_id, record.id), value.clone(), Some(key));
+    let kept_until = world.clock() + OUTCOME_KEPT;
+    if !send(world, name, &request, record, &value).await {
+        return;
+    }
+    if world.clock() < kept_until && world.draw(|chance| chance.happens(30)) {
+        reuse(world, name, Request { idempotency: Some(Idempotency { body_hash: [0; 32], ..key }), ..request }).await;
+    }
+}
+
+/// Gives people more time, or has them reminded.
+async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
+    let id = record.id;
+    let (what, action, command) = if world.draw(|chance| chance.happens(50)) {
+        let later = Later::By(TimeDelta::seconds(world.draw(|chance| chance.within(1..=world.plan.scale_seconds))));
+        let cause = ExtensionCause::Request;
+        ("extends", Action::Extend, Command::Extend { suspension_id: id, later, reason: None, cause })
+    } else {
+        ("reminds", Action::Remind, Command::Remind { suspension_id: id, question: None, messages: Vec::new() })
+    };
+    let request = Request {
+        principal: principal(name),
+        action,
+        target: Target::Suspension(id),
+        precondition: Precondition::None,
+        idempotency: None,
+        trace_parent: None,
+        command: Ok(command),
+    };
+    let nudged = world.call(format!("{name} {what}"), |store| async move { store.execute(request).await }.boxed()).await;
+    if let Ok(Outcome::Suspension { .. }) = nudged {
+        world.coverage.count(if what == "extends" { "deadline moved" } else { "people reminded on request" });
+    }
+}
+
+/// Sends until an answer comes back, then once more: a replay must say the same. Says whether it was accepted.
+async fn send(world: &Arc<World>, name: &str, request: &Request, record: &SuspensionRecord, value: &Value) -> bool {
+    let mut first: Option<Value> = None;
+    let kept_until = world.clock() + OUTCOME_KEPT;
+    for _ in 0..TRIES {
+        let (sent, what) = (request.clone(), format!("{name} answers {value}"));
+        match world.call(what, |store| async move { store.execute(sent).await }.boxed()).await {
+            Ok(outcome) => {
+                let said = json!(outcome);
+                match &first {
+                    None => accepted(world, record.id.expose(), value, name),
+                    Some(first) if *first != said => world.fail("I21: a replay was answered differently"),
+                    Some(_) => {
+                        world.coverage.count("answer replayed");
+                        return true;
+                    }
+                }
+                first = Some(said);
+            }
+            Err(Failed::Rejected(_)) if world.clock() >= kept_until => return false,
+            Err(Failed::Rejected(rejection)) if first.is_some() => {
+                world.fail(format!("I21: a replay was refused with {}", rejection.entry().code));
+            }
+            Err(Failed::Rejected(rejection)) => {
+                refused(world, &rejection, &record.id.expose());
+                return false;
+            }
+            Err(Failed::Unknown) => world.pause().await,
+        }
+    }
+    first.is_some()
+}
+
+/// The same key with another body is a mistake, and has no effect.
+async fn reuse(world: &Arc<World>, name: &str, request: Request) {
+    let reused = world.call(format!("{name} reuses a key"), |store| async move { store.execute(request).await }.boxed()).await;
+    match reused {
+        Err(Failed::Rejected(Rejection::IdempotencyMismatch) | Failed::Unknown) => {}
+        Err(Failed::Rejected(other)) => {
+            world.fail(format!("I21: a key with another body was refused with {}", other.entry().code));
+        }
+        Ok(_) => world.fail("I21: a key with another body was accepted"),
+    }
+}

@@ -1,0 +1,109 @@
+//! What one seed is like: how large its world is, which faults happen and how often.
+
+use crate::chance::Chance;
+use crate::executor::SECOND;
+
+/// How often each fault happens, in a hundred; drawn so that some seeds have one kind of fault often and some have none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults {
+    /// A transaction never begins.
+    pub(crate) refused: u32,
+    /// A transaction breaks at one of its rows.
+    pub(crate) broken: u32,
+    /// A transaction is committed or not, and nobody hears which.
+    pub(crate) unheard: u32,
+    /// The store takes up to a minute.
+    pub(crate) slow: u32,
+    /// A process dies, in a thousand of its steps.
+    pub(crate) crash: u32,
+    /// A process stands still for longer than a lease, in a thousand of its steps.
+    pub(crate) pause: u32,
+    /// The clock jumps, in ten thousand steps of the world.
+    pub(crate) jump: u32,
+    pub(crate) mail: MailFaults,
+}
+
+/// What a mail server does besides taking a message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MailFaults {
+    pub(crate) not_now: u32,
+    pub(crate) never: u32,
+    /// It takes the message, and we do not hear of it.
+    pub(crate) doubtful: u32,
+    pub(crate) hangs: u32,
+    pub(crate) panics: u32,
+    /// It says yes, and nobody gets the message.
+    pub(crate) lost: u32,
+    /// Somebody gets it twice.
+    pub(crate) twice: u32,
+}
+
+/// One seed's world.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) processes: usize,
+    pub(crate) intents: u64,
+    pub(crate) questions: u64,
+    /// The seconds between attempts are drawn around this.
+    pub(crate) scale_seconds: i64,
+    /// How long the loops sleep at most.
+    pub(crate) poll: i64,
+    pub(crate) requires_delivery: bool,
+    pub(crate) operators: u64,
+    pub(crate) attackers: u64,
+    pub(crate) faults: Faults,
+    /// How many steps the world may take before everything heals.
+    pub(crate) chaos_steps: u64,
+}
+
+impl Plan {
+    pub(crate) fn draw(chance: &mut Chance) -> Self {
+        let scale_seconds = *chance.pick(&[1, 5, 60, 600, 3_600, 86_400, 604_800]);
+        let faults = Faults {
+            refused: rate(chance),
+            broken: rate(chance),
+            unheard: rate(chance),
+            slow: rate(chance),
+            crash: rate(chance) / 2,
+            pause: rate(chance) / 4,
+            jump: rate(chance) / 3,
+            mail: MailFaults {
+                not_now: rate(chance),
+                never: rate(chance),
+                doubtful: rate(chance),
+                hangs: rate(chance),
+                panics: rate(chance) / 2,
+                lost: rate(chance),
+                twice: rate(chance),
+            },
+        };
+        Self {
+            processes: if chance.happens(30) { 2 } else { 1 },
+            intents: 1 + chance.below(4),
+            questions: 1 + chance.below(3),
+            scale_seconds,
+            poll: (scale_seconds * SECOND / 3).max(5 * SECOND),
+            requires_delivery: chance.happens(60),
+            operators: chance.below(3),
+            attackers: chance.below(3),
+            faults: if chance.happens(10) { Faults::default() } else { faults },
+            chaos_steps: 200 + chance.below(1_000),
+        }
+    }
+}
+
+impl Plan {
+    /// How long a process may be down: several attempts.
+    pub(crate) fn outage_max(&self) -> i64 {
+        4 * self.scale_seconds * SECOND
+    }
+}
+
+/// None for one in three, often for one in eight.
+fn rate(chance: &mut Chance) -> u32 {
+    match chance.below(24) {
+        0..8 => 0,
+        8..21 => 1 + u32::try_from(chance.below(8)).unwrap(),
+        _ => 10 + u32::try_from(chance.below(25)).unwrap(),
+    }
+}

@@ -1,0 +1,41 @@
+//! How many seeds it takes to find each planted bug: whether the simulator would find the next real one.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use domain::planted::{Bug, plant};
+use placet_server::store::sqlite::simulated::SimulatedDatabase;
+
+use crate::world::run;
+
+/// Plants each bug in turn and prints the table.
+pub(crate) fn print(seeds_max: u64) -> ExitCode {
+    let (next, needed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(bug) = Bug::ALL.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let Some((seeds, violation)) = find(*bug, seeds_max) else {
+                        println!("    -  {bug:?}: not found in {seeds_max} seeds");
+                        continue;
+                    };
+                    println!("{seeds:>5}  {bug:?}: {violation}");
+                    needed.lock().unwrap().push(seeds);
+                }
+            });
+        }
+    });
+    let mut needed = needed.into_inner().unwrap();
+    needed.sort_unstable();
+    let median = needed.get(needed.len() / 2).copied().unwrap_or_default();
+    println!("{} of {} found, median {median} seeds", needed.len(), Bug::ALL.len());
+    if needed.len() == Bug::ALL.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The seeds it took, and what gave the bug away.
+fn find(bug: Bug, seeds_max: u64) -> Option<(u64, String)> {
+    plant(Some(bug));
+    let (database, runtime) = (Arc::new(SimulatedDatabase::new().unwrap()), crate::runtime());
+    (1..=seeds_max).find_map(|seed| Some((seed, run(seed, &database, &runtime).violation?)))
+}

@@ -1,0 +1,408 @@
+//! Looks at the rows after every transaction and holds them against the reference and against what people were told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use domain::log::{Hash, Sealed, verify_chain};
+use placet_server::store::sqlite::simulated::{Ended, SimulatedDatabase};
+use serde_json::Value;
+
+use crate::model::{Checked, ModelIntent, ModelSuspension, must};
+
+/// The rows that say where things stand, one JSON array each, told apart by their first element.
+const ROWS: &str = "\
+SELECT json_array('intent', rid, lower(hex(id)), status, version, updated_at, open_suspension, last_sequence, lower(hex(last_hash))) AS line FROM intents \
+UNION ALL SELECT json_array('suspension', rid, lower(hex(id)), intent, version, attempt, expires_at, reached, refusals, resolution, resolution_reason, \
+resolved_at, CASE WHEN response IS NULL THEN NULL ELSE json(response) END, resolved_by, suspended_at, requires_delivery) FROM suspensions \
+UNION ALL SELECT json_array('message', rid, lower(hex(id)), suspension, attempt, recipient, state, due_at, tries, lower(hex(lease))) FROM outbox \
+UNION ALL SELECT json_array('timer', due_at, suspension, kind, attempt) FROM timers \
+UNION ALL SELECT json_array('kept', (SELECT count(*) FROM idempotency), (SELECT count(*) FROM suspension_keys), (SELECT count(*) FROM leases), \
+(SELECT coalesce(max(rid), 0) FROM tokens), (SELECT coalesce(sum(length(state)), 0) FROM intent_bodies))";
+
+/// In the order of their codes.
+const STATUSES: [&str; 6] = ["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"];
+const RESOLUTIONS: [&str; 3] = ["responded", "expired", "cancelled"];
+const REASONS: [&str; 3] = ["withdrawn", "superseded", "undeliverable"];
+/// The longest a channel may take, in microseconds.
+const DELIVERY_MAX: i64 = 30 * 1_000_000;
+const QUEUED: i64 = 0;
+const SENT: i64 = 1;
+const FAILED: i64 = 2;
+const OBSOLETE: i64 = 3;
+
+/// Events a refused call may leave behind: a record of the try, and what time had done by then.
+const MAY_FOLLOW_A_REFUSAL: [&str; 5] = [
+    "intent.late_answer",
+    "intent.response_rejected",
+    "intent.suspension_expired",
+    "intent.suspension_undeliverable",
+    "status_changed",
+];
+
+/// A message's row.
+#[derive(Clone, PartialEq)]
+pub(crate) struct MessageRow {
+    pub(crate) id: String,
+    pub(crate) suspension: i64,
+    pub(crate) attempt: i64,
+    pub(crate) recipient: String,
+    pub(crate) state: i64,
+    pub(crate) due_at: i64,
+    pub(crate) tries: i64,
+    pub(crate) lease: String,
+}
+
+/// Everything that is known about the rows, and what they were before.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub(crate) intents: BTreeMap<i64, ModelIntent>,
+    /// From a suspension's row to its intent's row and its id.
+    pub(crate) suspensions: BTreeMap<i64, (i64, String)>,
+    pub(crate) messages: BTreeMap<i64, MessageRow>,
+    pub(crate) timers: Vec<(i64, i64, i64, i64)>,
+    chains: BTreeMap<i64, Vec<Sealed>>,
+    kept: Value,
+    last_event: i64,
+    changes: String,
+    requires_delivery: bool,
+    /// What people were told: the one accepted answer to each question.
+    pub(crate) accepted: BTreeMap<String, (Value, String)>,
+    /// Questions agents were told of, and how they were told they ended.
+    pub(crate) asked: BTreeMap<String, Option<Value>>,
+    /// Deliveries whose message the mail server took and said so.
+    pub(crate) taken: BTreeSet<String>,
+    /// The new events of the last look, oldest first.
+    pub(crate) news: Vec<(i64, String)>,
+}
+
+fn number(value: &Value) -> i64 {
+    value.as_i64().unwrap_or(i64::MIN)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// A uuid as hex digits, as it is written elsewhere.
+pub(crate) fn hyphenated(hex: &str) -> String {
+    let Ok(uuid) = uuid::Uuid::parse_str(hex) else { return hex.to_owned() };
+    uuid.hyphenated().to_string()
+}
+
+impl Watch {
+    pub(crate) fn new(requires_delivery: bool) -> Self {
+        Self { requires_delivery, ..Self::default() }
+    }
+
+    /// Looks at everything after one transaction.
+    pub(crate) fn look(&mut self, database: &SimulatedDatabase, ended: Ended, now: i64) -> Checked {
+        self.news.clear();
+        let changes = database.lines("SELECT CAST(total_changes() AS TEXT) AS line").map_err(|error| error.to_string())?.concat();
+        if std::mem::replace(&mut self.changes, changes.clone()) == changes {
+            return Ok(());
+        }
+        must!(!ended.reads, "I31: {} wrote something", ended.unit);
+        self.take_events(database)?;
+        let rows = database.lines(ROWS).map_err(|error| format!("{error:#}"))?;
+        let rows: Vec<Value> = rows.iter().map(|row| serde_json::from_str(row).unwrap_or_default()).collect();
+        if !ended.committed {
+            must!(self.news.is_empty(), "I26: a transaction that failed left events");
+        }
+        if ended.refused {
+            let odd = self.news.iter().find(|(_, event)| !MAY_FOLLOW_A_REFUSAL.contains(&event.as_str()));
+            must!(odd.is_none(), "I23: a refusal left {odd:?}");
+        }
+        let (mut timers, mut messages, mut kept) = (Vec::new(), BTreeMap::new(), Value::Null);
+        let mut open = BTreeSet::new();
+        for row in &rows {
+            match row[0].as_str().unwrap_or_default() {
+                "intent" => self.check_intent(row)?,
+                "suspension" => {
+                    self.check_suspension(row)?;
+                    if row[9].is_null() {
+                        must!(open.insert(number(&row[3])), "I8: two questions are open on one intent");
+                    }
+                }
+                "message" => {
+                    messages.insert(number(&row[1]), message(row));
+                }
+                "timer" => timers.push((number(&row[1]), number(&row[2]), number(&row[3]), number(&row[4]))),
+                _ => kept = row.clone(),
+            }
+        }
+        if !ended.committed || ended.refused {
+            let unchanged = self.kept.is_null() || self.kept == kept;
+            must!(unchanged, "I23: a refused or failed call changed what is kept: {} is now {kept}", self.kept);
+        }
+        self.check_timers(&timers)?;
+        self.check_messages(&messages, ended, now)?;
+        self.timers = timers;
+        self.messages = messages;
+        self.kept = kept;
+        self.check_told()
+    }
+
+    fn take_events(&mut self, database: &SimulatedDatabase) -> Checked {
+        let query = format!(
+            "SELECT json_array(rid, intent, previous, event_type, created_at, hex(hash), CAST(bytes AS TEXT)) AS line \
+             FROM events WHERE rid > {} ORDER BY rid",
+            self.last_event
+        );
+        for line in database.lines(&query).map_err(|error| format!("{error:#}"))? {
+            let row: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+            let (rid, intent, bytes) = (number(&row[0]), number(&row[1]), text(&row[6]).into_bytes());
+            must!(rid > self.last_event, "I25: events out of order");
+            self.last_event = rid;
+            let event: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
+            let hash = unhex(row[5].as_str().unwrap_or_default()).ok_or("I25: an event without a hash")?;
+            must!(event["event_type"] == row[3], "I26: a row says {}, its event {}", row[3], event["event_type"]);
+            let model = self.intents.entry(intent).or_default();
+            model.fold(&event, Hash(hash), &bytes, self.requires_delivery)?;
+            must!(number(&row[4]) == model.updated_at, "I26: an event's row has another time than the event");
+            self.chains.entry(intent).or_default().push(Sealed { bytes, hash: Hash(hash) });
+            self.news.push((intent, text(&row[3])));
+        }
+        Ok(())
+    }
+
+    fn check_intent(&mut self, row: &Value) -> Checked {
+        let model = self.intents.get(&number(&row[1])).ok_or("I26: an intent without events")?;
+        let status = STATUSES[usize::try_from(number(&row[3])).unwrap_or(0)];
+        must!(hyphenated(&text(&row[2])) == model.id, "I26: an intent's id");
+        must!(status == model.status, "I26: the row says {status}, the events {}", model.status);
+        must!(number(&row[4]) == model.version, "I26: version {} in the row, {} by the events", row[4], model.version);
+        must!(number(&row[5]) == model.updated_at, "I26: updated_at");
+        must!(number(&row[7]) == model.sequence, "I25: the row counts {} events, there are {}", row[7], model.sequence);
+        let hash = model.last_hash.map(|hash| hex(&hash.0)).unwrap_or_default();
+        must!(text(&row[8]) == hash, "I25: the row's last hash");
+        must!((status == "suspended_awaiting_input") != row[6].is_null(), "I8: {status}, open suspension {}", row[6]);
+        must!(
+            row[6].is_null() == model.open.is_none(),
+            "I8: open in the row: {}, by the events: {:?}",
+            row[6],
+            model.open.is_some()
+        );
+        Ok(())
+    }
+
+    fn check_suspension(&mut self, row: &Value) -> Checked {
+        let (rid, id, intent) = (number(&row[1]), hyphenated(&text(&row[2])), number(&row[3]));
+        let known = self.suspensions.entry(rid).or_insert_with(|| (intent, id.clone()));
+        must!(*known == (intent, id.clone()), "I14: a suspension's row changed its id");
+        let model = self.suspension(rid).ok_or("I26: a suspension without its event")?;
+        must!(number(&row[4]) == model.version, "I26: suspension version {} in the row, {} by the events", row[4], model.version);
+        must!(number(&row[5]) == model.attempt, "I26: attempt {} in the row, {} by the events", row[5], model.attempt);
+        must!(row[6].as_i64() == model.expires_at, "I16: expires_at moved");
+        must!((number(&row[7]) == 1) == model.reached, "I26: reached is {} in the row", row[7]);
+        must!(number(&row[8]) == model.refusals, "I26: {} refusals in the row, {} by the events", row[8], model.refusals);
+        must!(number(&row[14]) == model.suspended_at, "I16: suspended_at moved");
+        must!((number(&row[15]) == 1) == model.requires_delivery, "I15: requires_delivery");
+        let Some(resolved) = &model.resolution else {
+            must!(row[9].is_null(), "I26: ended in the row, open by the events");
+            return Ok(());
+        };
+        let resolution = row[9].as_i64().and_then(|code| RESOLUTIONS.get(usize::try_from(code).ok()?)).copied();
+        must!(resolution == Some(resolved.resolution), "I1: {resolution:?} in the row, {} by the events", resolved.resolution);
+        let reason =
+            row[10].as_i64().and_then(|code| REASONS.get(usize::try_from(code).ok()?)).map(|reason| (*reason).to_owned());
+        must!(reason == resolved.reason, "I1: {reason:?} in the row, {:?} by the events", resolved.reason);
+        must!(number(&row[11]) == resolved.at, "I1: resolved_at");
+        must!(row[12] == resolved.response, "I5: the row holds {}, the event {}", row[12], resolved.response);
+        must!(row[13] == resolved.by, "I5: resolved by {} in the row, {} by the events", row[13], resolved.by);
+        Ok(())
+    }
+
+    /// The suspension in a row, as the events tell it.
+    pub(crate) fn suspension(&self, rid: i64) -> Option<&ModelSuspension> {
+        let (intent, id) = self.suspensions.get(&rid)?;
+        self.intents.get(intent)?.suspensions.get(id)
+    }
+
+    /// A suspension by its id.
+    pub(crate) fn suspension_named(&self, id: &str) -> Option<&ModelSuspension> {
+        self.intents.values().find_map(|intent| intent.suspensions.get(id))
+    }
+
+    fn check_timers(&self, timers: &[(i64, i64, i64, i64)]) -> Checked {
+        let mut seen = BTreeSet::new();
+        for (due_at, suspension, kind, attempt) in timers {
+            must!(seen.insert((*suspension, *kind, *attempt)), "I17: one timer twice");
+            let model = self.suspension(*suspension).ok_or("I17: a timer of nothing")?;
+            if model.resolution.is_none() {
+                let due = if *kind == 0 { model.expires_at } else { Some(model.due_at(*attempt)) };
+                must!(Some(*due_at) == due, "I10: a timer of kind {kind} is due at {due_at}, not {due:?}");
+                must!(*kind == 0 || *attempt == model.attempt + 1, "I9: a timer for attempt {attempt} after {}", model.attempt);
+            }
+        }
+        for (rid, (intent, id)) in &self.suspensions {
+            let model = &self.intents[intent].suspensions[id];
+            if model.resolution.is_some() {
+                continue;
+            }
+            must!(model.expires_at.is_none() || seen.contains(&(*rid, 0, 0)), "I20: a question waits without a deadline's timer");
+            let next = model.interval.is_some() && model.attempt < model.max_attempts;
+            must!(!next || seen.contains(&(*rid, 1, model.attempt + 1)), "I20: attempt {} has no timer", model.attempt + 1);
+        }
+        Ok(())
+    }
+
+    fn check_messages(&self, messages: &BTreeMap<i64, MessageRow>, ended: Ended, now: i64) -> Checked {
+        must!(self.messages.keys().all(|rid| messages.contains_key(rid)), "I11: a message was lost");
+        let mut told: BTreeMap<(i64, i64), Vec<&str>> = BTreeMap::new();
+        for (rid, message) in messages {
+            let model = self.suspension(message.suspension).ok_or("I11: a message about nothing")?;
+            told.entry((message.suspension, message.attempt)).or_default().push(&message.recipient);
+            let finished = model.finished.get(&hyphenated(&message.id)).copied();
+            let in_log = match message.state {
+                SENT => finished == Some("sent"),
+                FAILED => finished == Some("failed"),
+                QUEUED | OBSOLETE => finished.is_none(),
+                _ => false,
+            };
+            must!(in_log, "I11: a message is in state {}, the log says {finished:?}", message.state);
+            let Some(before) = self.messages.get(rid) else {
+                must!(message.state == QUEUED && message.tries == 0, "I11: a message that begins in state {}", message.state);
+                continue;
+            };
+            if before.state != QUEUED {
+                must!(before == message, "I11: a message that had ended changed");
+            }
+            if message.tries > before.tries {
+                must!(model.resolution.is_none(), "I12: a message about an ended question is under way");
+                must!(!model.is_expired(now), "I12: a message is under way after the deadline");
+                must!(message.lease != before.lease && !message.lease.is_empty(), "I18: under way without a lease of its own");
+                must!(before.due_at <= now, "I18: taken before its lease ended");
+                must!(message.due_at >= now + DELIVERY_MAX, "I18: a lease shorter than a delivery may take");
+            }
+            if message.state == OBSOLETE && before.state == QUEUED {
+                must!(
+                    model.resolution.is_some() || model.is_expired(now),
+                    "I11: a message was dropped while its question is open"
+                );
+            }
+            if message.state != before.state && message.state == SENT {
+                must!(self.taken.contains(&hyphenated(&message.id)), "I11: a message counts as sent, and no mail server took it");
+                must!(!before.lease.is_empty(), "I18: sent by nobody ({})", ended.unit);
+            }
+        }
+        for (rid, (intent, id)) in &self.suspensions {
+            for (attempt, people) in &self.intents[intent].suspensions[id].told {
+                let queued = told.remove(&(*rid, *attempt)).unwrap_or_default();
+                let begins = queued.len() >= people.len() && queued[..people.len()] == *people;
+                must!(begins, "I11: attempt {attempt} tells {people:?}, queued were {queued:?}");
+                // What comes after was asked for by somebody, and goes to the same people.
+                let model = &self.intents[intent].suspensions[id];
+                let asked_for = &queued[people.len()..];
+                must!(
+                    asked_for.is_empty() || model.reminded_at.is_some() || model.stand_ins.contains_key(attempt),
+                    "I11: more was queued than attempt {attempt} tells"
+                );
+                let known = |person: &&str| model.may_be_told(*attempt, &(*person).to_owned());
+                must!(asked_for.iter().all(known), "I13: reminded were {asked_for:?}");
+            }
+        }
+        must!(told.is_empty(), "I13: messages for attempts that told nobody");
+        Ok(())
+    }
+
+    /// What people heard must be what is so, after whatever crash.
+    pub(crate) fn check_told(&self) -> Checked {
+        for (id, (value, by)) in &self.accepted {
+            let model = self.suspension_named(id).ok_or("I22: an answered question is gone")?;
+            let Some(resolved) = &model.resolution else { return Err("I22: an answer that was acknowledged is gone".into()) };
+            must!(resolved.resolution == "responded", "I4: told that the answer counts, but it ended as {}", resolved.resolution);
+            must!(resolved.response == *value, "I5: told {value}, recorded {}", resolved.response);
+            must!(resolved.by == by.as_str(), "I5: told that {by} answered, recorded {}", resolved.by);
+        }
+        for (id, ending) in &self.asked {
+            let model = self.suspension_named(id).ok_or("I22: a question that was acknowledged is gone")?;
+            let Some(ending) = ending else { continue };
+            let Some(resolved) = &model.resolution else { return Err("I1: an agent was told of an ending that is gone".into()) };
+            must!(ending["resolution"] == resolved.resolution, "I5: an agent was told of another ending");
+            must!(
+                ending["response"] == resolved.response,
+                "I5: an agent was told {}, recorded {}",
+                ending["response"],
+                resolved.response
+            );
+        }
+        Ok(())
+    }
+
+    /// The whole log, with the production verifier, and the whole database for what must not be in it.
+    pub(crate) fn check_whole(&self, database: &SimulatedDatabase, secrets: &[[u8; 32]]) -> Checked {
+        for chain in self.chains.values() {
+            must!(verify_chain(chain) == Ok(chain.len() as u64), "I25: the chain does not verify: {:?}", verify_chain(chain));
+        }
+        let everything = database
+            .lines(
+                "SELECT CAST(bytes AS TEXT) AS line FROM events UNION ALL SELECT title || description || state FROM intent_bodies \
+                 UNION ALL SELECT lower(hex(hash)) || recipient FROM tokens UNION ALL SELECT recipient || channel FROM outbox \
+                 UNION ALL SELECT outcome FROM idempotency \
+                 UNION ALL SELECT coalesce(response, '') || coalesce(metadata, '') || coalesce(resolved_by, '') || choices FROM suspensions",
+            )
+            .map_err(|error| format!("{error:#}"))?
+            .concat();
+        must!(!everything.contains("plc_"), "I34: an answer link's token is in the database");
+        for secret in secrets {
+            let spellings = [hex(secret), URL_SAFE_NO_PAD.encode(secret), STANDARD.encode(secret)];
+            must!(!spellings.iter().any(|spelling| everything.contains(spelling)), "I34: a token's secret is in the database");
+        }
+        Ok(())
+    }
+
+    /// What must be so once every fault is over and time has passed (I20).
+    pub(crate) fn check_quiet(&self, now: i64, poll: i64) -> Checked {
+        for (due_at, suspension, kind, attempt) in &self.timers {
+            must!(*due_at + 2 * poll > now, "I20: timer {kind}/{attempt} of suspension {suspension} was due long ago");
+        }
+        for (rid, message) in &self.messages {
+            let late = message.state == QUEUED && message.due_at + 2 * poll <= now;
+            must!(!late, "I20: message {rid} was due long ago");
+        }
+        for intent in self.intents.values() {
+            for suspension in intent.suspensions.values() {
+                let late = suspension.expires_at.is_some_and(|at| at + 2 * poll <= now);
+                must!(suspension.resolution.is_some() || !late, "I20: a question is open long after its deadline");
+            }
+        }
+        Ok(())
+    }
+
+    /// Messages that are leased, with their tries.
+    pub(crate) fn leased(&self) -> impl Iterator<Item = (i64, i64)> {
+        let leased = self.messages.iter().filter(|(_, message)| message.state == QUEUED && !message.lease.is_empty());
+        leased.map(|(rid, message)| (*rid, message.tries))
+    }
+
+    /// Whether nothing will happen by itself any more.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.timers.is_empty() && self.messages.values().all(|message| message.state != QUEUED)
+    }
+}
+
+fn message(row: &Value) -> MessageRow {
+    MessageRow {
+        id: text(&row[2]),
+        suspension: number(&row[3]),
+        attempt: number(&row[4]),
+        recipient: text(&row[5]),
+        state: number(&row[6]),
+        due_at: number(&row[7]),
+        tries: number(&row[8]),
+        lease: text(&row[9]),
+    }
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let digits: Option<Vec<u8>> =
+        text.chars().map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect();
+    let bytes: Vec<u8> = digits?.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect();
+    bytes.try_into().ok()
+}

@@ -1,0 +1,342 @@
+//! One seed's world: the database, the server's processes, the people, and the record of it all.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use domain::asking::AskingPolicy;
+use domain::clock::Clock;
+use domain::problem::Rejection;
+use domain::time::from_micros;
+use futures_util::future::BoxFuture;
+use placet_server::store::sqlite::simulated::SimulatedDatabase;
+use placet_server::store::{Hold, Store, StoreError};
+use tokio::runtime::Runtime;
+use tokio::sync::oneshot;
+
+use crate::chance::{Chance, SeededEntropy};
+use crate::coverage::Coverage;
+use crate::executor::{Executor, MILLISECOND, ProcessId, SECOND, Step};
+use crate::plan::Plan;
+use crate::process::{self, Process};
+use crate::watch::Watch;
+use crate::{agent, attacker, operator};
+
+/// The lines of the trace that are kept.
+const TRACE_LINES: usize = 200;
+/// The steps healing may take, times the steps of chaos; more is a loop that never ends.
+const HEALING_STEPS: u64 = 60_000;
+/// How long what was begun before the healing may last: a process that stands still, then a channel that hangs, then a lease.
+const AFTERMATH: i64 = 2 * 3_600 * SECOND;
+/// A Tuesday morning.
+const START: i64 = 1_795_507_200 * SECOND;
+
+/// What went wrong or right in one run.
+pub(crate) struct Report {
+    pub(crate) violation: Option<String>,
+    pub(crate) trace: Vec<String>,
+    pub(crate) hash: u64,
+    pub(crate) steps: u64,
+    pub(crate) coverage: Coverage,
+}
+
+/// Why a call gave no result.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    Rejected(Rejection),
+    /// Done or not done.
+    Unknown,
+}
+
+/// One run.
+pub(crate) struct World {
+    pub(crate) plan: Plan,
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) database: Arc<SimulatedDatabase>,
+    pub(crate) entropy: Arc<SeededEntropy>,
+    pub(crate) policy: AskingPolicy,
+    pub(crate) watch: Mutex<Watch>,
+    pub(crate) coverage: Coverage,
+    pub(crate) processes: Mutex<Vec<Process>>,
+    /// Processes that die before anything else happens, and where they stood.
+    pub(crate) doomed: Mutex<BTreeMap<ProcessId, &'static str>>,
+    /// What the server's clock is ahead of the true time.
+    pub(crate) clock_ahead: AtomicI64,
+    /// Until when deadlines may wait for the clock to be steady, or for a starting process to make good for its absence.
+    pub(crate) unsteady_until: AtomicI64,
+    pub(crate) healed: AtomicBool,
+    /// Faults injected so far.
+    pub(crate) faults: AtomicU64,
+    /// People and agents that are not done.
+    pub(crate) busy: AtomicI64,
+    pub(crate) secrets: Mutex<Vec<[u8; 32]>>,
+    chance: Mutex<Chance>,
+    record: Mutex<Record>,
+}
+
+struct Record {
+    violation: Option<String>,
+    lines: VecDeque<String>,
+    hash: u64,
+}
+
+/// The server's clock: the true time, and what it is wrong by.
+pub(crate) struct WorldClock(pub(crate) Arc<World>);
+
+impl Clock for WorldClock {
+    fn now(&self) -> DateTime<Utc> {
+        from_micros(self.0.clock())
+    }
+
+    fn since_boot(&self) -> Option<Duration> {
+        u64::try_from(self.0.executor.micros()).ok().map(Duration::from_micros)
+    }
+}
+
+impl World {
+    fn new(seed: u64, database: Arc<SimulatedDatabase>) -> Arc<Self> {
+        let mut chance = Chance::new(seed, 0);
+        let plan = Plan::draw(&mut chance);
+        let policy = AskingPolicy { fallback_requires_delivery: plan.requires_delivery, ..harness::app::asking_policy() };
+        let watch = Watch::new(plan.requires_delivery);
+        Arc::new(Self {
+            plan,
+            executor: Arc::new(Executor::new(START + chance.within(0..=86_400 * SECOND), Chance::new(seed, 1))),
+            database,
+            entropy: Arc::new(SeededEntropy(Mutex::new(Chance::new(seed, 2)))),
+            policy,
+            watch: Mutex::new(watch),
+            coverage: Coverage::default(),
+            processes: Mutex::default(),
+            doomed: Mutex::default(),
+            clock_ahead: AtomicI64::new(0),
+            unsteady_until: AtomicI64::new(0),
+            healed: AtomicBool::new(false),
+            faults: AtomicU64::new(0),
+            busy: AtomicI64::new(0),
+            secrets: Mutex::default(),
+            chance: Mutex::new(chance),
+            record: Mutex::new(Record { violation: None, lines: VecDeque::new(), hash: 0xcbf2_9ce4_8422_2325 }),
+        })
+    }
+
+    /// The server's time, in microseconds.
+    pub(crate) fn clock(&self) -> i64 {
+        self.executor.micros() + self.clock_ahead.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn is_healed(&self) -> bool {
+        self.healed.load(Ordering::SeqCst)
+    }
+
+    /// Draws something.
+    pub(crate) fn draw<T>(&self, draw: impl FnOnce(&mut Chance) -> T) -> T {
+        draw(&mut self.chance.lock().unwrap())
+    }
+
+    /// Whether a fault of this rate happens now; none does after the world has healed.
+    pub(crate) fn strikes(&self, percent: u32) -> bool {
+        let strikes = self.draw(|chance| chance.happens(percent)) && !self.is_healed();
+        if strikes {
+            self.faults.fetch_add(1, Ordering::SeqCst);
+        }
+        strikes
+    }
+
+    /// Resolves after a time up to this.
+    pub(crate) async fn think(&self, micros_max: i64) {
+        // In whole milliseconds: what is aimed at an instant then hits it, now and then, to the microsecond.
+        let millis = self.draw(|chance| chance.within(0..=micros_max / MILLISECOND));
+        self.executor.after(millis * MILLISECOND).await;
+    }
+
+    /// Resolves after a pause before another try: longer where everything takes longer.
+    pub(crate) async fn pause(&self) {
+        self.think((self.plan.scale_seconds * SECOND / 8).max(SECOND)).await;
+    }
+
+    /// Writes a line of the trace.
+    pub(crate) fn tell(&self, line: impl AsRef<str>) {
+        let mut record = self.record.lock().unwrap();
+        let line = format!("{} {}", domain::time::rfc3339(from_micros(self.clock())), line.as_ref());
+        for byte in line.bytes() {
+            record.hash = (record.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        if record.lines.len() == TRACE_LINES {
+            record.lines.pop_front();
+        }
+        record.lines.push_back(line);
+    }
+
+    /// Ends the run as failed; the first failure counts.
+    pub(crate) fn fail(&self, violation: impl Into<String>) {
+        let violation = violation.into();
+        self.tell(format!("VIOLATION {violation}"));
+        self.record.lock().unwrap().violation.get_or_insert(violation);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.record.lock().unwrap().violation.is_some()
+    }
+
+    /// Checks something now.
+    pub(crate) fn check(&self, checked: Result<(), String>) {
+        if let Err(violation) = checked {
+            self.fail(violation);
+        }
+    }
+
+    /// Starts somebody outside the server.
+    pub(crate) fn spawn(self: &Arc<Self>, name: impl Into<String>, task: impl Future<Output = ()> + Send + 'static) {
+        self.busy.fetch_add(1, Ordering::SeqCst);
+        let world = self.clone();
+        self.executor.spawn(None, name, async move {
+            task.await;
+            world.busy.fetch_sub(1, Ordering::SeqCst);
+        });
+    }
+
+    /// Sends a request to one of the processes and waits for what comes back, if anything does.
+    pub(crate) async fn call<T: Send + 'static>(
+        self: &Arc<Self>,
+        what: impl Into<String>,
+        work: impl FnOnce(Arc<dyn Store>) -> BoxFuture<'static, Result<T, StoreError>> + Send + 'static,
+    ) -> Result<T, Failed> {
+        let what = what.into();
+        self.think(3 * MILLISECOND).await;
+        let running: Vec<(ProcessId, Arc<dyn Store>)> = process::running(self);
+        if running.is_empty() {
+            self.tell(format!("{what}: no server"));
+            return Err(Failed::Unknown);
+        }
+        let (process, store) = self.draw(|chance| chance.pick(&running).clone());
+        let faults = self.faults.load(Ordering::SeqCst);
+        let (reply, answer) = oneshot::channel();
+        self.executor.spawn(Some(process), what.clone(), async move {
+            let result = work(store).await;
+            // Whoever asked may have stopped listening.
+            reply.send(result).unwrap_or_default();
+        });
+        match answer.await {
+            Ok(Ok(done)) => {
+                self.tell(format!("{what}: done"));
+                Ok(done)
+            }
+            Ok(Err(StoreError::Rejected(rejection))) => {
+                self.tell(format!("{what}: {}", rejection.entry().code));
+                Err(Failed::Rejected(rejection))
+            }
+            Ok(Err(StoreError::Unavailable(why))) => {
+                self.tell(format!("{what}: unavailable: {why}"));
+                let waits = why == Hold::Clock.why() || why == Hold::Recovery.why();
+                if waits {
+                    self.coverage.count("deadline held back");
+                }
+                let may_wait = waits && self.executor.micros() < self.unsteady_until.load(Ordering::SeqCst);
+                if self.faults.load(Ordering::SeqCst) == faults && !may_wait {
+                    self.fail(format!("I24: {what} is unavailable without a fault: {why}"));
+                }
+                Err(Failed::Unknown)
+            }
+            Ok(Err(StoreError::Failed(error))) => {
+                self.fail(format!("I24: {what} failed: {error:#}"));
+                Err(Failed::Unknown)
+            }
+            Err(_) => {
+                self.tell(format!("{what}: the connection was lost"));
+                Err(Failed::Unknown)
+            }
+        }
+    }
+}
+
+/// Runs one seed on an empty database.
+pub(crate) fn run(seed: u64, database: &Arc<SimulatedDatabase>, runtime: &Runtime) -> Report {
+    database.clear().unwrap();
+    let world = World::new(seed, database.clone());
+    world.tell(format!("{:?}", world.plan));
+    for process in 0..world.plan.processes {
+        process::start(&world, process);
+    }
+    for number in 0..world.plan.intents {
+        agent::start(&world, number);
+    }
+    for number in 0..world.plan.operators {
+        operator::start(&world, number);
+    }
+    for number in 0..world.plan.attackers {
+        attacker::start(&world, number);
+    }
+    let mut steps = 0;
+    while steps < world.plan.chaos_steps && !world.has_failed() && step(&world, runtime) {
+        steps += 1;
+        process::jump_clock(&world);
+    }
+    process::heal(&world);
+    steps += settle(&world, runtime);
+    if !world.has_failed() {
+        let secrets = world.secrets.lock().unwrap().clone();
+        let watch = world.watch.lock().unwrap();
+        world.check(watch.check_told());
+        world.check(watch.check_whole(&world.database, &secrets));
+    }
+    finish(&world, steps, runtime)
+}
+
+/// Runs until everything that can happen by itself has happened: the liveness half (I20).
+fn settle(world: &Arc<World>, runtime: &Runtime) -> u64 {
+    let mut steps = 0;
+    let caught_up = world.executor.micros() + AFTERMATH + world.plan.outage_max();
+    while !world.has_failed() {
+        if steps > HEALING_STEPS {
+            world.fail("I20: the world does not come to rest");
+            break;
+        }
+        if world.busy.load(Ordering::SeqCst) == 0 && world.watch.lock().unwrap().is_quiet() {
+            break;
+        }
+        if !step(world, runtime) {
+            world.fail("I20: nothing is going to happen any more, and not everything is done");
+            break;
+        }
+        steps += 1;
+        if world.executor.micros() > caught_up && steps.is_multiple_of(64) {
+            let checked = world.watch.lock().unwrap().check_quiet(world.clock(), world.plan.poll);
+            world.check(checked);
+        }
+    }
+    steps
+}
+
+fn step(world: &Arc<World>, runtime: &Runtime) -> bool {
+    let step = world.executor.step(runtime);
+    process::bury(world);
+    match step {
+        Step::Ran { panicked: Some(said) } => {
+            world.fail(format!("I24: {said}"));
+            true
+        }
+        Step::Ran { panicked: None } => true,
+        Step::Nothing => false,
+    }
+}
+
+fn finish(world: &Arc<World>, steps: u64, runtime: &Runtime) -> Report {
+    world.executor.clear();
+    // What was spawned goes with whoever spawned it, when its runtime turns.
+    world.executor.step(runtime);
+    let processes = std::mem::take(&mut *world.processes.lock().unwrap());
+    drop(processes);
+    let coverage = Coverage::default();
+    coverage.add(&world.coverage);
+    let record = world.record.lock().unwrap();
+    Report {
+        violation: record.violation.clone(),
+        trace: record.lines.iter().cloned().collect(),
+        hash: record.hash,
+        steps,
+        coverage,
+    }
+}
