@@ -4,10 +4,11 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::channel::{Channels, Route};
 use crate::event::{Delivery, Event};
 use crate::ids::SuspensionId;
 use crate::intent::Intent;
-use crate::suspension::{Question, Suspension};
+use crate::suspension::Question;
 
 /// The longest token that names a returned message, in characters: in an address it stands behind a name and a plus, and all three
 /// together are at most 64 (RFC 5321 §4.5.3.1.1).
@@ -67,7 +68,7 @@ pub enum BounceKind {
 pub struct Sibling {
     /// The attempt it belongs to.
     pub attempt: u32,
-    /// By which channel.
+    /// The channel that carries it.
     pub channel: String,
     /// To whom.
     pub recipient: String,
@@ -86,6 +87,8 @@ pub struct DeliveryRecord {
     pub siblings: Vec<Sibling>,
     /// The question with its ladder; needed when this one is lost and the question is open.
     pub question: Option<Box<Question>>,
+    /// The channels there are; needed then as well.
+    pub channels: Channels,
 }
 
 /// Nobody of an attempt can be reached, so the next rung's people are asked now.
@@ -115,8 +118,11 @@ pub(crate) fn reachable_at(attempt: u32, question: &Question, messages: &[Siblin
         let mut theirs = of_this().filter(|message| message.recipient.eq_ignore_ascii_case(person)).peekable();
         theirs.peek().is_some() && theirs.all(|message| message.state.is_lost())
     };
-    let stand_ins: Vec<String> =
-        of_this().filter(|message| !message.state.is_lost()).map(|message| message.recipient.clone()).collect();
+    // Whoever is asked over the whole ladder; an audience of a channel is not.
+    let named = question.recipients_during(1..=question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts));
+    let has_it =
+        |person: &String| of_this().any(|message| !message.state.is_lost() && message.recipient.eq_ignore_ascii_case(person));
+    let stand_ins: Vec<String> = named.into_iter().filter(has_it).collect();
     if in_force.iter().all(is_lost) && !stand_ins.is_empty() { stand_ins } else { in_force.to_vec() }
 }
 
@@ -136,43 +142,156 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
             Event::DeliveryBounced { delivery, reached }
         }
     };
-    let failover = open.zip(record.question.as_deref()).and_then(|(open, question)| failover(open, question, record));
+    let failover = open.zip(record.question.as_deref()).and_then(|(open, question)| failover(open.attempt, question, record));
     let failover = failover.map(|failover| Event::DeliveryFailover(Box::new(failover)));
     std::iter::once(told).chain(failover).collect()
 }
 
-/// Whom to ask at once, if nobody of the current attempt can be reached any more.
+/// Whom to ask at once, if nobody of the attempt in force, `current`, can be reached any more.
 ///
 /// Only when all are lost: as long as one of them has the question, or may still get it, waking the next rung early would cost more
 /// people more than it helps. An attempt that has passed wakes nobody; the one in force has messages of its own.
-fn failover(open: &Suspension, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
+fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
     let lost = &record.delivery;
-    if lost.attempt != open.attempt {
+    if lost.attempt != current {
         return None;
     }
     let siblings = || record.siblings.iter().filter(|sibling| sibling.attempt == lost.attempt);
     if siblings().any(|sibling| !sibling.state.is_lost()) {
         return None;
     }
-    let unreachable: Vec<String> = siblings().map(|sibling| &sibling.recipient).chain([&lost.recipient]).cloned().collect();
-    // Whoever is out of reach by one channel may be reached by another that the rung names.
-    let tried = || siblings().map(|other| (&other.channel, &other.recipient)).chain([(&lost.channel, &lost.recipient)]);
-    let was_tried = |person: &str, hint: Option<&str>| {
-        tried().any(|(channel, lost)| lost.eq_ignore_ascii_case(person) && hint.is_none_or(|hint| hint == channel))
+    let mut unreachable: Vec<String> = Vec::new();
+    for recipient in siblings().map(|sibling| &sibling.recipient).chain([&lost.recipient]) {
+        if !unreachable.iter().any(|known| known.eq_ignore_ascii_case(recipient)) {
+            unreachable.push(recipient.clone());
+        }
+    }
+    // A person may have been unreachable by mail and be reachable by another channel: what was tried is a route.
+    let tried = |route: &Route<'_>| {
+        route.is_same(&Route { channel: &lost.channel, recipient: &lost.recipient })
+            || siblings().any(|sibling| route.is_same(&Route { channel: &sibling.channel, recipient: &sibling.recipient }))
     };
     let policy = question.retry_policy.as_ref()?;
-    (open.attempt + 1..=policy.max_attempts).find_map(|rung_attempt| {
+    (current + 1..=policy.max_attempts).find_map(|rung_attempt| {
+        let channel_hint = question.channel_at(rung_attempt);
+        let is_new = |people: &[String]| record.channels.routes(channel_hint, people).iter().any(|route| !tried(route));
         let mut notify_to = question.recipients_during(rung_attempt..=rung_attempt);
-        let hint = question.channel_at(rung_attempt);
-        notify_to.retain(|person| !was_tried(person, hint));
-        (!notify_to.is_empty()).then(|| Failover {
-            suspension_id: open.id,
-            attempt: open.attempt,
+        notify_to.retain(|person| is_new(std::slice::from_ref(person)));
+        is_new(&notify_to).then(|| Failover {
+            suspension_id: lost.suspension_id,
+            attempt: current,
             rung_attempt,
-            channel_hint: question.channel_at(rung_attempt).map(str::to_owned),
+            channel_hint: channel_hint.map(str::to_owned),
             notify_to,
             unreachable: unreachable.clone(),
             reason: lost.detail.clone(),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::channel::{NamedChannel, Reach};
+    use crate::ids::DeliveryId;
+
+    /// Three attempts: `a`, then `b`, then `c` and `A`.
+    fn question() -> Question {
+        let policy = json!({"max_attempts": 3, "interval_seconds": 60, "escalation_ladder": [
+            {"attempt": 2, "notify_to": "b@x.example"}, {"attempt": 3, "notify_to": ["c@x.example", "A@x.example"], "channel_hint": "pager"},
+        ]});
+        Question {
+            question: String::new(),
+            context: Map::new(),
+            channel_hint: None,
+            timeout_seconds: None,
+            retry_policy: Some(serde_json::from_value(policy).unwrap()),
+            confidence_at_suspension: None,
+            decision_record: None,
+            recipients: vec!["a@x.example".into()],
+        }
+    }
+
+    /// Mails, unless a rung prefers the pager.
+    fn channels() -> Channels {
+        let people = |name: &str| NamedChannel { name: name.into(), reach: Reach::People };
+        Channels::new(vec![people("email"), people("pager")], vec!["email".into()]).unwrap()
+    }
+
+    /// That `lost`, of `attempt`, is lost beside these.
+    fn lost_at(attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> DeliveryRecord {
+        let siblings = beside.iter().map(|(attempt, recipient, state)| Sibling {
+            attempt: *attempt,
+            channel: "email".into(),
+            recipient: (*recipient).to_owned(),
+            state: *state,
+        });
+        DeliveryRecord {
+            delivery: Delivery {
+                suspension_id: SuspensionId(Uuid::nil()),
+                delivery_id: DeliveryId(Uuid::nil()),
+                attempt,
+                sequence: 1,
+                channel: "email".into(),
+                recipient: lost.into(),
+                detail: "550".into(),
+                tries: 1,
+            },
+            fate: Fate::Failed,
+            siblings: siblings.collect(),
+            question: None,
+            channels: channels(),
+        }
+    }
+
+    /// What is decided then, while `current` is in force.
+    fn decided(current: u32, attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> Option<(u32, Vec<String>)> {
+        let record = lost_at(attempt, lost, beside);
+        failover(current, &question(), &record).map(|failover| (failover.rung_attempt, failover.notify_to))
+    }
+
+    #[test]
+    fn the_next_rung_that_names_somebody_else_is_asked() {
+        use DeliveryState::{Bounced, Failed};
+        let (a, b, c) = ("a@x.example", "b@x.example", "c@x.example");
+        assert_eq!(decided(1, 1, a, &[]), Some((2, vec![b.into()])));
+        assert_eq!(decided(1, 1, "B@X.example", &[(1, a, Failed)]), Some((3, vec![c.into(), "A@x.example".into()])), "by pager");
+        let mut by_mail = question();
+        by_mail.retry_policy.as_mut().unwrap().escalation_ladder[1].channel_hint = None;
+        let decided_by_mail =
+            |lost, beside: &[_]| failover(1, &by_mail, &lost_at(1, lost, beside)).map(|failover| failover.notify_to);
+        assert_eq!(decided_by_mail("B@X.example", &[(1, a, Failed)]), Some(vec![c.into()]), "A is a, and both were tried");
+        assert_eq!(decided_by_mail(c, &[(1, a, Failed), (1, b, Bounced)]), None, "nobody is left");
+        assert_eq!(decided(2, 2, b, &[]), Some((3, vec![c.into(), "A@x.example".into()])));
+        assert_eq!(decided(3, 3, c, &[(3, "A@x.example", Failed)]), None, "it was the last");
+    }
+
+    #[test]
+    fn nobody_is_asked_while_one_of_the_attempt_is_not_lost() {
+        use DeliveryState::{Failed, Queued, Sending, Sent};
+        for state in [Queued, Sending, Sent] {
+            assert_eq!(decided(1, 1, "x@x.example", &[(1, "a@x.example", state), (1, "y@x.example", Failed)]), None);
+            // One of an earlier attempt is no reason to wait: this attempt was made because they did not answer.
+            assert!(decided(2, 2, "b@x.example", &[(1, "a@x.example", state)]).is_some());
+        }
+        assert_eq!(decided(2, 1, "a@x.example", &[]), None, "what is past wakes nobody");
+    }
+
+    #[test]
+    fn a_reminder_on_request_goes_to_who_has_the_question() {
+        use DeliveryState::{Bounced, Failed, Queued, Sent};
+        let at =
+            |attempt, recipient: &str, state| Sibling { attempt, channel: "email".into(), recipient: recipient.into(), state };
+        let (a, b) = ("a@x.example", "b@x.example");
+        let reachable = |messages: &[Sibling]| reachable_at(1, &question(), messages);
+        assert_eq!(reachable(&[]), [a]);
+        assert_eq!(reachable(&[at(1, a, Sent), at(1, b, Sent)]), [a]);
+        assert_eq!(reachable(&[at(1, "A@x.example", Failed), at(1, b, Queued)]), [b]);
+        assert_eq!(reachable(&[at(1, a, Failed), at(1, a, Sent), at(1, b, Sent)]), [a], "the second try got through");
+        assert_eq!(reachable(&[at(1, a, Bounced)]), [a], "with nobody in their place, another try is all there is");
+        assert_eq!(reachable(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
+    }
 }

@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
 use domain::authority::Role;
+use domain::channel::{EMAIL, Reach};
 use domain::ids::IntentId;
 use harness::api::Reply;
 use harness::app::{OPERATOR, TestApp, mentions};
 use harness::on_each_store;
+use harness::receiver::{Receiver, add, webhook};
 use harness::smtp::Fault;
 use placet_server::store::Turn;
 use serde_json::{Value, json};
@@ -376,5 +378,26 @@ async fn each_mail_names_its_own_return_address() {
         assert_eq!(report(&app, &returned, "hard").await.ok()["recipient"], json!(mail.to[0]));
     }
     assert_eq!(app.agent().suspension(&id).await["reached"], json!(false));
+    app.finish().await;
+}
+
+/// A rung may change the way instead of the people: who cannot be reached by mail is paged at once, and reminded where they were reached.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_without_a_mailbox_is_asked_by_the_next_rungs_channel() {
+    let receiver = Receiver::start().await;
+    let app = TestApp::start_with(|config| add(config, vec![(webhook("pager", &receiver), Reach::People)], &[EMAIL])).await;
+    app.smtp.refuse(OPERATOR);
+    let ladder =
+        json!({"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": [{"attempt": 2, "channel_hint": "pager"}]});
+    let (intent, id) = ask(&app, json!({"retry_policy": ladder})).await;
+    let failovers = told(&app, intent, "delivery.failover").await;
+    assert_eq!((&failovers[0]["channel_hint"], &failovers[0]["notify_to"]), (&json!("pager"), &json!([OPERATOR])));
+    assert_eq!(failovers.len(), 1);
+    assert_eq!(stand(&app, &id).await, ["1 1 ops@example.com failed", "2 1 ops@example.com sent"]);
+    assert_eq!(receiver.posted()[0].json()["data"]["sequence"], json!(2));
+    app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
+    app.settle().await;
+    assert_eq!(deliveries(&app, &id).await[2]["channel"], json!("pager"));
+    assert_eq!(receiver.posted().len(), 1, "since the last look");
     app.finish().await;
 }

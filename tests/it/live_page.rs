@@ -31,12 +31,13 @@ on_each_store! {
     async fn the_state_says_whether_a_question_is_open_and_for_how_long(app: &mut TestApp) {
         let agent = app.agent();
         let (_, forever) = asked(app, json!({"timeout_seconds": null})).await;
-        assert_eq!(told(&state(app, &forever).await), json!({"ended": null, "left_ms": null}));
+        assert_eq!(told(&state(app, &forever).await), json!({"ended": null, "left_ms": null, "deadline": null}));
 
         let (id, link) = asked(app, json!({})).await;
-        assert_eq!(told(&state(app, &link).await), json!({"ended": null, "left_ms": 3_600_000}));
+        let deadline = json!({"at": "2026-11-24T09:00:00Z", "text": "Tue 24 Nov, 09:00 UTC", "window_ms": 3_600_000});
+        assert_eq!(told(&state(app, &link).await), json!({"ended": null, "left_ms": 3_600_000, "deadline": deadline}));
         app.advance(60).await;
-        assert_eq!(told(&state(app, &link).await), json!({"ended": null, "left_ms": 3_540_000}));
+        assert_eq!(told(&state(app, &link).await), json!({"ended": null, "left_ms": 3_540_000, "deadline": deadline}));
         app.person().answer(&link, "deny").await;
         assert_eq!(told(&state(app, &link).await)["ended"], "answered");
         assert_eq!(agent.suspension(&id).await["response"], json!("deny"));
@@ -56,7 +57,8 @@ on_each_store! {
 
         let (_, link) = asked(app, json!({"timeout_seconds": 10})).await;
         app.clock.jump(chrono::TimeDelta::seconds(10)); // The timer has not run yet, and nothing counts any more.
-        assert_eq!(told(&state(app, &link).await), json!({"ended": "expired", "left_ms": 0}));
+        let ended = told(&state(app, &link).await);
+        assert_eq!((&ended["ended"], &ended["left_ms"]), (&json!("expired"), &json!(0)));
         app.settle().await;
         assert_eq!(told(&state(app, &link).await)["ended"], "expired");
     }
@@ -149,6 +151,26 @@ on_each_store! {
         assert_eq!(browser.url().await, link, "a press leads nowhere");
         browser.press("#live a").await;
         assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"]);
+        assert_eq!(browser.console_errors().await, [""; 0]);
+    }
+
+    /// Somebody gives more time while the page is open: a page that still named the old deadline would press people for nothing.
+    async fn a_page_learns_of_a_later_deadline(app: &mut TestApp) {
+        let (id, link) = asked(app, json!({})).await;
+        let browser = Browser::start(BrowserOptions { width: 390, height: 800, dark: false, javascript: true }).await;
+        browser.open(&link).await;
+        browser.type_into("#comment", "Ask the carrier").await;
+        app.advance(3590).await;
+        look_again(&browser, "document.querySelector('.left').textContent == 'less than a minute left'").await;
+        app.operator().post(&format!("api/v1/suspensions/{id}/extend"), json!({"seconds": 7_200})).await.ok();
+        look_again(&browser, "document.querySelector('.left').textContent.startsWith('2 h')").await;
+        let times = "[...document.querySelectorAll('time')].map((time) => time.textContent).join()";
+        let times = browser.evaluate(times).await;
+        // Beside the countdown, above it, and in the plan; the time it was asked stays.
+        assert_eq!(times, "08:00 UTC,Tue 24 Nov, 11:00 UTC,Tue 24 Nov, 11:00 UTC,08:00,Tue 24 Nov, 11:00 UTC");
+        assert_eq!(browser.evaluate("document.querySelector('.decide').classList.contains('soon')").await, false);
+        assert_eq!(browser.evaluate("document.querySelector('#comment').value").await, "Ask the carrier");
+        assert_eq!(browser.accessibility_violations().await, [""; 0]);
         assert_eq!(browser.console_errors().await, [""; 0]);
     }
 

@@ -140,6 +140,23 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
     }
 
+    /// A second left is a second people had a right to: it comes back as a whole window.
+    async fn a_deadline_a_moment_after_the_outage_began_moves_by_one_attempt(app: &mut TestApp) {
+        let change = json!({
+            "retry_policy": {"max_attempts": 3, "interval_seconds": 600, "final_fallback_policy": "complete_with_fallback"},
+            "timeout_seconds": 3600, "fallback_value": "approve",
+        });
+        let (intent, id) = ask(app, change).await;
+        app.settle().await;
+        app.advance(600).await;
+        app.advance(600).await;
+        app.advance(599).await;
+        app.outage(7200).await;
+        // max(08:30:00, 10:29:59) + min(2 h, the interval, not the timeout).
+        assert_eq!(extensions(app, intent).await, [("08:30:00".into(), "10:39:59".into())]);
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
+    }
+
     /// A clock that was set back while the server was stopped shows no outage, and hides none that comes later.
     async fn a_clock_set_back_across_a_restart_changes_nothing(app: &mut TestApp) {
         let (intent, id) = ask(app, permissive(3600)).await;

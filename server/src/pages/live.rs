@@ -11,11 +11,13 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::web::{Data, Path};
 use chrono::{DateTime, Utc};
 use domain::suspension::{Resolution, ResolutionReason};
+use domain::text::deadline;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::Pages;
 use super::answer::{is_open, opened};
+use super::view::machine;
 use crate::http::Shared;
 use crate::store::LinkView;
 
@@ -59,6 +61,19 @@ struct State {
     ended: Option<&'static str>,
     /// Until the deadline; absent without one. A duration, because the reader's clock may be wrong.
     left_ms: Option<i64>,
+    /// Absent without one; somebody may have given more time since the page was made.
+    deadline: Option<Deadline>,
+}
+
+/// When the question closes, as the page shows it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Deadline {
+    /// For programs, as in the page.
+    at: String,
+    /// For people, as in the page.
+    text: String,
+    /// How long all of it is.
+    window_ms: i64,
 }
 
 /// Says whether the question behind a link is still open. It counts as one opening of that link.
@@ -74,7 +89,12 @@ pub(super) async fn state(token: Path<String>, shared: Data<Shared>, pages: Data
 impl State {
     fn of(link: &LinkView, now: DateTime<Utc>) -> Self {
         let left_ms = link.suspension.expires_at.map(|at| (at - now).num_milliseconds().max(0));
-        Self { ended: (!is_open(link, now)).then(|| ended(link)), left_ms }
+        let deadline = link.suspension.expires_at.map(|at| Deadline {
+            at: machine(&at),
+            text: deadline(at, now),
+            window_ms: (at - link.suspension.suspended_at).num_milliseconds(),
+        });
+        Self { ended: (!is_open(link, now)).then(|| ended(link)), left_ms, deadline }
     }
 }
 

@@ -1,16 +1,16 @@
-// Keeps the countdown going and says when the question has ended elsewhere. The page is complete without it; it decides nothing.
+// Counts down, and says what changed elsewhere. It decides nothing.
 "use strict";
 (() => {
-  const EVERY = 15000, AT_MOST = 120000, AT_LEAST_APART = 2000;
+  const EVERY = 15000, AT_MOST = 120000, APART = 2000;
   const page = document.getElementById("live");
   const form = document.querySelector("form");
   if (!page || !form || !window.fetch) return;
   const left = document.querySelector(".left"), made = document.querySelector(".made");
   const bar = document.querySelector(".bar"), decide = document.querySelector(".decide");
   const spoken = document.getElementById("spoken");
-  const words = page.dataset, whole = Number(words.window);
+  const words = page.dataset;
   let zero = words.left ? performance.now() + Number(words.left) : null;
-  let said = null, asked = -Infinity, pause = EVERY, timer = 0, late = false, ended = false, sent = false;
+  let whole = Number(words.window), said = null, asked = -Infinity, pause = EVERY, timer = 0, late = false, ended = false, sent = false;
 
   const number = (count, unit) => unit.replace("{}", count);
   function phrase(ms) {
@@ -34,9 +34,7 @@
     const passed = Math.floor((1 - Math.min(1, ms / whole)) * 100);
     bar.firstElementChild.setAttribute("width", passed + "%");
     bar.setAttribute("aria-label", words.passed.replace("{}", passed));
-    // A screen reader is told three times; moving digits are never read out.
     const mark = [1, 5, 15].find((minutes) => ms <= minutes * 60000) || Infinity;
-    // A second late it is still 5 minutes, not 4.
     const due = Math.min(mark * 60000, ms + 1000);
     if (said !== null && mark < said) spoken.textContent = words.text.replace("{}", phrase(due));
     said = mark;
@@ -50,7 +48,7 @@
     page.hidden = false;
     left.textContent = words.closed;
     spoken.textContent = page.querySelector("h3").textContent;
-    // Not `disabled`: that would take the focus away from whoever is on a button.
+    // Not `disabled`: that would take the focus away.
     for (const button of form.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
     form.addEventListener("submit", (event) => event.preventDefault());
   }
@@ -59,20 +57,28 @@
     if (ended || sent || document.hidden) return;
     clearTimeout(timer);
     const since = performance.now() - asked;
-    if (since < AT_LEAST_APART) {
-      timer = setTimeout(ask, AT_LEAST_APART - since);
+    if (since < APART) {
+      timer = setTimeout(ask, APART - since);
       return;
     }
     asked = performance.now();
     timer = setTimeout(ask, pause);
     try {
-      const answer = await fetch(form.getAttribute("action") + "/state", { credentials: "omit", cache: "no-store" });
+      const answer = await fetch(location.pathname + "/state", { credentials: "omit", cache: "no-store" });
       if (!answer.ok) throw answer.status;
       const state = await answer.json();
       pause = EVERY;
       if (sent) return;
       if (state.ended) return end(state.ended);
-      if (zero !== null && state.left_ms !== null) zero = performance.now() + state.left_ms;
+      const to = state.deadline;
+      if (to && to.at !== words.at) {
+        // More time.
+        for (const time of document.querySelectorAll(`time[datetime="${words.at}"]`))
+          Object.assign(time, { dateTime: to.at, textContent: to.text });
+        words.at = to.at;
+        whole = to.window_ms;
+      }
+      if (to) zero = performance.now() + state.left_ms;
       count();
     } catch {
       pause = Math.min(pause * 2, AT_MOST);
@@ -84,7 +90,7 @@
   count();
   setInterval(count, 1000);
   timer = setTimeout(ask, pause);
-  // One's own answer is not news.
+  // One's own is no news.
   form.onsubmit = () => { sent = true; };
   onpageshow = (shown) => shown.persisted && location.reload();
   for (const back of ["focus", "online"]) addEventListener(back, ask);

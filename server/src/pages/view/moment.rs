@@ -36,7 +36,7 @@ impl Countdown {
 }
 
 /// For `<time datetime>`.
-pub(super) fn machine(at: &DateTime<Utc>) -> String {
+pub(in crate::pages) fn machine(at: &DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 

@@ -326,7 +326,8 @@ impl Store for SqliteStore {
 
     fn hold(&self) -> Unit<'_, Option<Hold>> {
         let is_steady = self.watch.is_steady();
-        self.read(move |rows| unit::presence::hold(rows, is_steady))
+        // Whoever asks whether the server is ready does not queue behind heavy reads.
+        read_from(&self.key_readers, move |rows| unit::presence::hold(rows, is_steady))
     }
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {

@@ -323,7 +323,7 @@ fn finish_delivery<R: Rows>(
     }
     let delivery = told(row, suspension, detail);
     let loaded = load_of(rows, suspension)?;
-    let record = DeliveryRecord { delivery, fate, siblings, question };
+    let record = DeliveryRecord { delivery, fate, siblings, question, channels: env.channels.clone() };
     act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
 }
 

@@ -12,7 +12,7 @@ use super::{Env, Loaded};
 use crate::store::codes::{DeliveryState, TimerKind};
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
-use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
+use crate::store::rows::{NewEvent, OutboxRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
 use crate::store::span::SpanEnd;
 
 /// Appends events to the intent's log and writes every row they imply. Returns the last event as served.
@@ -167,11 +167,32 @@ fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Remi
     let known = rows.reads().deliveries(suspension)?;
     requeue(rows, &known, now)?;
     let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
+    // Whom this channel could not reach may have been reached by another: the reminder goes where the question is.
+    let reached = reached_at(attempt, &known, &reminded.notify_to);
+    let is_lost = |route: &Route<'_>| {
+        let mut same = known.iter().filter(|(row, _)| row.attempt == attempt && row.route().is_same(route)).peekable();
+        same.peek().is_some() && same.all(|(row, state)| state.shown(row).is_lost())
+    };
+    if !reached.is_empty() && routes.iter().all(is_lost) {
+        routes = reached;
+    }
     let is_waiting =
         |route: &Route<'_>| known.iter().any(|(row, state)| *state == DeliveryState::Queued && row.route().is_same(route));
     routes.retain(|route| !is_waiting(route));
     // Whoever has a message of this attempt gets another: that is what was asked for.
     queue(rows, env, &Queueing { suspension, attempt, routes, known: &known }, now)
+}
+
+/// The ways by which these people have a message of this attempt, each once.
+fn reached_at<'a>(attempt: u32, known: &'a [(OutboxRow, DeliveryState)], people: &[String]) -> Vec<Route<'a>> {
+    let mut routes: Vec<Route<'a>> = Vec::new();
+    for (row, state) in known.iter().filter(|(row, _)| row.attempt == attempt) {
+        let is_asked = people.iter().any(|person| person.eq_ignore_ascii_case(&row.recipient));
+        if *state == DeliveryState::Sent && is_asked && !routes.iter().any(|route| route.is_same(&row.route())) {
+            routes.push(row.route());
+        }
+    }
+    routes
 }
 
 /// Moves the deadline and its timer; whoever waits or has the page open learns of it.
