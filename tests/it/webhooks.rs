@@ -1,5 +1,7 @@
 //! Webhooks: who gets what, and what an endpoint that misbehaves can do to anybody.
 
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
 use domain::channel::{EMAIL, Reach};
 use harness::app::{OPERATOR, TestApp};
 use harness::receiver::{Answer, Receiver, SECRET, add, webhook};
