@@ -71,6 +71,8 @@ impl Cluster {
         let mut minder = Command::new("sh");
         minder.args(["-c", MINDER, "sh"]).arg(&folder).arg(port.to_string()).arg(programs()).arg(PASSWORD);
         minder.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Ctrl-C goes to a whole group of processes; the minder must outlive this one, to put away what it started.
+        std::os::unix::process::CommandExt::process_group(&mut minder, 0);
         if am_root(&folder) {
             std::os::unix::fs::chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
             std::os::unix::process::CommandExt::gid(&mut minder, NOBODY);
