@@ -36,7 +36,9 @@ printf '%s' "$4" >"$1/password"
 "$3/pg_ctl" --pgdata="$1/data" --log="$1/log" --wait --options="-k '$1' -p $2 -c listen_addresses=127.0.0.1 -c fsync=off \
     -c full_page_writes=off -c synchronous_commit=off -c max_connections=400 -c autovacuum=off -c shared_buffers=64MB" start \
     >/dev/null 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
-echo ready
+# Who waits for this word may be gone already; what was started must be put away all the same.
+trap '' PIPE
+echo ready 2>/dev/null || true
 read -r _ || true
 "$3/pg_ctl" --pgdata="$1/data" --mode=immediate stop >/dev/null 2>&1 || true
 rm -rf "$1"
