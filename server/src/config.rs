@@ -49,9 +49,6 @@ pub struct ServeArgs {
     /// The address people reach this server under; `http://<listen>` by default.
     #[arg(long, env = "PLACET_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
-    /// A TOML file with the settings of docs/operating.md.
-    #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
-    pub config: Option<PathBuf>,
     /// Development mode: mails stay in memory and are shown on a page; an admin key is printed at first start.
     #[arg(long)]
     pub dev: bool,
@@ -84,6 +81,24 @@ pub struct DatabaseArgs {
     /// The database; after sqlite:// everything is a path.
     #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", help = format!("The database; after sqlite:// everything is a path [default: {DATABASE_URL_DEFAULT}]"))]
     pub database_url: Option<String>,
+    /// A TOML file with the settings of docs/operating.md.
+    #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+impl DatabaseArgs {
+    /// Where the database is, also when other settings are wrong.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be understood, or a URL that names no file.
+    pub fn path(&self) -> anyhow::Result<PathBuf> {
+        database_path(self.database_url.as_deref().or(self.file()?.database_url.as_deref()))
+    }
+
+    fn file(&self) -> anyhow::Result<FileConfig> {
+        Ok(self.config.as_deref().map(read_file).transpose()?.unwrap_or_default())
+    }
 }
 
 /// The file. Unknown keys are refused: a setting nobody reads is a lie.
@@ -167,7 +182,7 @@ impl Config {
     ///
     /// One or two lines that say what is wrong and what to do.
     pub fn load(args: &ServeArgs) -> anyhow::Result<Self> {
-        let file = args.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        let file = args.database.file()?;
         let listen = match args.listen.or(file.listen) {
             Some(listen) => listen,
             None => LISTEN_DEFAULT.parse()?,
@@ -198,24 +213,10 @@ impl Config {
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
         Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint })
     }
-
-    /// Where the database is, also when other settings are wrong.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be understood, or a URL that names no file.
-    pub fn database(args: &ServeArgs) -> anyhow::Result<PathBuf> {
-        let file = args.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
-        database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))
-    }
 }
 
 /// The path in a database URL; the default when none is given.
-///
-/// # Errors
-///
-/// A URL of another database, or one without a path.
-pub fn database_path(url: Option<&str>) -> anyhow::Result<PathBuf> {
+fn database_path(url: Option<&str>) -> anyhow::Result<PathBuf> {
     let url = url.unwrap_or(DATABASE_URL_DEFAULT);
     let path =
         url.strip_prefix("sqlite://").with_context(|| format!("the database URL {} must begin with sqlite://", shown(url)))?;
@@ -421,7 +422,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("placet.toml");
         std::fs::write(&path, text)?;
-        load(|args| args.config = Some(path))
+        load(|args| args.database.config = Some(path))
     }
 
     fn smtp(args: &mut ServeArgs) {
@@ -578,7 +579,7 @@ mod tests {
         let path = folder.path().join("placet.toml");
         std::fs::write(&path, "listen = '127.0.0.1:1'").unwrap();
         let config = load(|args| {
-            args.config = Some(path);
+            args.database.config = Some(path);
             args.listen = Some("127.0.0.1:2".parse().unwrap());
         });
         assert_eq!(config.unwrap().listen.port(), 2);
