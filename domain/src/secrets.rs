@@ -499,7 +499,7 @@ mod tests {
             text.push_str(" 4111111111111111");
             assert!(shapes(&text).contains(&Shape::CardNumber), "{piece}");
         }
-        // A hundred times what it takes: a search that goes back takes hours.
-        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+        // Many times what it takes, on a busy machine too: a search that goes back takes hours.
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     }
 }
