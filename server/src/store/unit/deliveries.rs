@@ -91,7 +91,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
     let now = env.clock.now();
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
-    if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
+    if presence::hold(rows.reads(), env.watch)?.is_some() {
         return Ok(leased);
     }
     let mut shared_room = turn.shared_room;

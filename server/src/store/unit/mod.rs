@@ -119,7 +119,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Err(refusal) => {
             // A deadline that may not come by its timer may not come by a late answer either.
             if !refusal.deadline.is_empty()
-                && let Some(hold) = presence::hold(rows.reads(), env.watch.is_steady())?
+                && let Some(hold) = presence::hold(rows.reads(), env.watch)?
             {
                 return Err(RowsError::Held(hold.why()));
             }
