@@ -60,6 +60,14 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
     }
 }
 
+/// What is known of the presence before a start. A database from before there were signs of life has events, and the newest is one.
+fn last_presence<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<PresenceRow> {
+    if let Some(presence) = rows.reads().presence()? {
+        return Ok(presence);
+    }
+    Ok(PresenceRow::at(rows.reads().newest_event_at()?.unwrap_or(now)))
+}
+
 /// Whether no absence lies between a sign of life and now.
 fn is_fresh(beat_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     Absence::between(beat_at, now).is_none()
@@ -91,10 +99,7 @@ pub(in crate::store) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
 /// Makes good for an absence, a bounded batch at a time: first for one that is recorded, then for the one since the last sign of life.
 pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recovered> {
     let now = env.clock.now();
-    let Some(presence) = rows.reads().presence()? else {
-        rows.save_presence(&PresenceRow::at(now))?;
-        return Ok(Recovered { done: true, held_since: None });
-    };
+    let presence = last_presence(rows, now)?;
     // By a clock that cannot be trusted nobody can tell how long the server was away.
     if presence.held_since.is_some() || !env.watch.is_steady() {
         return Ok(Recovered { done: true, held_since: presence.held_since });
@@ -137,7 +142,7 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
             let loaded = load_of(rows, &row)?;
-            act(rows, env, loaded, &command)?;
+            act(rows, env, loaded, &command, now)?;
         }
         if recovery.restored {
             ask_afresh(rows, env, &row, now)?;
@@ -181,15 +186,14 @@ fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: Da
     let server = Principal::server();
     let (suspension_id, attempt) = (open.id, open.attempt);
     let reminded = Reminded { suspension_id, attempt, notify_to, reminded_by: server.subject };
-    let dated = now.max(loaded.intent.updated_at);
-    append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, dated)?;
+    append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
     Ok(())
 }
 
 /// Holds deadlines and messages until they are released, and kills every answer link there is.
 pub(in crate::store) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
-    let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
+    let presence = last_presence(rows, now)?;
     let tokens_void_to = rows.reads().newest_token()?;
     let held_since = presence.held_since.or(Some(now));
     rows.save_presence(&PresenceRow { held_since, released: false, tokens_void_to, ..presence })

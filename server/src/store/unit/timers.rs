@@ -24,7 +24,7 @@ pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> 
     for timer in &due {
         match command_of(rows, *timer) {
             Ok(Some((loaded, command))) => {
-                act(rows, env, loaded, &command)?;
+                act(rows, env, loaded, &command, now)?;
                 if timer.kind == TimerKind::Deadline {
                     rows.notice(Notice::Fact(Fact::DeadlineApplied { late: now - timer.due_at }));
                 }
