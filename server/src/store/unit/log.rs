@@ -17,6 +17,8 @@ use crate::store::rows::{NewEvent, OutboxRow, ReadRows, Rows, RowsError, RowsRes
 use crate::store::span::SpanEnd;
 
 /// Appends events to the intent's log and writes every row they imply. Returns the last event as served.
+///
+/// `now` is the clock's; an event is not dated before the one it follows, whatever the clock shows.
 pub(super) fn append<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -26,14 +28,15 @@ pub(super) fn append<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<Option<String>> {
     let mut last = None;
+    let dated = if planted(Bug::ClockRunsBackwards) { now } else { now.max(loaded.intent.updated_at) };
     for event in events {
         let rid = rows.next(Table::Events)?;
         let sealed = Envelope {
-            id: env.entropy.uuid(now),
+            id: env.entropy.uuid(dated),
             intent_id: loaded.intent.id,
             sequence: loaded.row.last_sequence + 1,
             actor,
-            created_at: now,
+            created_at: dated,
             previous: loaded.row.last_hash,
             salt: env.entropy.bytes32(),
         }
@@ -44,7 +47,7 @@ pub(super) fn append<R: Rows>(
             intent: loaded.row.rid,
             previous,
             event_type: event.event_type(),
-            created_at: now,
+            created_at: dated,
             sealed: &sealed,
         })?;
         loaded.row.last_event = rid;
@@ -52,7 +55,7 @@ pub(super) fn append<R: Rows>(
         if !planted(Bug::ChainUnlinked) || events.len() == 1 {
             loaded.row.last_hash = Some(sealed.hash);
         }
-        evolve(&mut loaded.intent, event, now);
+        evolve(&mut loaded.intent, event, now, dated);
         follow(rows, env, loaded, event, now)?;
         last = Some(sealed);
     }
@@ -167,7 +170,7 @@ fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Remi
     let row = loaded.suspension_row(reminded.suspension_id)?;
     let (suspension, attempt) = (row.rid, reminded.attempt);
     let question = rows.reads().question(row)?;
-    rows.mark_reminded(suspension, now)?;
+    rows.mark_reminded(suspension, loaded.intent.updated_at)?;
     let known = rows.reads().deliveries(suspension)?;
     requeue(rows, &known, now)?;
     let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
