@@ -8,6 +8,7 @@ use crate::channel::{Channels, Route};
 use crate::event::{Delivery, Event};
 use crate::ids::SuspensionId;
 use crate::intent::Intent;
+use crate::planted::{Bug, planted};
 use crate::suspension::Question;
 
 /// The longest token that names a returned message, in characters: in an address it stands behind a name and a plus, and all three
@@ -130,15 +131,18 @@ pub(crate) fn reachable_at(attempt: u32, question: &Question, messages: &[Siblin
 pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc>) -> Vec<Event> {
     let delivery = record.delivery.clone();
     let open = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id && !open.is_expired(now));
+    // What was decided on stays as it was decided on.
+    let before = intent.suspension(delivery.suspension_id).is_some_and(|suspension| suspension.reached);
     let told = match record.fate {
-        Fate::Sent => return vec![Event::DeliverySent(delivery)],
+        Fate::Sent => {
+            let in_time = open.is_some() || planted(Bug::ReachedAfterTheEnd);
+            let reached = before || (in_time && record.channels.carries_links(&delivery.channel));
+            return vec![Event::DeliverySent { delivery, reached }];
+        }
         Fate::Failed => Event::DeliveryFailed(delivery),
         Fate::Bounced => {
-            let reached = match open {
-                Some(_) => record.siblings.iter().any(|sibling| sibling.state == DeliveryState::Sent),
-                // What was decided on stays as it was decided on.
-                None => intent.suspension(delivery.suspension_id).is_some_and(|ended| ended.reached),
-            };
+            let has_it = |other: &Sibling| other.state == DeliveryState::Sent && record.channels.carries_links(&other.channel);
+            let reached = if open.is_some() { record.siblings.iter().any(has_it) } else { before };
             Event::DeliveryBounced { delivery, reached }
         }
     };
@@ -150,14 +154,14 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
 /// Whom to ask at once, if nobody of the attempt in force, `current`, can be reached any more.
 ///
 /// Only when all are lost: as long as one of them has the question, or may still get it, waking the next rung early would cost more
-/// people more than it helps. An attempt that has passed wakes nobody; the one in force has messages of its own.
+/// people more than it helps. A room that has it without a link cannot answer it, and holds nothing up. An attempt that has passed wakes nobody; the one in force has messages of its own.
 fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
     let lost = &record.delivery;
     if lost.attempt != current {
         return None;
     }
     let siblings = || record.siblings.iter().filter(|sibling| sibling.attempt == lost.attempt);
-    if siblings().any(|sibling| !sibling.state.is_lost()) {
+    if siblings().any(|sibling| !sibling.state.is_lost() && record.channels.is_answered(&sibling.channel)) {
         return None;
     }
     let mut unreachable: Vec<String> = Vec::new();
@@ -174,7 +178,10 @@ fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Optio
     let policy = question.retry_policy.as_ref()?;
     (current + 1..=policy.max_attempts).find_map(|rung_attempt| {
         let channel_hint = question.channel_at(rung_attempt);
-        let is_new = |people: &[String]| record.channels.routes(channel_hint, people).iter().any(|route| !tried(route));
+        let is_new = |people: &[String]| {
+            let routes = record.channels.routes(channel_hint, people);
+            routes.iter().any(|route| !tried(route) && record.channels.is_answered(route.channel))
+        };
         let mut notify_to = question.recipients_during(rung_attempt..=rung_attempt);
         notify_to.retain(|person| is_new(std::slice::from_ref(person)));
         is_new(&notify_to).then(|| Failover {
@@ -217,7 +224,7 @@ mod tests {
 
     /// Mails, unless a rung prefers the pager.
     fn channels() -> Channels {
-        let people = |name: &str| NamedChannel { name: name.into(), reach: Reach::People };
+        let people = |name: &str| NamedChannel { name: name.into(), reach: Reach::People, links: true };
         Channels::new(vec![people("email"), people("pager")], vec!["email".into()]).unwrap()
     }
 
@@ -278,6 +285,25 @@ mod tests {
             assert!(decided(2, 2, "b@x.example", &[(1, "a@x.example", state)]).is_some());
         }
         assert_eq!(decided(2, 1, "a@x.example", &[]), None, "what is past wakes nobody");
+    }
+
+    /// Who reads of a question on a board waits for somebody who can answer, so somebody must.
+    #[test]
+    fn a_room_without_a_link_holds_nothing_up() {
+        let board = NamedChannel { name: "board".into(), reach: Reach::Audience("hall".into()), links: false };
+        let mail = NamedChannel { name: "email".into(), reach: Reach::People, links: true };
+        let channels = Channels::new(vec![mail, board], vec!["email".into(), "board".into()]).unwrap();
+        let mut record = lost_at(1, "a@x.example", &[(1, "hall", DeliveryState::Sent)]);
+        record.siblings[0].channel = "board".into();
+        record.channels = channels;
+        assert_eq!(failover(1, &question(), &record).map(|failover| failover.notify_to), Some(vec!["b@x.example".into()]));
+        // The board alone is no way to ask anybody.
+        let mut by_board = question();
+        by_board.retry_policy.as_mut().unwrap().escalation_ladder.truncate(1);
+        by_board.retry_policy.as_mut().unwrap().escalation_ladder[0] =
+            serde_json::from_value(json!({"attempt": 2, "channel_hint": "board"})).unwrap();
+        record.siblings.clear();
+        assert_eq!(failover(1, &by_board, &record), None);
     }
 
     #[test]

@@ -95,7 +95,12 @@ pub enum Event {
     /// A lease was given back.
     LeaseReleased(Box<Lease>),
     /// A message was accepted for delivery.
-    DeliverySent(Delivery),
+    DeliverySent {
+        /// The message.
+        delivery: Delivery,
+        /// Whether anybody who can answer is reached with it.
+        reached: bool,
+    },
     /// A message will not arrive.
     DeliveryFailed(Delivery),
     /// A message that was accepted came back.
@@ -313,7 +318,7 @@ impl Event {
             Self::LeaseAcquired(_) => "lease_acquired",
             Self::LeaseRenewed(_) => "lease_renewed",
             Self::LeaseReleased(_) => "lease_released",
-            Self::DeliverySent(_) => "delivery.sent",
+            Self::DeliverySent { .. } => "delivery.sent",
             Self::DeliveryFailed(_) => "delivery.failed",
             Self::DeliveryBounced { .. } => "delivery.bounced",
             Self::DeliveryFailover(_) => "delivery.failover",
@@ -374,8 +379,10 @@ impl Event {
                 "responded_by": refused.responded_by,
             }),
             Self::LeaseAcquired(lease) | Self::LeaseRenewed(lease) | Self::LeaseReleased(lease) => json!(lease),
-            Self::DeliverySent(delivery) | Self::DeliveryFailed(delivery) => delivery_payload(delivery),
-            Self::DeliveryBounced { delivery, reached } => with(delivery_payload(delivery), "reached", json!(reached)),
+            Self::DeliveryFailed(delivery) => delivery_payload(delivery),
+            Self::DeliverySent { delivery, reached } | Self::DeliveryBounced { delivery, reached } => {
+                with(delivery_payload(delivery), "reached", json!(reached))
+            }
             Self::DeliveryRedriven { delivery, redriven_by } => {
                 with(delivery_payload(delivery), "redriven_by", json!(redriven_by))
             }
@@ -530,7 +537,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::LeaseAcquired(_)
         | Event::LeaseRenewed(_)
         | Event::LeaseReleased(_)
-        | Event::DeliverySent(_)
+        | Event::DeliverySent { .. }
         | Event::DeliveryFailed(_)
         | Event::DeliveryBounced { .. }
         | Event::DeliveryFailover(_)

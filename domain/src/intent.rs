@@ -549,8 +549,9 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
                 }
             }
         }
-        Event::DeliverySent(delivery) => set_reached(intent, delivery, true, now),
-        Event::DeliveryBounced { delivery, reached } => set_reached(intent, delivery, *reached, now),
+        Event::DeliverySent { delivery, reached } | Event::DeliveryBounced { delivery, reached } => {
+            set_reached(intent, delivery, *reached, now);
+        }
     }
 }
 

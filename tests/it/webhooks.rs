@@ -5,6 +5,7 @@
 use domain::channel::{EMAIL, Reach};
 use harness::app::{OPERATOR, TestApp};
 use harness::receiver::{Answer, Receiver, SECRET, add, webhook};
+use harness::smtp::Fault;
 use serde_json::{Value, json};
 
 /// A server with mails and one webhook, which is its default.
@@ -116,7 +117,52 @@ async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
     assert_eq!(posted.len(), 1, "a room is told once, however many people are asked");
     let data = &posted[0].json()["data"];
     assert_eq!((&data["recipient"], &data["attempt"], &data["url"]), (&json!("ops-room"), &json!(2), &Value::Null));
-    assert_eq!((app.smtp.received().len(), pager.posted().len()), (2, 0));
+    assert_eq!((app.smtp.received().len(), pager.posted().len()), (4, 0), "a room without a link is told beside the default");
+    app.finish().await;
+}
+
+/// An agent that could ask where nobody can answer would choose its own fallback.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
+    let room = Receiver::start().await;
+    let app = TestApp::start_with(|config| {
+        let mut quiet = webhook("room", &room);
+        quiet.settings.links = false;
+        add(config, vec![(quiet, Reach::Audience("ops-room".into()))], &[EMAIL]);
+    })
+    .await;
+    let agent = app.agent();
+    let to_the_room = json!({
+        "channel_hint": "room", "timeout_seconds": 3600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve",
+    });
+    let body = json!({"question": "Go?", "response_type": "confirm", "channel_hint": "room"});
+    let preview = agent.post("api/v1/suspensions/preview", body).await.ok();
+    let told: Vec<(&Value, &Value)> =
+        preview["schedule"].as_array().unwrap().iter().map(|step| (&step["channel"], &step["recipients"])).collect();
+    assert_eq!(told, [(&json!("room"), &json!(["ops-room"])), (&json!(EMAIL), &json!([OPERATOR]))]);
+
+    // The people's mail is refused for good; the room has taken its message.
+    app.smtp.script(Fault::RejectRecipient);
+    let lost = agent.active_intent().await;
+    let id = agent.suspend(lost, to_the_room.clone()).await.ok()["id"].as_str().unwrap().to_owned();
+    app.settle().await;
+    let mut states: Vec<String> = seen(&app, &id).await.into_iter().map(|(state, ..)| state).collect();
+    states.sort();
+    assert_eq!((states, room.posted().len()), (vec!["failed".to_owned(), "sent".to_owned()], 1));
+    assert_eq!(agent.suspension(&id).await["reached"], json!(false));
+    let events = agent.events(lost).await;
+    let sent = events.iter().find(|event| event["event_type"] == "delivery.sent").unwrap();
+    assert_eq!((&sent["payload"]["channel"], &sent["payload"]["reached"]), (&json!("room"), &json!(false)));
+    app.advance(3600).await;
+    assert_eq!(agent.suspension(&id).await["resolution_reason"], json!("undeliverable"), "nobody could have answered");
+
+    // Whoever has a link was reached, and silence is theirs.
+    let id = agent.suspend(agent.active_intent().await, to_the_room).await.ok()["id"].as_str().unwrap().to_owned();
+    app.settle().await;
+    assert_eq!((app.smtp.next_mail().await.to, room.posted().len()), (vec![OPERATOR.to_owned()], 1));
+    assert_eq!(agent.suspension(&id).await["reached"], json!(true));
+    app.advance(3600).await;
+    assert_eq!(agent.suspension(&id).await["response"], json!("approve"));
     app.finish().await;
 }
 

@@ -106,7 +106,9 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
-        Event::DeliverySent(delivery) | Event::DeliveryBounced { delivery, .. } => touch(rows, loaded, delivery.suspension_id),
+        Event::DeliverySent { delivery, .. } | Event::DeliveryBounced { delivery, .. } => {
+            touch(rows, loaded, delivery.suspension_id)
+        }
         Event::DeliveryFailover(failover) => {
             rows.notice(Notice::Fact(Fact::FailedOver));
             let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
