@@ -43,6 +43,28 @@ impl Route<'_> {
     }
 }
 
+/// A way a message has taken or will take, kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The channel that carries it.
+    pub channel: String,
+    /// The person or audience it is for.
+    pub recipient: String,
+}
+
+impl Way {
+    /// The same, for comparing and for queueing.
+    pub fn route(&self) -> Route<'_> {
+        Route { channel: &self.channel, recipient: &self.recipient }
+    }
+}
+
+impl From<Route<'_>> for Way {
+    fn from(route: Route<'_>) -> Self {
+        Self { channel: route.channel.to_owned(), recipient: route.recipient.to_owned() }
+    }
+}
+
 /// All channels of a server, and those that are used when a question prefers none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channels {

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::channel::{Channels, Route};
+use crate::channel::{Channels, Route, Way};
 use crate::event::{Delivery, Event};
 use crate::ids::SuspensionId;
 use crate::intent::Intent;
@@ -77,6 +77,13 @@ pub struct Sibling {
     pub state: DeliveryState,
 }
 
+impl Sibling {
+    /// The way it went, or is to go.
+    pub fn route(&self) -> Route<'_> {
+        Route { channel: &self.channel, recipient: &self.recipient }
+    }
+}
+
 /// What was learned of a message, with what it takes to see whether anybody is left.
 #[derive(Clone, Debug)]
 pub struct DeliveryRecord {
@@ -111,20 +118,59 @@ pub struct Failover {
     pub reason: String,
 }
 
-/// Whom to tell again at `attempt`: those in force, or whoever was asked in their place when none of them could be reached.
-pub(crate) fn reachable_at(attempt: u32, question: &Question, messages: &[Sibling]) -> Vec<String> {
-    let in_force = question.recipients_at(attempt);
+/// What reminding needs to know of a question, besides where it stands.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What it asks, and whom.
+    pub question: Question,
+    /// The messages about it.
+    pub messages: Vec<Sibling>,
+    /// The channels there are.
+    pub channels: Channels,
+}
+
+/// The ways by which to tell again at `attempt`: those in force that are not lost, and those taken instead if nobody can answer by these.
+///
+/// What was sent to a room went to no person: a way is taken again as it is, and its recipient is never looked up as somebody to ask.
+pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
+    let Asked { question, messages, channels } = asked;
     let of_this = || messages.iter().filter(|message| message.attempt == attempt);
-    let is_lost = |person: &String| {
-        let mut theirs = of_this().filter(|message| message.recipient.eq_ignore_ascii_case(person)).peekable();
+    let is_lost = |route: &Route<'_>| {
+        let mut theirs = of_this().filter(|message| message.route().is_same(route)).peekable();
         theirs.peek().is_some() && theirs.all(|message| message.state.is_lost())
     };
-    // Whoever is asked over the whole ladder; an audience of a channel is not.
-    let named = question.recipients_during(1..=question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts));
-    let has_it =
-        |person: &String| of_this().any(|message| !message.state.is_lost() && message.recipient.eq_ignore_ascii_case(person));
-    let stand_ins: Vec<String> = named.into_iter().filter(has_it).collect();
-    if in_force.iter().all(is_lost) && !stand_ins.is_empty() { stand_ins } else { in_force.to_vec() }
+    let in_force = channels.routes(question.channel_at(attempt), question.recipients_at(attempt));
+    let mut again: Vec<Route<'_>> = in_force.iter().copied().filter(|route| !is_lost(route)).collect();
+    if !again.iter().any(|route| channels.is_answered(route.channel)) {
+        again.extend(of_this().filter(|message| !message.state.is_lost()).map(Sibling::route));
+    }
+    // With nobody in their place, another try is all there is.
+    if !again.iter().any(|route| channels.is_answered(route.channel)) {
+        again.extend(in_force);
+    }
+    each_once(again, channels)
+}
+
+/// Each way once, without those by a channel that is no more.
+pub fn each_once<'a>(routes: impl IntoIterator<Item = Route<'a>>, channels: &Channels) -> Vec<Way> {
+    let mut ways: Vec<Way> = Vec::new();
+    for route in routes {
+        if channels.contains(route.channel) && !ways.iter().any(|known| known.route().is_same(&route)) {
+            ways.push(route.into());
+        }
+    }
+    ways
+}
+
+/// Whom these ways lead to, each once.
+pub fn recipients_of(ways: &[Way]) -> Vec<String> {
+    let mut recipients: Vec<String> = Vec::new();
+    for way in ways {
+        if !recipients.iter().any(|known| known.eq_ignore_ascii_case(&way.recipient)) {
+            recipients.push(way.recipient.clone());
+        }
+    }
+    recipients
 }
 
 /// The events of what was learned of a message.
@@ -173,7 +219,7 @@ fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Optio
     // A person may have been unreachable by mail and be reachable by another channel: what was tried is a route.
     let tried = |route: &Route<'_>| {
         route.is_same(&Route { channel: &lost.channel, recipient: &lost.recipient })
-            || siblings().any(|sibling| route.is_same(&Route { channel: &sibling.channel, recipient: &sibling.recipient }))
+            || siblings().any(|sibling| route.is_same(&sibling.route()))
     };
     let policy = question.retry_policy.as_ref()?;
     (current + 1..=policy.max_attempts).find_map(|rung_attempt| {
@@ -312,12 +358,41 @@ mod tests {
         let at =
             |attempt, recipient: &str, state| Sibling { attempt, channel: "email".into(), recipient: recipient.into(), state };
         let (a, b) = ("a@x.example", "b@x.example");
-        let reachable = |messages: &[Sibling]| reachable_at(1, &question(), messages);
-        assert_eq!(reachable(&[]), [a]);
-        assert_eq!(reachable(&[at(1, a, Sent), at(1, b, Sent)]), [a]);
-        assert_eq!(reachable(&[at(1, "A@x.example", Failed), at(1, b, Queued)]), [b]);
-        assert_eq!(reachable(&[at(1, a, Failed), at(1, a, Sent), at(1, b, Sent)]), [a], "the second try got through");
-        assert_eq!(reachable(&[at(1, a, Bounced)]), [a], "with nobody in their place, another try is all there is");
-        assert_eq!(reachable(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
+        let again = |messages: &[Sibling]| {
+            let asked = Asked { question: question(), messages: messages.to_vec(), channels: channels() };
+            recipients_of(&ways_again(1, &asked))
+        };
+        assert_eq!(again(&[]), [a]);
+        assert_eq!(again(&[at(1, a, Sent), at(1, b, Sent)]), [a]);
+        assert_eq!(again(&[at(1, "A@x.example", Failed), at(1, b, Queued)]), [b]);
+        assert_eq!(again(&[at(1, a, Failed), at(1, a, Sent), at(1, b, Sent)]), [a], "the second try got through");
+        assert_eq!(again(&[at(1, a, Bounced)]), [a], "with nobody in their place, another try is all there is");
+        assert_eq!(again(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
+    }
+
+    /// A room's name looks like a recipient's, and is nobody's address.
+    #[test]
+    fn a_room_is_told_again_by_its_own_channel_and_nobody_is_mailed_under_its_name() {
+        use DeliveryState::{Failed, Sent};
+        let mail = NamedChannel { name: "email".into(), reach: Reach::People, links: true };
+        let room = NamedChannel { name: "room".into(), reach: Reach::Audience("hall".into()), links: true };
+        let channels = Channels::new(vec![mail, room], vec!["email".into(), "room".into()]).unwrap();
+        let at = |channel: &str, recipient: &str, state| Sibling {
+            attempt: 1,
+            channel: channel.into(),
+            recipient: recipient.into(),
+            state,
+        };
+        let again = |messages: &[Sibling]| {
+            let asked = Asked { question: question(), messages: messages.to_vec(), channels: channels.clone() };
+            ways_again(1, &asked).into_iter().map(|way| format!("{} {}", way.channel, way.recipient)).collect::<Vec<_>>()
+        };
+        let (a, hall) = (at("email", "a@x.example", Failed), at("room", "hall", Sent));
+        assert_eq!(again(&[a.clone(), hall.clone()]), ["room hall"]);
+        assert_eq!(
+            again(&[a.clone(), at("room", "hall", Failed), at("pager", "b@x.example", Sent)]),
+            ["email a@x.example", "room hall"]
+        );
+        assert_eq!(again(&[a, hall, at("email", "b@x.example", Sent)]), ["room hall"]);
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::authority::{Assurance, Role};
 use crate::body::{IntentBody, Patch};
+use crate::channel::Way;
 use crate::delivery::Failover;
 use crate::ids::{DeliveryId, SuspensionId};
 use crate::intent::Status;
@@ -132,6 +133,8 @@ pub struct Reminded {
     pub attempt: u32,
     /// Who is told.
     pub notify_to: Vec<String>,
+    /// How; each message has events of its own for that.
+    pub ways: Vec<Way>,
     /// Who asked for it.
     pub reminded_by: String,
 }
@@ -179,6 +182,8 @@ pub struct Renotified {
     pub next_attempt_at: Option<DateTime<Utc>>,
     /// Whether its time passed while the server was away: it has its event, and no message.
     pub skipped: bool,
+    /// The first attempt it makes up for: the oldest skipped one, else itself.
+    pub makes_up_from: u32,
 }
 
 /// Why a suspension expired.
