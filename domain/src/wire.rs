@@ -20,7 +20,7 @@ use crate::suspension::{
 };
 
 pub use self::deliveries::{
-    BOUNCE_DETAIL_MAX, BounceRequest, BounceView, DeliveryList, DeliveryPage, DeliveryView, RETURNED_TO_MAX, RedriveRequest,
+    BOUNCE_DETAIL_MAX, BounceRequest, BounceView, DeliveryList, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
 };
 pub use self::schedule::{AtTheEnd, ExtendRequest, RemindRequest, ScheduledAttempt, SuspensionPreview, What};
 

@@ -65,9 +65,8 @@ fn target(world: &World) -> Option<(IntentId, String, String)> {
     Some((intent.id.parse().ok()?, intent.creator.clone(), named))
 }
 
-/// Sends a write that must be refused, whatever the state of the intent.
-async fn trespass(world: &Arc<World>) {
-    let Some((id, creator, named)) = target(world) else { return };
+/// What is tried, by whom.
+fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, Principal, Action, Command) {
     let team = format!("team-{}", creator.trim_start_matches("agent-").parse::<u64>().unwrap_or(0) % 2);
     let respond = |suspension_id: String| {
         Command::Respond(Box::new(Respond {
@@ -77,8 +76,8 @@ async fn trespass(world: &Arc<World>) {
             metadata: None,
         }))
     };
-    let (what, principal, action, command) = match world.draw(|chance| chance.below(8)) {
-        0 => ("answers its own question", principal(&creator, &team, Role::Agent), Action::Respond, respond(named)),
+    match world.draw(|chance| chance.below(8)) {
+        0 => ("answers its own question", principal(creator, &team, Role::Agent), Action::Respond, respond(named)),
         1 => (
             "answers with a second key of its owner",
             principal("second", &team, Role::Operator),
@@ -91,7 +90,7 @@ async fn trespass(world: &Arc<World>) {
         }
         3 => (
             "patches _suspension",
-            principal(&creator, &team, Role::Agent),
+            principal(creator, &team, Role::Agent),
             Action::PatchState,
             Command::PatchState {
                 patches: vec![Patch {
@@ -99,13 +98,13 @@ async fn trespass(world: &Arc<World>) {
                     path: world.draw(|chance| (*chance.pick(&["_suspension", "//_suspension/response", "", "/"])).to_owned()),
                     value: json!({"resolution": "responded"}),
                 }],
-                agent_id: creator.clone(),
+                agent_id: creator.to_owned(),
             },
         ),
         4 => ("answers as an auditor", principal("auditor", "auditor", Role::Auditor), Action::Respond, respond(named)),
         6 => (
             "lifts its own suspension",
-            principal(&creator, &team, Role::Agent),
+            principal(creator, &team, Role::Agent),
             Action::SetStatus,
             Command::SetStatus { status: Status::Active, reason: None },
         ),
@@ -117,11 +116,17 @@ async fn trespass(world: &Arc<World>) {
         ),
         _ => (
             "sets the status of a suspended intent",
-            principal(&creator, &team, Role::Agent),
+            principal(creator, &team, Role::Agent),
             Action::SetStatus,
             Command::SetStatus { status: Status::SuspendedAwaitingInput, reason: None },
         ),
-    };
+    }
+}
+
+/// Sends a write that must be refused, whatever the state of the intent.
+async fn trespass(world: &Arc<World>) {
+    let Some((id, creator, named)) = target(world) else { return };
+    let (what, principal, action, command) = draw_trespass(world, &creator, named);
     let request = Request {
         principal,
         action,

@@ -71,11 +71,6 @@ pub struct DeliveryPage {
     pub next_cursor: Option<String>,
 }
 
-/// `POST /api/v1/deliveries/{id}/redrive`. Unknown fields are refused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RedriveRequest {}
-
 /// `POST /api/v1/deliveries/bounces`: a message came back. Unknown fields are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

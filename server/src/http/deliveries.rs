@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::problem::{FieldError, Rejection};
 use domain::text::visible_line;
-use domain::wire::{BOUNCE_DETAIL_MAX, BounceRequest, DeliveryList, DeliveryPage, DeliveryView, RETURNED_TO_MAX, RedriveRequest};
+use domain::wire::{BOUNCE_DETAIL_MAX, BounceRequest, DeliveryList, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
 
 use super::auth::Caller;
 use super::body::Json;
@@ -59,16 +59,14 @@ pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result
 /// Sends a message again that has failed, while its question is open; for admins.
 ///
 /// It is the same message with the same id, tried as if for the first time. An endpoint that was thought gone is tried again.
-#[utoipa::path(post, path = "/api/v1/deliveries/{delivery_id}/redrive", tag = "deliveries", request_body = RedriveRequest,
+#[utoipa::path(post, path = "/api/v1/deliveries/{delivery_id}/redrive", tag = "deliveries",
     params(("delivery_id" = String, Path)), responses((status = 200, body = DeliveryView), (status = 403),
     (status = 404, description = "`not_found`: no message with this id has failed"),
-    (status = 409, description = "`already_resolved`, `expired`"), (status = 422)))]
-pub(super) async fn redrive(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    (status = 409, description = "`already_resolved`, `expired`")))]
+pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
     caller.may(Action::Redrive)?;
     let id = request.match_info().get("delivery_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;
-    let RedriveRequest {} = body.into().map_err(|errors| Rejection::Invalid { errors })?;
     Ok(HttpResponse::Ok().json(shared.store.redrive(caller.principal, id).await?))
 }
 

@@ -103,9 +103,7 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
     // An absent body counts as an empty object, which says enough where no field is required.
-    if ["leases_renew", "suspensions_cancel", "suspensions_remind", "deliveries_redrive"]
-        .contains(&text(&operation["operationId"]))
-    {
+    if ["leases_renew", "suspensions_cancel", "suspensions_remind"].contains(&text(&operation["operationId"])) {
         operation["requestBody"]["required"] = json!(false);
     }
     refusals::complete(path, keyed, bodied, &mut operation["responses"]);
