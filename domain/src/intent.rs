@@ -185,9 +185,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::Extend { suspension_id, later, reason, cause } => {
             extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
         }
-        Command::Remind { suspension_id, question, messages } => {
-            remind(intent, *suspension_id, question.as_deref(), messages, by, now)
-        }
+        Command::Remind { suspension_id, asked } => remind(intent, *suspension_id, asked.as_deref(), by, now),
         Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
             Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
             // An answer beat the timer. Losing that race is normal, so it is not an error.
@@ -314,6 +312,7 @@ fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<
                 policy.next_due_at(open.suspended_at, attempt)
             },
             skipped,
+            makes_up_from: if skipped { attempt } else { *missed.start() },
         })));
         events.extend(escalated(open.id, question, attempt));
     }
@@ -552,8 +551,9 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
                 }
             }
         }
-        Event::DeliverySent(delivery) => set_reached(intent, delivery, true, now),
-        Event::DeliveryBounced { delivery, reached } => set_reached(intent, delivery, *reached, now),
+        Event::DeliverySent { delivery, reached } | Event::DeliveryBounced { delivery, reached } => {
+            set_reached(intent, delivery, *reached, now);
+        }
     }
 }
 

@@ -390,4 +390,4 @@ pub fn room_answers_at(link: &str) -> String {
 }
 
 /// What a room reads that gets no link.
-pub const ROOM_HAS_NO_LINK: &str = "Whoever was asked has a message with the link to answer.";
+pub const ROOM_HAS_NO_LINK: &str = "There is no link here: it goes to whoever is asked in person, if anybody is.";

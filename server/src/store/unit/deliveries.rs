@@ -78,9 +78,20 @@ pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_
     Ok(())
 }
 
-/// Makes those messages of a question due that wait for another try.
-pub(super) fn requeue<R: Rows>(rows: &mut R, known: &[(OutboxRow, DeliveryState)], now: DateTime<Utc>) -> RowsResult<()> {
-    for (row, _) in known.iter().filter(|(row, state)| *state == DeliveryState::Queued && row.lease.is_none()) {
+/// The messages of a question that are still to go out: an older one that a newer took the place of is not, whatever its row says.
+pub(super) fn waiting(known: &[(OutboxRow, DeliveryState)]) -> Vec<&OutboxRow> {
+    let is_superseded = |row: &OutboxRow| known.iter().any(|(newer, _)| supersedes(newer, row));
+    known.iter().filter(|(row, state)| *state == DeliveryState::Queued && !is_superseded(row)).map(|(row, _)| row).collect()
+}
+
+/// Whether the one takes the place of the other.
+fn supersedes(newer: &OutboxRow, older: &OutboxRow) -> bool {
+    newer.attempt > older.attempt && newer.route().is_same(&older.route())
+}
+
+/// Makes those of them due that wait for another try. A person who asks for a reminder is worth a try that an endpoint did not expect yet.
+pub(super) fn requeue<R: Rows>(rows: &mut R, waiting: &[&OutboxRow], now: DateTime<Utc>) -> RowsResult<()> {
+    for row in waiting.iter().filter(|row| row.lease.is_none()) {
         rows.requeue_outbox(row.rid, now, None)?;
         rows.notice(Notice::Delivery);
     }
@@ -215,7 +226,7 @@ impl Told {
             let person = other.recipient.eq_ignore_ascii_case(&row.recipient);
             let same = other.route().is_same(&row.route());
             let earlier = other.rid < row.rid && state == DeliveryState::Sent;
-            told.superseded |= same && other.attempt > row.attempt;
+            told.superseded |= supersedes(&other, row);
             told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
                 told.first = Some(other.id);

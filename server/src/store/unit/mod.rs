@@ -21,6 +21,7 @@ use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
 use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::command::Command;
+use domain::delivery::Asked;
 use domain::event::Event;
 use domain::ids::{Entropy, IntentId};
 use domain::intent::{Intent, Refusal, decide, permit};
@@ -107,7 +108,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Ok(None) => {}
     }
     let command = match &request.command {
-        Ok(command) => &completed(rows, &loaded, command)?,
+        Ok(command) => &completed(rows, env, &loaded, command)?,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
     if let Precondition::Version(version) = request.precondition {
@@ -154,14 +155,14 @@ fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -> RowsResul
 }
 
 /// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
-fn completed<'a, R: Rows>(rows: &mut R, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
-    let Command::Remind { suspension_id, question: None, .. } = command else { return Ok(Cow::Borrowed(command)) };
+fn completed<'a, R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
+    let Command::Remind { suspension_id, asked: None } = command else { return Ok(Cow::Borrowed(command)) };
     let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
         return Ok(Cow::Borrowed(command));
     };
-    let question = Some(Box::new(rows.reads().question(open)?));
-    let messages = deliveries::siblings(rows, open.rid)?;
-    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, question, messages }))
+    let question = rows.reads().question(open)?;
+    let asked = Asked { question, messages: deliveries::siblings(rows, open.rid)?, channels: env.channels.clone() };
+    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
 }
 
 fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::SuspensionId>) -> RowsResult<Loaded> {

@@ -9,6 +9,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::absence::Absence;
 use domain::authority::Principal;
 use domain::command::{Command, Later};
+use domain::delivery::{each_once, recipients_of};
 use domain::event::{Event, ExtensionCause, Reminded};
 
 use super::log::append;
@@ -171,21 +172,19 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
     Ok(())
 }
 
-/// Reminds everybody whose link the restore has killed, whichever rung told them: nobody could answer otherwise.
+/// Tells everybody again who had been told, by the way they had been, whichever rung it was: their links are dead, and nobody could answer.
 fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: DateTime<Utc>) -> RowsResult<()> {
-    let mut notify_to: Vec<String> = Vec::new();
-    for (delivery, state) in rows.reads().deliveries(row.rid)? {
-        if state == DeliveryState::Sent && !notify_to.iter().any(|known| known.eq_ignore_ascii_case(&delivery.recipient)) {
-            notify_to.push(delivery.recipient);
-        }
-    }
+    let known = rows.reads().deliveries(row.rid)?;
+    let sent = known.iter().filter(|(_, state)| *state == DeliveryState::Sent);
+    let ways = each_once(sent.map(|(row, _)| row.route()), env.channels);
+    let notify_to = recipients_of(&ways);
     let mut loaded = load_of(rows, row)?;
     let Some(open) = loaded.intent.open.as_ref().filter(|open| !notify_to.is_empty() && !open.is_expired(now)) else {
         return Ok(());
     };
     let server = Principal::server();
     let (suspension_id, attempt) = (open.id, open.attempt);
-    let reminded = Reminded { suspension_id, attempt, notify_to, reminded_by: server.subject };
+    let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by: server.subject };
     append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
     Ok(())
 }
