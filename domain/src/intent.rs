@@ -496,8 +496,11 @@ fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
 }
 
 /// Folds one event into the intent; the state a store keeps is exactly this fold.
-pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
-    intent.updated_at = now;
+///
+/// `dated` is the event's own time, which is never before that of the event it follows; `now` is when it happened by the clock, which is
+/// what deadlines go by.
+pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: DateTime<Utc>) {
+    intent.updated_at = dated;
     match event {
         // Born with version 1: see `Intent::born`.
         Event::IntentCreated(..)
@@ -514,7 +517,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         }
         Event::SuspensionReminded(reminded) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == reminded.suspension_id) {
-                open.reminded_at = Some(now);
+                open.reminded_at = Some(dated);
             }
         }
         Event::SuspensionExtended(extended) => {
@@ -532,7 +535,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
-        | Event::SuspensionCancelled { .. } => end(intent, ending_of(event, now), now),
+        | Event::SuspensionCancelled { .. } => end(intent, ending_of(event, dated), dated),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => {
             for suspension in intent.open.iter_mut().chain(&mut intent.ended) {
                 if suspension.id == refused.suspension_id {

@@ -25,6 +25,18 @@ pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
 /// Where it keeps its data by default.
 pub const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
 
+/// The names in the file, which a refusal may repeat.
+#[rustfmt::skip]
+const KEYS: [&str; 35] = [
+    "listen", "database_url", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
+    "otlp_endpoint", "suspension", "fallback", "channels", "questions",
+    "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
+    "allowed", "min_window_seconds", "requires_delivery",
+    "unknown", "default", "webhook",
+    "name", "url", "secret", "previous_secret", "allow_subnets", "recipient", "links", "template",
+    "secrets",
+];
+
 /// What the command line and the environment say.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ServeArgs {
@@ -37,9 +49,6 @@ pub struct ServeArgs {
     /// The address people reach this server under; `http://<listen>` by default.
     #[arg(long, env = "PLACET_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
-    /// A TOML file with the settings of docs/operating.md.
-    #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
-    pub config: Option<PathBuf>,
     /// Development mode: mails stay in memory and are shown on a page; an admin key is printed at first start.
     #[arg(long)]
     pub dev: bool,
@@ -72,6 +81,24 @@ pub struct DatabaseArgs {
     /// The database; after sqlite:// everything is a path.
     #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", help = format!("The database; after sqlite:// everything is a path [default: {DATABASE_URL_DEFAULT}]"))]
     pub database_url: Option<String>,
+    /// A TOML file with the settings of docs/operating.md.
+    #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+impl DatabaseArgs {
+    /// Where the database is, also when other settings are wrong.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be understood, or a URL that names no file.
+    pub fn path(&self) -> anyhow::Result<PathBuf> {
+        database_path(self.database_url.as_deref().or(self.file()?.database_url.as_deref()))
+    }
+
+    fn file(&self) -> anyhow::Result<FileConfig> {
+        Ok(self.config.as_deref().map(read_file).transpose()?.unwrap_or_default())
+    }
 }
 
 /// The file. Unknown keys are refused: a setting nobody reads is a lie.
@@ -155,7 +182,7 @@ impl Config {
     ///
     /// One or two lines that say what is wrong and what to do.
     pub fn load(args: &ServeArgs) -> anyhow::Result<Self> {
-        let file = args.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        let file = args.database.file()?;
         let listen = match args.listen.or(file.listen) {
             Some(listen) => listen,
             None => LISTEN_DEFAULT.parse()?,
@@ -186,24 +213,10 @@ impl Config {
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
         Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint })
     }
-
-    /// Where the database is, also when other settings are wrong.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be understood, or a URL that names no file.
-    pub fn database(args: &ServeArgs) -> anyhow::Result<PathBuf> {
-        let file = args.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
-        database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))
-    }
 }
 
 /// The path in a database URL; the default when none is given.
-///
-/// # Errors
-///
-/// A URL of another database, or one without a path.
-pub fn database_path(url: Option<&str>) -> anyhow::Result<PathBuf> {
+fn database_path(url: Option<&str>) -> anyhow::Result<PathBuf> {
     let url = url.unwrap_or(DATABASE_URL_DEFAULT);
     let path =
         url.strip_prefix("sqlite://").with_context(|| format!("the database URL {} must begin with sqlite://", shown(url)))?;
@@ -217,7 +230,7 @@ fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
     // Not with the parser's own picture of the line: it may hold a password.
     toml::from_str(&text).map_err(|error| {
-        let why = error.message().trim().replace('\n', "; ");
+        let why = without_values(&error.message().trim().replace('\n', "; "));
         let file = path.display();
         match error.span().map(|span| place(&text, span.start)) {
             Some((line, Some(key))) => anyhow::anyhow!("failed to understand {file}: line {line}, {key}: {why}"),
@@ -232,12 +245,23 @@ pub fn holds_secret(path: &Path) -> bool {
     read_file(path).map_or(true, |file| file.smtp_url.is_some() || !file.channels.webhook.is_empty())
 }
 
-/// The line a byte is in, and the key that line sets.
+/// What the parser says, without what stands in the file: `invalid type: string "…", expected a sequence` repeats a value.
+fn without_values(why: &str) -> String {
+    if why.starts_with("missing field") {
+        return why.to_owned();
+    }
+    // Behind the last of these stand our own names.
+    let (found, expected) = why.rfind(", expected").map_or((why, ""), |at| why.split_at(at));
+    let found = found.split(['"', '`', '\'']).next().unwrap_or_default().trim_end();
+    format!("{found}{expected}")
+}
+
+/// The line a byte is in, and the key that line sets. Only a key of ours: what else stands in front of `=` may be base64.
 fn place(text: &str, byte: usize) -> (usize, Option<&str>) {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count();
     let key = text.lines().nth(line).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
-    (line + 1, key.filter(|key| key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))))
+    (line + 1, key.filter(|key| key.split('.').all(|name| KEYS.contains(&name))))
 }
 
 fn check_public_url(text: &str) -> anyhow::Result<Url> {
@@ -398,7 +422,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("placet.toml");
         std::fs::write(&path, text)?;
-        load(|args| args.config = Some(path))
+        load(|args| args.database.config = Some(path))
     }
 
     fn smtp(args: &mut ServeArgs) {
@@ -505,8 +529,15 @@ mod tests {
     #[test]
     fn a_refusal_names_the_line_and_the_key_but_no_password() {
         for (text, words) in [
-            ("operators = ['a@b.example']\n\nlistem = '127.0.0.1:1'", vec!["line 3, listem", "unknown field"]),
-            ("[fallback]\nmin_window_seconds = 'soon'", vec!["line 2, min_window_seconds", "expected u32"]),
+            ("operators = ['a@b.example']\n\nlistem = '127.0.0.1:1'", vec!["line 3: unknown field, expected one of `listen`"]),
+            ("[fallback]\nmin_window_seconds = 'soon'", vec!["line 2, min_window_seconds: invalid type: string, expected u32"]),
+            ("[channels]\nwebhook = 'https://hooks.slack.com/hunter2'", vec!["line 2, webhook: invalid type: string, expected"]),
+            ("operators = 'a \"hunter2\", expected ` hunter2'", vec!["line 1, operators: invalid type: string, expected a seq"]),
+            ("smtp_url = 4711_20222", vec!["line 1, smtp_url: invalid type: integer, expected a string"]),
+            ("[[channels.webhook]]\nname = 'a'\ntemplate = 'hunter2'", vec!["line 3, template: unknown variant, expected"]),
+            ("[[channels.webhook]]\nname = 'a'", vec!["missing field `url`"]),
+            ("hunter2 = 1", vec!["line 1: unknown field"]),
+            ("whsec_hunter2=", vec!["line 1:"]),
             ("smtp_url = 'smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
             ("smtp_url = smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
             ("smtps://user:hunter2@mail.example", vec!["line 1:"]),
@@ -518,8 +549,28 @@ mod tests {
             for word in words {
                 assert!(refused.contains(word), "{word} is missing: {refused}");
             }
-            assert!(!refused.contains("hunter2") && !refused.contains('\n'), "{refused}");
+            assert!(!["hunter2", "471120222", "\n"].iter().any(|part| refused.contains(part)), "{refused}");
         }
+    }
+
+    /// What the parser lists as possible is what a refusal may name, and nothing else.
+    #[test]
+    fn the_keys_a_refusal_may_name_are_those_of_the_file() {
+        let mut keys = std::collections::BTreeSet::new();
+        for section in [
+            "",
+            "[suspension]",
+            "[suspension.default_retry_policy]",
+            "[fallback]",
+            "[channels]",
+            "[[channels.webhook]]",
+            "[questions]",
+        ] {
+            let refused = format!("{:#}", file(&format!("{section}\nx = 1")).unwrap_err());
+            let (_, expected) = refused.split_once(", expected").unwrap();
+            keys.extend(expected.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+        assert_eq!(keys, KEYS.map(str::to_owned).into());
     }
 
     #[test]
@@ -528,7 +579,7 @@ mod tests {
         let path = folder.path().join("placet.toml");
         std::fs::write(&path, "listen = '127.0.0.1:1'").unwrap();
         let config = load(|args| {
-            args.config = Some(path);
+            args.database.config = Some(path);
             args.listen = Some("127.0.0.1:2".parse().unwrap());
         });
         assert_eq!(config.unwrap().listen.port(), 2);

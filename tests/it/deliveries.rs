@@ -288,6 +288,23 @@ on_each_store! {
         assert_eq!(app.agent().everything(intent).await, before);
     }
 
+    /// A mail that came back reached nobody, also if the news comes while time is given back.
+    async fn a_bounce_reported_while_a_passed_deadline_waits_is_not_lost(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let fallback = json!({"timeout_seconds": 600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+        let id = agent.suspend(intent, fallback).await.ok()["id"].as_str().unwrap().to_owned();
+        app.settle().await;
+        app.store().attend();
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // The machine slept.
+        let held = report(app, &token(app, OPERATOR), "hard").await;
+        assert_eq!((held.status, held.headers.contains_key("retry-after")), (503, true), "{}", held.text);
+        app.settle().await; // Its time has been given back.
+        assert_eq!(report(app, &token(app, OPERATOR), "hard").await.ok()["state"], json!("bounced"));
+        assert_eq!(agent.suspension(&id).await["reached"], json!(false));
+    }
+
     /// One of two came back: the other has it.
     async fn a_bounce_of_one_of_two_leaves_the_other(app: &mut TestApp) {
         let mut asked = ladder();

@@ -225,19 +225,96 @@ on_each_store! {
     /// A machine that slept, a process that was stopped, a disk that was full: nobody could answer then either.
     async fn a_server_that_slept_was_away_as_well(app: &mut TestApp) {
         let (intent, id) = ask(app, permissive(600)).await;
+        app.store().attend();
         app.settle().await;
-        app.clock.jump(chrono::TimeDelta::seconds(60));
-        app.deadlines().catch_up().await.unwrap();
-        app.settle().await;
+        app.advance(60).await;
         assert_eq!(extensions(app, intent).await, [], "a minute is none");
-        app.clock.jump(chrono::TimeDelta::seconds(3600));
-        app.deadlines().catch_up().await.unwrap();
-        app.settle().await;
+        app.advance(3600).await;
         // max(08:10, 09:01) + min(1 h, 10 min).
         assert_eq!(expires_at(app, &id).await, "2026-11-24T09:11:00.000000Z");
-        app.advance(600).await;
+        for _ in 0..10 {
+            assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
+            app.advance(60).await;
+        }
         assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
         assert_eq!(extensions(app, intent).await.len(), 1);
+    }
+
+    /// Whatever reaches the disk first after the machine slept must not find the deadline passed: nobody could answer in that time.
+    async fn nothing_comes_too_late_because_the_server_slept(app: &mut TestApp) {
+        let operator = app.operator();
+        let mut asked = Vec::new();
+        for _ in 0..3 {
+            asked.push(ask(app, permissive(600)).await);
+        }
+        app.store().attend();
+        app.settle().await;
+        let delivered = app.smtp.received().len();
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        let late = operator.respond(asked[0].0, &asked[0].1, "deny").await;
+        assert_eq!((late.status, late.headers.contains_key("retry-after")), (503, true), "{}", late.text);
+        let withdrawn = app.agent().post(&format!("api/v1/suspensions/{}/cancel", asked[1].1), json!({})).await;
+        assert_eq!(withdrawn.status, 503, "{}", withdrawn.text);
+        assert_eq!(app.anonymous().get("readyz").await.status, 503);
+        app.settle().await;
+        assert_eq!(app.smtp.received().len(), delivered);
+        for (intent, id) in &asked {
+            // max(08:10, 09:00) + min(1 h, 10 min).
+            assert_eq!(extensions(app, *intent).await, [("08:10:00".into(), "09:10:00".into())]);
+            assert!(!app.agent().event_types(*intent).await.contains(&"intent.late_answer".to_owned()));
+            assert_eq!(operator.respond(*intent, id, "deny").await.status, 200);
+        }
+    }
+
+    /// A server that is told to stop right after it woke up leaves no sign of life over the time it slept.
+    async fn a_server_that_stops_as_it_wakes_hides_no_absence(app: &mut TestApp) {
+        let (intent, id) = ask(app, permissive(600)).await;
+        app.store().attend();
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "09:10:00".into())]);
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
+    }
+
+    /// A server that slept and woke up with a wrong clock waits for the clock; the sleep is an absence all the same.
+    async fn an_absence_that_ends_with_a_clock_that_jumped_is_not_forgotten(app: &mut TestApp) {
+        let (intent, id) = ask(app, permissive(600)).await;
+        app.store().attend();
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(900));
+        app.clock.set_by(chrono::TimeDelta::seconds(61));
+        for _ in 0..3 {
+            app.settle().await; // Held by the clock, turn after turn.
+            assert_eq!(extensions(app, intent).await, []);
+            app.clock.jump(chrono::TimeDelta::seconds(10));
+        }
+        app.settle().await;
+        // max(08:10:00, 08:16:31) + min(16 min 31 s, 10 min).
+        assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "08:26:31".into())]);
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
+    }
+
+    /// A server that slept while it gave time back for one absence has another one to make good for, after the first.
+    async fn an_absence_within_the_making_good_for_another_is_made_good_for_as_well(app: &mut TestApp) {
+        let mut asked = Vec::new();
+        for _ in 0..65 {
+            asked.push(ask(app, permissive(600)).await);
+        }
+        app.store().attend();
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(300));
+        assert_eq!(app.store().fire_deadlines().await.unwrap().rows, 1, "the absence is recorded");
+        assert_eq!(app.store().fire_deadlines().await.unwrap().rows, 1, "the first batch is done");
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        app.settle().await;
+        for (intent, id) in &asked {
+            // 08:10 + 5 min; max(08:15, 09:05) + min(1 h, 10 min).
+            let both = [("08:10:00".into(), "08:15:00".into()), ("08:15:00".into(), "09:15:00".into())];
+            assert_eq!(extensions(app, *intent).await, both);
+            assert_eq!(app.operator().respond(*intent, id, "deny").await.status, 200);
+        }
     }
 
     /// An agent that waits hears of the new deadline like of any change.

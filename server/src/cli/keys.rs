@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::remote::tell;
 use super::say;
 use crate::clock::{SystemClock, SystemEntropy};
-use crate::config::{DatabaseArgs, database_path};
+use crate::config::DatabaseArgs;
 use crate::keys::{IMPORT_BITS_MIN, KEY_CHARS_MAX, bits, generate, new_key};
 use crate::store::Store;
 use crate::store::sqlite::{Exclusive, SqliteStore};
@@ -99,8 +99,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
 }
 
 fn open(database: &DatabaseArgs) -> anyhow::Result<SqliteStore> {
-    let path = database_path(database.database_url.as_deref())?;
-    SqliteStore::open(&path, Exclusive::Beside, Arc::new(SystemClock), Arc::new(SystemEntropy))
+    SqliteStore::open(&database.path()?, Exclusive::Beside, Arc::new(SystemClock), Arc::new(SystemEntropy))
 }
 
 async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString) -> anyhow::Result<KeyView> {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::say;
 use crate::clock::{SystemClock, SystemEntropy};
-use crate::config::{DatabaseArgs, database_path};
+use crate::config::DatabaseArgs;
 use crate::store::Store;
 use crate::store::sqlite::{Exclusive, SqliteStore};
 
@@ -17,7 +17,7 @@ pub(super) struct ReleaseArgs {
 }
 
 pub(super) async fn run(args: ReleaseArgs) -> anyhow::Result<()> {
-    let path = database_path(args.database.database_url.as_deref())?;
+    let path = args.database.path()?;
     if !path.exists() {
         anyhow::bail!("there is no database at {}", path.display());
     }

@@ -14,6 +14,8 @@ pub mod span;
 pub mod sqlite;
 mod unit;
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Action, Principal, Role};
 use domain::body::IntentBody;
@@ -323,6 +325,8 @@ pub trait Store: Send + Sync + 'static {
     fn keys(&self) -> Unit<'_, Vec<KeyView>>;
     /// Stops a key from counting; `NotFound` if there is none.
     fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView>;
+    /// From now on the deadline loop runs: that it does not turn for more than a minute is an absence of the server.
+    fn attend(&self);
     /// Makes good for an absence of the server, a bounded batch at a time, until that is done; for a server that starts.
     fn recover(&self) -> Unit<'_, Recovered>;
     /// Leaves a last sign of life; for a server that stops.
@@ -398,6 +402,8 @@ pub struct Fired {
     pub rows: usize,
     /// When the next one is due.
     pub next_due: Option<DateTime<Utc>>,
+    /// When it began, since boot, if the loop did its work in it: nothing was held, and no absence goes unnoticed.
+    pub turned: Option<Duration>,
 }
 
 /// What leasing deliveries did.

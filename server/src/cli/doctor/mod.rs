@@ -57,7 +57,7 @@ fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut Vec<Fi
     // Wrong settings elsewhere are no reason not to look at the database.
     let path = match config {
         Ok(config) => Some(config.database.clone()),
-        Err(_) => Config::database(args).ok(),
+        Err(_) => args.database.path().ok(),
     };
     let inspection = path.as_deref().and_then(|path| {
         let needs_key = config.as_ref().is_ok_and(|config| !config.development);

@@ -158,7 +158,7 @@ impl SqliteStore {
 /// How a unit of work reaches the database: production queues it for the writer, the simulator runs it on the spot.
 trait Units: Send + Sync + 'static {
     fn clock(&self) -> &dyn Clock;
-    fn watch(&self) -> &ClockWatch;
+    fn watch(&self) -> &Arc<ClockWatch>;
     fn announcements(&self) -> &Hub;
     /// Proves that a write can be committed.
     fn prove(&self) -> Unit<'_, ()>;
@@ -195,7 +195,7 @@ impl Units for SqliteStore {
         &*self.clock
     }
 
-    fn watch(&self) -> &ClockWatch {
+    fn watch(&self) -> &Arc<ClockWatch> {
         &self.watch
     }
 
@@ -312,7 +312,16 @@ impl<U: Units> Store for U {
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {
-        self.write(|rows, env| unit::timers::fire_deadlines(rows, env))
+        let (watch, fired) = (self.watch().clone(), self.write(|rows, env| unit::timers::fire_deadlines(rows, env)));
+        async move {
+            let fired = fired.await?;
+            // Only now: a turn that did not reach the disk is none.
+            if let Some(began) = fired.turned {
+                watch.turned(began);
+            }
+            Ok(fired)
+        }
+        .boxed()
     }
 
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
@@ -355,6 +364,10 @@ impl<U: Units> Store for U {
         self.decide(move |rows, env| unit::keys::revoke_key(rows, env, id))
     }
 
+    fn attend(&self) {
+        self.watch().attend();
+    }
+
     fn recover(&self) -> Unit<'_, Recovered> {
         self.write(|rows, env| unit::presence::recover(rows, env))
     }
@@ -372,9 +385,9 @@ impl<U: Units> Store for U {
     }
 
     fn hold(&self) -> Unit<'_, Option<Hold>> {
-        let is_steady = self.watch().is_steady();
+        let watch = self.watch().clone();
         // Whoever asks whether the server is ready does not queue behind heavy reads.
-        self.read_keys(move |rows| unit::presence::hold(rows, is_steady))
+        self.read_keys(move |rows| unit::presence::hold(rows, &watch))
     }
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {

@@ -124,7 +124,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
     let now = env.clock.now();
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
-    if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
+    if presence::hold(rows.reads(), env.watch)?.is_some() {
         return Ok(leased);
     }
     let mut shared_room = turn.shared_room;
@@ -357,7 +357,8 @@ fn finish_delivery<R: Rows>(
     };
     // What a report says stands beside the mail server's last word, not in its place.
     let last_word = (fate != Fate::Bounced).then_some(detail);
-    rows.finish_outbox(row.rid, state, env.clock.now(), last_word)?;
+    let now = env.clock.now();
+    rows.finish_outbox(row.rid, state, now, last_word)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
     // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
     let (mut siblings, mut question) = (Vec::new(), None);
@@ -369,7 +370,7 @@ fn finish_delivery<R: Rows>(
     let delivery = told(row, suspension, detail);
     let loaded = load_of(rows, suspension)?;
     let record = DeliveryRecord { delivery, fate, siblings, question, channels: env.channels.clone() };
-    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
+    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)), now)
 }
 
 /// A message as the log tells of it.
@@ -403,6 +404,14 @@ pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, repo
     let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id));
     let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
     let (rid, now) = (row.rid, env.clock.now());
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    // While a passed deadline waits, nobody knows yet whether the report is in time: the reporter tries again.
+    if suspension.suspension.ending.is_none()
+        && suspension.suspension.is_expired(now)
+        && let Some(hold) = presence::hold(rows.reads(), env.watch)?
+    {
+        return Err(RowsError::Held(hold.why()));
+    }
     // Late mail is reported again and again, and the news that it never arrives is not taken back by older news.
     let before = rows.reads().bounce(rid)?;
     if before.is_none_or(|before| before.kind == BounceKind::Soft) {
@@ -411,7 +420,6 @@ pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, repo
     }
     // One that is queued again was perhaps taken, and only the reply was lost.
     let may_be_lost = matches!(state, DeliveryState::Sent | DeliveryState::Queued);
-    let suspension = rows.reads().suspension_at(row.suspension)?;
     if report.kind == BounceKind::Hard && may_be_lost {
         let detail = report.detail.as_deref().unwrap_or("returned without a reason");
         finish_delivery(rows, env, row, &suspension, Fate::Bounced, detail)?;

@@ -18,6 +18,8 @@ use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, Suspen
 use crate::store::span::SpanEnd;
 
 /// Appends events to the intent's log and writes every row they imply. Returns the last event as served.
+///
+/// `now` is the clock's; an event is not dated before the one it follows, whatever the clock shows.
 pub(super) fn append<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -27,14 +29,15 @@ pub(super) fn append<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<Option<String>> {
     let mut last = None;
+    let dated = if planted(Bug::ClockRunsBackwards) { now } else { now.max(loaded.intent.updated_at) };
     for event in events {
         let rid = rows.next(Table::Events)?;
         let sealed = Envelope {
-            id: env.entropy.uuid(now),
+            id: env.entropy.uuid(dated),
             intent_id: loaded.intent.id,
             sequence: loaded.row.last_sequence + 1,
             actor,
-            created_at: now,
+            created_at: dated,
             previous: loaded.row.last_hash,
             salt: env.entropy.bytes32(),
         }
@@ -45,7 +48,7 @@ pub(super) fn append<R: Rows>(
             intent: loaded.row.rid,
             previous,
             event_type: event.event_type(),
-            created_at: now,
+            created_at: dated,
             sealed: &sealed,
         })?;
         loaded.row.last_event = rid;
@@ -53,7 +56,7 @@ pub(super) fn append<R: Rows>(
         if !planted(Bug::ChainUnlinked) || events.len() == 1 {
             loaded.row.last_hash = Some(sealed.hash);
         }
-        evolve(&mut loaded.intent, event, now);
+        evolve(&mut loaded.intent, event, now, dated);
         follow(rows, env, loaded, event, now)?;
         last = Some(sealed);
     }
@@ -174,7 +177,7 @@ fn ask<R: Rows>(
 /// Writes what a reminder on request implies: when it was, and a message by each way; one still under way is sent now instead.
 fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
     let suspension = loaded.suspension_row(reminded.suspension_id)?.rid;
-    rows.mark_reminded(suspension, now)?;
+    rows.mark_reminded(suspension, loaded.intent.updated_at)?;
     let known = rows.reads().deliveries(suspension)?;
     let waiting = waiting(&known);
     requeue(rows, &waiting, now)?;

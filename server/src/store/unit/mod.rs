@@ -24,7 +24,7 @@ use domain::command::Command;
 use domain::delivery::Asked;
 use domain::event::Event;
 use domain::ids::{Entropy, IntentId};
-use domain::intent::{Intent, decide, permit};
+use domain::intent::{Intent, Refusal, decide, permit};
 use domain::log::Hash;
 use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
@@ -99,8 +99,9 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load(rows, row, named)?;
     loaded.trace_parent = request.trace_parent;
-    // `now` is read here, in the transaction, and never runs backwards for one intent.
-    let now = if planted(Bug::ClockRunsBackwards) { env.clock.now() } else { env.clock.now().max(loaded.intent.updated_at) };
+    // Read here, in the transaction. What is due is due by the clock alone: one event written by a clock that was ahead must not make
+    // deadlines bind early. Only the log's own times never run backwards.
+    let now = env.clock.now();
     match admit(rows, &loaded, request, now)? {
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
@@ -118,12 +119,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
     match decide(&loaded.intent, command, &request.principal, now) {
         Err(refusal) => {
-            // A deadline that may not come by its timer may not come by a late answer either.
-            if !refusal.deadline.is_empty()
-                && let Some(hold) = presence::hold(rows.reads(), env.watch.is_steady())?
-            {
-                return Err(RowsError::Held(hold.why()));
-            }
+            may_end(rows, env, &refusal)?;
             // What time did is the server's act, whoever's try brought it to light.
             let trace_parent = loaded.trace_parent.take();
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
@@ -148,6 +144,14 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             Ok(Ok(outcome))
         }
     }
+}
+
+/// A deadline that may not come by its timer may not come by a late answer either.
+fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -> RowsResult<()> {
+    if refusal.deadline.is_empty() {
+        return Ok(());
+    }
+    presence::hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
 }
 
 /// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
@@ -307,15 +311,13 @@ fn load_of<R: Rows>(rows: &mut R, suspension: &SuspensionRow) -> RowsResult<Load
     load(rows, row, Some(suspension.suspension.id))
 }
 
-/// Applies a command of the server's own.
-fn act<R: Rows>(rows: &mut R, env: &Env<'_>, mut loaded: Loaded, command: &Command) -> RowsResult<()> {
-    let now = env.clock.now();
+/// Applies a command of the server's own. `now` is what the caller found it due by: a clock that is set back between two looks must not
+/// undo what the first one decided.
+fn act<R: Rows>(rows: &mut R, env: &Env<'_>, mut loaded: Loaded, command: &Command, now: DateTime<Utc>) -> RowsResult<()> {
     let server = Principal::server();
-    // The server's own commands are never refused; if one were, nothing would happen. What is due is due by the clock alone: a clock that
-    // was set back must not make an attempt early. Only the log's own times never run backwards.
+    // The server's own commands are never refused; if one were, nothing would happen.
     if let Ok(events) = decide(&loaded.intent, command, &server, now) {
-        let dated = now.max(loaded.intent.updated_at);
-        append(rows, env, &mut loaded, &events, &server.name, dated)?;
+        append(rows, env, &mut loaded, &events, &server.name, now)?;
     }
     Ok(())
 }

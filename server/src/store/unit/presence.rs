@@ -14,6 +14,7 @@ use domain::event::{Event, ExtensionCause, Reminded};
 
 use super::log::append;
 use super::{Env, act, load_of};
+use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
 use crate::store::codes::DeliveryState;
 use crate::store::hub::Notice;
@@ -25,34 +26,52 @@ const BEAT_SECONDS: i64 = 10;
 /// Questions dealt with in one transaction after an absence.
 const QUESTIONS_PER_UNIT: u32 = 64;
 
-/// Why nothing that time decides may happen at present.
-pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, clock_is_steady: bool) -> RowsResult<Option<Hold>> {
-    if !clock_is_steady {
+/// Why nothing that time decides may happen at present. An absence nobody has noticed yet is a reason: whatever comes first after it, be
+/// it the deadline's own turn, decides nothing.
+pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<Option<Hold>> {
+    if !watch.is_steady() {
         return Ok(Some(Hold::Clock));
     }
     let Some(presence) = rows.presence()? else { return Ok(None) };
     Ok(match presence.held_since {
         Some(since) => Some(Hold::Restore { since }),
-        None if presence.released || presence.recovery.is_some() => Some(Hold::Recovery),
+        None if presence.released || presence.recovery.is_some() || watch.is_away(presence.beat_at) => Some(Hold::Recovery),
         None => None,
     })
 }
 
 /// What the deadline loop does before it fires anything: a hold and an absence come first. `None` if time may go on.
 pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {
-    match hold(rows.reads(), env.watch.is_steady())? {
-        // Not even a sign of life: the time may be wrong, and what waits is given the time of its waiting back.
-        Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None })),
+    let began = env.watch.since_boot();
+    match hold(rows.reads(), env.watch)? {
+        // Not even a sign of life, nor a turn: the time may be wrong, and what waits is given the time of its waiting back.
+        Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None, turned: None })),
         Some(Hold::Recovery) => {
+            let recovered = recover(rows, env)?;
+            // An absence during another one's making good is recorded after it: until then the server counts as away.
+            let is_noticed = rows.reads().presence()?.is_some_and(|presence| is_fresh(presence.beat_at, now));
             // Not nothing, while something is left: the loop turns at once.
-            let rows = usize::from(!recover(rows, env)?.done);
-            Ok(Some(Fired { rows, next_due: None }))
+            let rows = usize::from(!recovered.done);
+            Ok(Some(Fired { rows, next_due: None, turned: began.filter(|_| is_noticed) }))
         }
         None => {
             beat(rows, now)?;
             Ok(None)
         }
     }
+}
+
+/// What is known of the presence before a start. A database from before there were signs of life has events, and the newest is one.
+fn last_presence<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<PresenceRow> {
+    if let Some(presence) = rows.reads().presence()? {
+        return Ok(presence);
+    }
+    Ok(PresenceRow::at(rows.reads().newest_event_at()?.unwrap_or(now)))
+}
+
+/// Whether no absence lies between a sign of life and now.
+fn is_fresh(beat_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    Absence::between(beat_at, now).is_none()
 }
 
 /// Leaves a sign of life, unless the last one is fresh. One that lies ahead was left by a clock that has been set back since.
@@ -70,7 +89,9 @@ pub(in crate::store) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
     let now = env.clock.now();
     let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
     // What waits, or was released a moment ago, is given the time of its waiting back: that time has no sign of life.
-    if !env.watch.is_steady() || presence.held_since.is_some() || presence.released {
+    // An absence nobody has noticed is for the next start to find.
+    let is_held = !env.watch.is_steady() || presence.held_since.is_some() || presence.released;
+    if is_held || env.watch.is_away(presence.beat_at) {
         return Ok(());
     }
     rows.save_presence(&PresenceRow { beat_at: now, ..presence })
@@ -79,10 +100,7 @@ pub(in crate::store) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
 /// Makes good for an absence, a bounded batch at a time: first for one that is recorded, then for the one since the last sign of life.
 pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recovered> {
     let now = env.clock.now();
-    let Some(presence) = rows.reads().presence()? else {
-        rows.save_presence(&PresenceRow::at(now))?;
-        return Ok(Recovered { done: true, held_since: None });
-    };
+    let presence = last_presence(rows, now)?;
     // By a clock that cannot be trusted nobody can tell how long the server was away.
     if presence.held_since.is_some() || !env.watch.is_steady() {
         return Ok(Recovered { done: true, held_since: presence.held_since });
@@ -125,7 +143,7 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
             let loaded = load_of(rows, &row)?;
-            act(rows, env, loaded, &command)?;
+            act(rows, env, loaded, &command, now)?;
         }
         if recovery.restored {
             ask_afresh(rows, env, &row, now)?;
@@ -138,7 +156,9 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
         rows.notice(Notice::Timer);
         rows.notice(Notice::Delivery);
     }
-    rows.save_presence(&PresenceRow { recovery, ..presence })
+    // A server that is at work is there; one that starts, or slept meanwhile, has another absence to record first.
+    let beat_at = if is_fresh(presence.beat_at, now) { now } else { presence.beat_at };
+    rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
 }
 
 /// A question that cannot be read must not keep the server from starting; its deadline is put off when it comes due.
@@ -165,15 +185,14 @@ fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: Da
     let server = Principal::server();
     let (suspension_id, attempt) = (open.id, open.attempt);
     let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by: server.subject };
-    let dated = now.max(loaded.intent.updated_at);
-    append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, dated)?;
+    append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
     Ok(())
 }
 
 /// Holds deadlines and messages until they are released, and kills every answer link there is.
 pub(in crate::store) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
-    let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
+    let presence = last_presence(rows, now)?;
     let tokens_void_to = rows.reads().newest_token()?;
     let held_since = presence.held_since.or(Some(now));
     rows.save_presence(&PresenceRow { held_since, released: false, tokens_void_to, ..presence })
