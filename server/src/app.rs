@@ -108,13 +108,12 @@ impl App {
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?);
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
-        let operators = config.asking.operators.clone();
         let around =
             Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, metrics, instance.clone()));
         let beats = shared.clone();
         let deadlines = Arc::new(Deadlines::new(store, clock, move || beats.health.deadlines_beat()));
-        let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), operators));
+        let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), &shared.asking));
         let server = serve(listener, shared.clone(), pages.clone())?;
         Ok(Self { server, address, public_url, instance, sqlite, shared, pages, mailbox, deadlines, deliveries, traces })
     }

@@ -218,7 +218,7 @@ impl TestApp {
         let metrics = Arc::new(Metrics::new(clock.now()));
         let around = Surroundings { store: self.store(), clock, entropy: Arc::new(SystemEntropy), metrics };
         let public_url = self.base.parse().unwrap();
-        Arc::new(Deliveries::new(around, vec![Lane::email(channel)], public_url, vec![OPERATOR.to_owned()]))
+        Arc::new(Deliveries::new(around, vec![Lane::email(channel)], public_url, &asking_policy()))
     }
 
     /// Raw requests with the usual key of a role (named `test-<role>`).

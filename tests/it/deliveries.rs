@@ -10,7 +10,7 @@ use harness::app::{OPERATOR, TestApp, mentions};
 use harness::on_each_store;
 use harness::receiver::{Receiver, add, webhook};
 use harness::smtp::Fault;
-use placet_server::store::Turn;
+use placet_server::store::{DeliveryResult, Turn};
 use serde_json::{Value, json};
 
 const LEAD: &str = "lead@example.com";
@@ -130,10 +130,29 @@ on_each_store! {
         let intent = agent.active_intent().await;
         let id = agent.asked(intent).await;
         app.operator().respond(intent, &id, "approve").await.ok();
+        assert_eq!(stand(app, &id).await, ["1 1 ops@example.com obsolete"], "at once, not when its turn would have come");
         app.settle().await;
-        assert_eq!(stand(app, &id).await, ["1 1 ops@example.com obsolete"]);
         assert!(!agent.event_types(intent).await.iter().any(|event_type| event_type.starts_with("delivery.")));
         assert!(app.smtp.received().is_empty());
+    }
+
+    /// A message that waits for a mail server for an hour, about a question that is answered, would be counted as a backlog for so long.
+    async fn no_message_waits_for_a_question_that_has_ended(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        app.smtp.script(Fault::Defer);
+        let (intent, deferred) = ask(app, json!({})).await;
+        assert_eq!(stand(app, &deferred).await, ["1 1 ops@example.com queued"]);
+        operator.respond(intent, &deferred, "approve").await.ok();
+        assert_eq!(stand(app, &deferred).await, ["1 1 ops@example.com obsolete"]);
+
+        let intent = agent.active_intent().await;
+        let sending = agent.asked(intent).await;
+        let held = app.store().lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
+        operator.respond(intent, &sending, "approve").await.ok();
+        assert_eq!(stand(app, &sending).await, ["1 1 ops@example.com sending"], "nobody can take it back");
+        let later = DeliveryResult::Retry { reason: "451".into(), after: None };
+        assert!(app.store().complete_delivery(held.rid, held.lease, later).await.unwrap());
+        assert_eq!(stand(app, &sending).await, ["1 1 ops@example.com obsolete"]);
     }
 
     /// A mailbox that does not exist must not cost the question its first hour; the clock of the ladder stays as it was.

@@ -419,6 +419,24 @@ async fn remind(app: &TestApp, id: &str) {
     app.settle().await;
 }
 
+/// Whoever reads the plan relies on it: a room's attempt tells the room, and not the people who would be told otherwise.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_plan_names_the_room_where_a_room_is_told() {
+    let (app, _room) = with_room(&[EMAIL]).await;
+    let agent = app.agent();
+    let ladder = json!({"timeout_seconds": 3600, "retry_policy": {
+        "max_attempts": 2, "interval_seconds": 600, "escalation_ladder": [{"attempt": 2, "channel_hint": "room"}],
+    }});
+    agent.suspend(agent.active_intent().await, ladder).await.ok();
+    app.settle().await;
+    let mail = app.smtp.next_mail().await;
+    let text = mail.text();
+    assert!(text.contains("08:10  ops-room will be asked") && !text.contains("You get a reminder"), "{text}");
+    let page = app.person().open(&mail.link(&app.base)).await;
+    assert!(page.html.contains("<bdi>ops-room, as an escalation</bdi>"), "{}", page.html);
+    app.finish().await;
+}
+
 /// The name of a room is nobody's address: a reminder goes the way the question went, and on no other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_room_is_reminded_in_the_room() {

@@ -189,7 +189,7 @@ pub fn more_steps(count: usize) -> String {
 pub const YOU_GET_A_REMINDER: &str = "You get a reminder";
 
 /// In the plan: others are told.
-pub fn will_be_asked(people: &[String]) -> String {
+pub fn will_be_asked(people: &[&str]) -> String {
     format!("{} will be asked", people.join(", "))
 }
 

@@ -98,6 +98,28 @@ pub(super) fn requeue<R: Rows>(rows: &mut R, waiting: &[&OutboxRow], now: DateTi
     Ok(())
 }
 
+/// Settles those messages of a question that has ended that nobody has under way: one that waits a day for its next try would be
+/// listed and counted as waiting for so long.
+pub(super) fn settle_waiting<R: Rows>(
+    rows: &mut R,
+    known: Vec<(OutboxRow, DeliveryState)>,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    for (row, state) in known {
+        if state == DeliveryState::Queued && row.lease.is_none() && !planted(Bug::EndedQuestionSent) {
+            settle(rows, row, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends a message whose question has ended. No event: the question's ending says it already, for all its messages at once.
+fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) -> RowsResult<()> {
+    rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
+    rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
+    Ok(())
+}
+
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
@@ -161,10 +183,7 @@ fn take<R: Rows>(
     let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
     if ended && !planted(Bug::EndedQuestionSent) {
         leased.untried += 1;
-        // No event: the question's ending says it already, for all its messages at once.
-        rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
-        rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
-        return Ok(());
+        return settle(rows, row, now);
     }
     // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
     if told.superseded {
@@ -300,7 +319,13 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
         rows.finish_outbox(rid, DeliveryState::Obsolete, env.clock.now(), None)?;
         return Ok(true);
     }
+    let suspension = rows.reads().suspension_at(row.suspension)?;
     let (fate, detail) = match result {
+        DeliveryResult::Retry { .. } if suspension.suspension.ending.is_some() && !planted(Bug::EndedQuestionSent) => {
+            rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result: Attempted::Retry }));
+            settle(rows, row, env.clock.now())?;
+            return Ok(true);
+        }
         DeliveryResult::Sent(reply) => (Fate::Sent, reply),
         DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
@@ -312,7 +337,6 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
     };
     let result = if fate == Fate::Sent { Attempted::Sent } else { Attempted::Failed };
     rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
-    let suspension = rows.reads().suspension_at(row.suspension)?;
     finish_delivery(rows, env, row, &suspension, fate, detail)?;
     Ok(true)
 }

@@ -9,7 +9,7 @@ use domain::intent::{Intent, evolve};
 use domain::log::Envelope;
 use domain::planted::{Bug, planted};
 
-use super::deliveries::{Queueing, queue, requeue, waiting};
+use super::deliveries::{Queueing, queue, requeue, settle_waiting, waiting};
 use super::{Env, Loaded};
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
@@ -210,6 +210,8 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
     rows.notice(Notice::Suspension(ended.id));
+    let known = rows.reads().deliveries(rid)?;
+    settle_waiting(rows, known, now)?;
     if let Some(fact) = Fact::of_ending(event, ended) {
         if env.traced
             && let Fact::Ended { outcome, method, .. } = fact
