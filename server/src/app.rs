@@ -260,21 +260,20 @@ pub async fn hold_after_restore(database: &Path, clock: Arc<dyn Clock>, entropy:
     Ok(())
 }
 
-/// Before anything is served or fires: gives open questions back the time a server before this one was away.
+/// Before anything is served or fires: records that a server before this one was away. From then on nothing that time decides happens
+/// until the deadline loop has given every open question its time back; with many of them that takes minutes in which people can answer.
 async fn recover(store: &dyn Store) -> anyhow::Result<()> {
-    loop {
-        let recovered = store.recover().await?;
-        if let Some(since) = recovered.held_since {
-            tracing::warn!(
-                held_since = rfc3339(since),
-                "the database was restored: deadlines and messages wait until `placet release`"
-            );
-        }
-        if recovered.done {
-            return Ok(());
-        }
+    let recovered = store.recover().await?;
+    if let Some(since) = recovered.held_since {
+        tracing::warn!(
+            held_since = rfc3339(since),
+            "the database was restored: deadlines and messages wait until `placet release`"
+        );
+    }
+    if !recovered.done {
         kill_points::reached(Point::BetweenRecoveries);
     }
+    Ok(())
 }
 
 /// Says when this server was last there. Without it the next one takes the last heartbeat, and is a little more generous.

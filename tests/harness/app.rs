@@ -101,6 +101,12 @@ impl TestApp {
     }
 
     async fn boot(&mut self) {
+        self.boot_alone().await;
+        // What the deadline loop does first; no loop runs here.
+        while !self.store().recover().await.unwrap().done {}
+    }
+
+    async fn boot_alone(&mut self) {
         let give_up = Instant::now() + RESTART_WAIT_MAX;
         let app = loop {
             let listener = self.listener.try_clone().unwrap();
@@ -133,6 +139,13 @@ impl TestApp {
         self.running.take().unwrap().serving.stop().await;
         self.clock.jump(TimeDelta::seconds(seconds));
         self.boot().await;
+    }
+
+    /// As [`TestApp::outage`], up to the moment when requests are served and the deadline loop has not turned yet.
+    pub async fn outage_until_served(&mut self, seconds: i64) {
+        self.running.take().unwrap().serving.stop().await;
+        self.clock.jump(TimeDelta::seconds(seconds));
+        self.boot_alone().await;
     }
 
     /// Stops the server and starts it again as `serve --after-restore` does.

@@ -196,6 +196,37 @@ on_each_store! {
         assert_eq!(app.operator().respond(*intent, id, "approve").await.status, 200);
     }
 
+    /// A server that starts every forty seconds and dies before its first turn is not there.
+    async fn a_start_is_no_sign_of_life(app: &mut TestApp) {
+        let (intent, _) = ask(app, permissive(3600)).await;
+        app.settle().await;
+        for is_absence in [false, true] {
+            app.clock.jump(chrono::TimeDelta::seconds(40));
+            assert_eq!(app.store().recover().await.unwrap().done, !is_absence);
+        }
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, [("09:00:00".into(), "09:01:20".into())]);
+    }
+
+    /// With a million questions it takes minutes to give them time back: a server that served nobody meanwhile would prolong its outage.
+    async fn a_server_serves_while_it_gives_time_back(app: &mut TestApp) {
+        let (intent, id) = ask(app, permissive(600)).await;
+        let (answered, in_time) = ask(app, permissive(7200)).await;
+        app.settle().await;
+        app.outage_until_served(3600).await;
+        let operator = app.operator();
+        assert_eq!(app.anonymous().get("healthz").await.status, 200);
+        let ready = app.anonymous().get("readyz").await;
+        assert!(ready.status == 503 && ready.text.contains("get back the time"), "{}", ready.text);
+        assert_eq!(extensions(app, intent).await, []);
+        assert_eq!(operator.respond(intent, &id, "deny").await.status, 503, "whether it is late is not known yet");
+        assert_eq!(operator.respond(answered, &in_time, "deny").await.status, 200);
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "09:10:00".into())]);
+        assert_eq!(app.anonymous().get("readyz").await.status, 200);
+        assert_eq!(operator.respond(intent, &id, "deny").await.status, 200);
+    }
+
     /// What was missed is told once, to everybody it would have been told to, with the deadline that holds now.
     async fn a_ladder_goes_on_after_an_outage_with_one_message_each(app: &mut TestApp) {
         let (intent, id) = ask(app, ladder()).await;

@@ -327,7 +327,8 @@ pub trait Store: Send + Sync + 'static {
     fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView>;
     /// From now on the deadline loop runs: that it does not turn for more than a minute is an absence of the server.
     fn attend(&self);
-    /// Makes good for an absence of the server, a bounded batch at a time, until that is done; for a server that starts.
+    /// Makes good for an absence of the server, a bounded step at a time: first it is recorded. A server that starts takes one step; the
+    /// rest is the deadline loop's, which fires nothing before.
     fn recover(&self) -> Unit<'_, Recovered>;
     /// Leaves a last sign of life; for a server that stops.
     fn depart(&self) -> Unit<'_, ()>;

@@ -499,8 +499,64 @@ impl From<anyhow::Error> for MigrateError {
 
 #[cfg(test)]
 mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+    use domain::authority::{Assurance, Role};
+    use domain::body::IntentBody;
+    use serde_json::{Map, Value};
+
     use super::*;
     use crate::clock::{SystemClock, SystemEntropy};
+    use crate::store::NewIntent;
+
+    /// So many seconds after the first instant.
+    struct Seconds(std::sync::atomic::AtomicI64);
+
+    impl Clock for Seconds {
+        fn now(&self) -> DateTime<Utc> {
+            DateTime::UNIX_EPOCH + TimeDelta::seconds(self.0.load(std::sync::atomic::Ordering::SeqCst))
+        }
+    }
+
+    /// An intent by an agent.
+    fn intent() -> CreateIntent {
+        let text = || "a".to_owned();
+        let principal = Principal {
+            key_id: None,
+            name: text(),
+            subject: text(),
+            owner: text(),
+            role: Role::Agent,
+            assurance: Assurance::ApiKey,
+        };
+        let body = IntentBody {
+            title: text(),
+            description: text(),
+            created_by: text(),
+            parent_intent_id: None,
+            depends_on: Vec::new(),
+            constraints: Value::Null,
+            state: Map::new(),
+            governance_policy: None,
+            confidence: 0.0,
+        };
+        let id = IntentId(SystemEntropy.uuid(DateTime::UNIX_EPOCH));
+        CreateIntent { principal, idempotency: None, intent: Ok(NewIntent { id, status: Status::Active, body }) }
+    }
+
+    /// A database from before there were signs of life, or a backup of one: the time since its newest event is no silence either.
+    #[tokio::test]
+    async fn without_a_sign_of_life_the_newest_event_is_the_last_one() {
+        for (seconds, is_absence) in [(60, false), (61, true)] {
+            let folder = tempfile::tempdir().unwrap();
+            let clock = Arc::new(Seconds(0.into()));
+            let path = folder.path().join("placet.db");
+            let store = SqliteStore::open(&path, Exclusive::Serve, clock.clone(), Arc::new(SystemEntropy)).unwrap();
+            store.create(intent()).await.unwrap();
+            clock.0.store(seconds, std::sync::atomic::Ordering::SeqCst);
+            assert_eq!(store.recover().await.unwrap().done, !is_absence, "{seconds}");
+            assert_eq!(store.hold().await.unwrap().is_some(), is_absence, "{seconds}");
+        }
+    }
 
     fn open(path: &Path) -> anyhow::Result<SqliteStore> {
         SqliteStore::open(path, Exclusive::Beside, Arc::new(SystemClock), Arc::new(SystemEntropy))

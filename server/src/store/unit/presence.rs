@@ -2,7 +2,7 @@
 //!
 //! Guarantee: an absence of more than a minute gives every open question with a fallback time back, once. Mechanism: the deadline loop
 //! leaves a sign of life in the transactions it makes anyway; a start compares it with the clock, records the absence and the new sign
-//! of life in one transaction, and then works through the open questions in bounded batches, each of which records how far it got.
+//! of life in one transaction; the loop then works through the open questions in bounded batches, each of which records how far it got.
 //! Failure: a crash in the middle leaves the absence recorded and half made good; the next start goes on behind the last batch.
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -120,8 +120,9 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
     let up_to = rows.reads().newest_suspension()?;
     let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
     let recovery = (absence.is_some() || restored).then_some(recovery);
-    // A clock that was set back is believed as well: the sign of life is always the present.
-    rows.save_presence(&PresenceRow { beat_at: now, released: false, recovery, ..presence })?;
+    // A start is no sign of life: a server that dies again and again before it serves is away. A clock that was set back is believed.
+    let beat_at = if recovery.is_some() || presence.beat_at > now { now } else { presence.beat_at };
+    rows.save_presence(&PresenceRow { beat_at, released: false, recovery, ..presence })?;
     Ok(Recovered { done: recovery.is_none(), held_since: None })
 }
 
