@@ -134,7 +134,9 @@ pub(super) async fn decide(
             again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
         }
         Err(StoreError::Rejected(_)) => to_outcome(&request),
-        Err(StoreError::Unavailable(_) | StoreError::Failed(_)) => again(FormError::CannotSave, StatusCode::SERVICE_UNAVAILABLE),
+        Err(StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_)) => {
+            again(FormError::CannotSave, StatusCode::SERVICE_UNAVAILABLE)
+        }
     }
 }
 

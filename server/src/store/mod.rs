@@ -47,6 +47,9 @@ pub enum StoreError {
     /// The outcome is unknown, or the queue is full. Sending the same command again is safe.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// Time would decide, and may not at present; nothing was written. Sending the same command again is safe.
+    #[error("deadlines wait: {0}")]
+    Held(&'static str),
     /// The database or a row in it is not what it must be.
     #[error("the store failed")]
     Failed(#[source] anyhow::Error),

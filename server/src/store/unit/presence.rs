@@ -11,9 +11,10 @@ use domain::authority::Principal;
 use domain::command::{Command, Later};
 use domain::delivery::{each_once, recipients_of};
 use domain::event::{Event, ExtensionCause, Reminded};
+use domain::suspension::Question;
 
 use super::log::append;
-use super::{Env, act, load_of};
+use super::{Env, Loaded, act, load_of};
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
 use crate::store::codes::DeliveryState;
@@ -130,8 +131,7 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
 fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: Recovery, now: DateTime<Utc>) -> RowsResult<()> {
     let questions = rows.reads().open_in(&recovery, !recovery.restored, QUESTIONS_PER_UNIT)?;
     for rid in &questions {
-        let row = rows.reads().suspension_at(*rid).and_then(|row| Ok((rows.reads().question(&row)?, row)));
-        let (question, row) = match row {
+        let (question, row, loaded) = match open_question(rows, *rid) {
             Ok(read) => read,
             Err(error) => {
                 unreadable(*rid, error)?;
@@ -143,7 +143,6 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
             let suspension_id = row.suspension.id;
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
-            let loaded = load_of(rows, &row)?;
             act(rows, env, loaded, &command, now)?;
         }
         if recovery.restored {
@@ -160,6 +159,13 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
     // A server that is at work is there; one that starts, or slept meanwhile, has another absence to record first.
     let beat_at = if is_fresh(presence.beat_at, now) { now } else { presence.beat_at };
     rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
+}
+
+/// Reads everything that giving a question time back needs.
+fn open_question<R: Rows>(rows: &mut R, rid: i64) -> RowsResult<(Question, SuspensionRow, Loaded)> {
+    let row = rows.reads().suspension_at(rid)?;
+    let (question, loaded) = (rows.reads().question(&row)?, load_of(rows, &row)?);
+    Ok((question, row, loaded))
 }
 
 /// A question that cannot be read must not keep the server from starting; its deadline is put off when it comes due.
