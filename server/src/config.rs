@@ -37,6 +37,9 @@ const KEYS: [&str; 35] = [
     "secrets",
 ];
 
+/// The longest word that is repeated as a setting somebody may have meant, in bytes.
+const WORD_MAX: usize = 24;
+
 /// What the command line and the environment say.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ServeArgs {
@@ -256,12 +259,18 @@ fn without_values(why: &str) -> String {
     format!("{found}{expected}")
 }
 
-/// The line a byte is in, and the key that line sets. Only a key of ours: what else stands in front of `=` may be base64.
+/// The line a byte is in, and the key that line sets. Only a key of ours, or a word that may have been meant as one: what else stands in
+/// front of `=` may be a secret.
 fn place(text: &str, byte: usize) -> (usize, Option<&str>) {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count();
     let key = text.lines().nth(line).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
-    (line + 1, key.filter(|key| key.split('.').all(|name| KEYS.contains(&name))))
+    (line + 1, key.filter(|key| key.split('.').all(|name| KEYS.contains(&name) || is_word(name))))
+}
+
+/// Whether this reads like the name of a setting, so that who mistyped one finds it.
+fn is_word(name: &str) -> bool {
+    (1..=WORD_MAX).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 fn check_public_url(text: &str) -> anyhow::Result<Url> {
@@ -529,7 +538,10 @@ mod tests {
     #[test]
     fn a_refusal_names_the_line_and_the_key_but_no_password() {
         for (text, words) in [
-            ("operators = ['a@b.example']\n\nlistem = '127.0.0.1:1'", vec!["line 3: unknown field, expected one of `listen`"]),
+            (
+                "operators = ['a@b.example']\n\nlistem = '127.0.0.1:1'",
+                vec!["line 3, listem: unknown field, expected one of `listen`"],
+            ),
             ("[fallback]\nmin_window_seconds = 'soon'", vec!["line 2, min_window_seconds: invalid type: string, expected u32"]),
             ("[channels]\nwebhook = 'https://hooks.slack.com/hunter2'", vec!["line 2, webhook: invalid type: string, expected"]),
             ("operators = 'a \"hunter2\", expected ` hunter2'", vec!["line 1, operators: invalid type: string, expected a seq"]),
