@@ -10,7 +10,7 @@ use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
 use domain::channel::Channels;
 use domain::clock::Clock;
-use domain::ids::{Entropy, KeyId};
+use domain::ids::{Entropy, IntentId, KeyId};
 use domain::log::{Sealed, verify_chain};
 use domain::suspension::FallbackPolicy;
 use domain::wire::CreateKeyRequest;
@@ -159,6 +159,13 @@ impl TestApp {
     pub async fn advance(&self, seconds: i64) {
         self.clock.jump(TimeDelta::seconds(seconds));
         self.settle().await;
+    }
+
+    /// Asks as the usual agent, on an intent of its own, and delivers what is due.
+    pub async fn ask(&self, change: Value) -> (IntentId, String) {
+        let asked = self.agent().ask(change).await;
+        self.settle().await;
+        asked
     }
 
     /// Runs the production workers until nothing is due.

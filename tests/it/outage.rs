@@ -25,14 +25,6 @@ fn ladder() -> Value {
     })
 }
 
-/// Asks for `change`; returns the intent's and the suspension's id.
-async fn ask(app: &TestApp, change: Value) -> (domain::ids::IntentId, String) {
-    let agent = app.agent();
-    let intent = agent.active_intent().await;
-    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
-    (intent, id)
-}
-
 async fn expires_at(app: &TestApp, id: &str) -> String {
     app.agent().suspension(id).await["expires_at"].as_str().unwrap().to_owned()
 }
@@ -63,7 +55,7 @@ on_each_store! {
     /// Nobody could answer while the server was away. If the fallback applied all the same, an outage would be a way to get approval.
     async fn an_outage_gives_a_question_with_a_fallback_time_back_once(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
-        let (intent, id) = ask(app, permissive(3600)).await;
+        let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         let link = app.next_link().await;
         app.advance(3000).await;
@@ -89,7 +81,7 @@ on_each_store! {
 
     /// Nobody answers after the outage either: the fallback comes at the new deadline, once.
     async fn the_fallback_comes_at_the_later_deadline(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(600)).await;
+        let (intent, id) = app.agent().ask(permissive(600)).await;
         app.settle().await;
         app.outage(7200).await;
         assert_eq!(expires_at(app, &id).await, "2026-11-24T10:10:00.000000Z", "at most a window is given back");
@@ -105,7 +97,7 @@ on_each_store! {
 
     /// A restart or an upgrade moves nobody's deadline; what takes longer than a minute moves all of them.
     async fn a_minute_is_no_outage(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(3600)).await;
+        let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         app.outage(60).await;
         assert_eq!(extensions(app, intent).await, []);
@@ -118,8 +110,8 @@ on_each_store! {
 
     /// `fail` needs no protection: no silence turns it into consent, and agents count on when it ends.
     async fn a_question_that_fails_keeps_its_deadline(app: &mut TestApp) {
-        let (intent, id) = ask(app, json!({"timeout_seconds": 600})).await;
-        let (open, _) = ask(app, json!({"timeout_seconds": null})).await;
+        let (intent, id) = app.agent().ask(json!({"timeout_seconds": 600})).await;
+        let (open, _) = app.agent().ask(json!({"timeout_seconds": null})).await;
         app.settle().await;
         app.outage(3600).await;
         app.settle().await;
@@ -131,7 +123,7 @@ on_each_store! {
 
     /// What was over before the server went away is over: people had all the time they were given.
     async fn a_deadline_before_the_outage_stands(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(600)).await;
+        let (intent, id) = app.agent().ask(permissive(600)).await;
         app.settle().await;
         app.clock.jump(chrono::TimeDelta::seconds(600)); // Due, and no worker runs here.
         app.outage(3600).await;
@@ -146,7 +138,7 @@ on_each_store! {
             "retry_policy": {"max_attempts": 3, "interval_seconds": 600, "final_fallback_policy": "complete_with_fallback"},
             "timeout_seconds": 3600, "fallback_value": "approve",
         });
-        let (intent, id) = ask(app, change).await;
+        let (intent, id) = app.agent().ask(change).await;
         app.settle().await;
         app.advance(600).await;
         app.advance(600).await;
@@ -159,7 +151,7 @@ on_each_store! {
 
     /// A clock that was set back while the server was stopped shows no outage, and hides none that comes later.
     async fn a_clock_set_back_across_a_restart_changes_nothing(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(3600)).await;
+        let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         app.outage(-7200).await;
         app.settle().await;
@@ -174,7 +166,7 @@ on_each_store! {
     async fn a_crash_while_time_is_given_back_gives_it_once_to_everybody(app: &mut TestApp) {
         let mut asked = Vec::new();
         for _ in 0..130 {
-            asked.push(ask(app, permissive(600)).await);
+            asked.push(app.agent().ask(permissive(600)).await);
         }
         app.settle().await;
         app.clock.jump(chrono::TimeDelta::seconds(3600)); // No worker runs here, so no sign of life is left.
@@ -198,7 +190,7 @@ on_each_store! {
 
     /// A server that starts every forty seconds and dies before its first turn is not there.
     async fn a_start_is_no_sign_of_life(app: &mut TestApp) {
-        let (intent, _) = ask(app, permissive(3600)).await;
+        let (intent, _) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         for is_absence in [false, true] {
             app.clock.jump(chrono::TimeDelta::seconds(40));
@@ -210,8 +202,8 @@ on_each_store! {
 
     /// With a million questions it takes minutes to give them time back: a server that served nobody meanwhile would prolong its outage.
     async fn a_server_serves_while_it_gives_time_back(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(600)).await;
-        let (answered, in_time) = ask(app, permissive(7200)).await;
+        let (intent, id) = app.agent().ask(permissive(600)).await;
+        let (answered, in_time) = app.agent().ask(permissive(7200)).await;
         app.settle().await;
         app.outage_until_served(3600).await;
         let operator = app.operator();
@@ -229,7 +221,7 @@ on_each_store! {
 
     /// What was missed is told once, to everybody it would have been told to, with the deadline that holds now.
     async fn a_ladder_goes_on_after_an_outage_with_one_message_each(app: &mut TestApp) {
-        let (intent, id) = ask(app, ladder()).await;
+        let (intent, id) = app.agent().ask(ladder()).await;
         app.settle().await;
         assert_eq!(mailed(app).await, [OPERATOR]);
         app.outage(7260).await; // Both attempts come due in it.
@@ -255,7 +247,7 @@ on_each_store! {
 
     /// A machine that slept, a process that was stopped, a disk that was full: nobody could answer then either.
     async fn a_server_that_slept_was_away_as_well(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(600)).await;
+        let (intent, id) = app.agent().ask(permissive(600)).await;
         app.store().attend();
         app.settle().await;
         app.advance(60).await;
@@ -276,7 +268,7 @@ on_each_store! {
         let operator = app.operator();
         let mut asked = Vec::new();
         for _ in 0..3 {
-            asked.push(ask(app, permissive(600)).await);
+            asked.push(app.agent().ask(permissive(600)).await);
         }
         app.store().attend();
         app.settle().await;
@@ -299,7 +291,7 @@ on_each_store! {
 
     /// A server that is told to stop right after it woke up leaves no sign of life over the time it slept.
     async fn a_server_that_stops_as_it_wakes_hides_no_absence(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(600)).await;
+        let (intent, id) = app.agent().ask(permissive(600)).await;
         app.store().attend();
         app.settle().await;
         app.clock.jump(chrono::TimeDelta::seconds(3600));
@@ -311,7 +303,7 @@ on_each_store! {
 
     /// A server that slept and woke up with a wrong clock waits for the clock; the sleep is an absence all the same.
     async fn an_absence_that_ends_with_a_clock_that_jumped_is_not_forgotten(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(600)).await;
+        let (intent, id) = app.agent().ask(permissive(600)).await;
         app.store().attend();
         app.settle().await;
         app.clock.jump(chrono::TimeDelta::seconds(900));
@@ -331,7 +323,7 @@ on_each_store! {
     async fn an_absence_within_the_making_good_for_another_is_made_good_for_as_well(app: &mut TestApp) {
         let mut asked = Vec::new();
         for _ in 0..65 {
-            asked.push(ask(app, permissive(600)).await);
+            asked.push(app.agent().ask(permissive(600)).await);
         }
         app.store().attend();
         app.settle().await;
@@ -350,7 +342,7 @@ on_each_store! {
 
     /// An agent that waits hears of the new deadline like of any change.
     async fn a_waiting_agent_learns_of_the_new_deadline(app: &mut TestApp) {
-        let (_, id) = ask(app, permissive(3600)).await;
+        let (_, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         app.outage(600).await;
         let changed = app.agent().get(&format!("api/v1/suspensions/{id}?wait=50&after_version=1")).await.ok();
@@ -372,7 +364,7 @@ async fn attempts(app: &TestApp, intent: domain::ids::IntentId) -> Vec<(u64, usi
 on_each_store! {
     /// The whole ladder with a server that is stopped between any two steps: each step comes at its instant, and once.
     async fn a_ladder_keeps_its_instants_with_a_restart_between_any_two_steps(app: &mut TestApp) {
-        let (intent, id) = ask(app, ladder()).await;
+        let (intent, id) = app.agent().ask(ladder()).await;
         app.restart().await;
         for (second, people) in [(0, 1), (3600, 1), (7200, 2)] {
             app.settle().await;
@@ -411,7 +403,7 @@ on_each_store! {
             },
             "timeout_seconds": 3600,
         });
-        let (intent, id) = ask(app, review).await;
+        let (intent, id) = app.agent().ask(review).await;
         app.settle().await;
         assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
         assert_eq!(mailed(app).await, [OPERATOR]);

@@ -404,16 +404,6 @@ async fn with_room(default: &[&str]) -> (TestApp, Receiver) {
     (app, room)
 }
 
-/// Who got a mail since the last look, in order of address.
-async fn mailed(app: &TestApp) -> Vec<String> {
-    let mut people = Vec::new();
-    while app.smtp.has_unread() {
-        people.extend(app.smtp.next_mail().await.to);
-    }
-    people.sort();
-    people
-}
-
 async fn remind(app: &TestApp, id: &str) {
     app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
     app.settle().await;
@@ -446,9 +436,9 @@ async fn a_room_is_reminded_in_the_room() {
     let intent = agent.active_intent().await;
     let id = agent.asked(intent).await;
     app.settle().await;
-    assert_eq!((mailed(&app).await.len(), room.posted().len()), (0, 1));
+    assert_eq!((app.smtp.mailed().await.len(), room.posted().len()), (0, 1));
     remind(&app, &id).await;
-    assert_eq!((mailed(&app).await, room.posted().len()), (vec![], 1));
+    assert_eq!((app.smtp.mailed().await, room.posted().len()), (vec![], 1));
     let events = agent.events(intent).await;
     let reminded = events.iter().find(|event| event["event_type"] == "intent.suspension_reminded").unwrap();
     assert_eq!(reminded["payload"]["notify_to"], json!(["ops-room"]));
@@ -466,11 +456,11 @@ async fn after_a_restore_everybody_is_told_again_the_way_they_had_been() {
     agent.suspend(agent.active_intent().await, ladder).await.ok();
     app.settle().await;
     app.advance(600).await;
-    assert_eq!((mailed(&app).await, room.posted().len()), (vec![OPERATOR.to_owned()], 1));
+    assert_eq!((app.smtp.mailed().await, room.posted().len()), (vec![OPERATOR.to_owned()], 1));
     app.restore().await;
     app.store().release().await.unwrap();
     app.settle().await;
-    assert_eq!((mailed(&app).await, room.posted().len()), (vec![OPERATOR.to_owned()], 1));
+    assert_eq!((app.smtp.mailed().await, room.posted().len()), (vec![OPERATOR.to_owned()], 1));
     app.finish().await;
 }
 
@@ -517,14 +507,14 @@ async fn what_makes_up_for_missed_attempts_goes_by_the_way_of_each() {
     let intent = agent.active_intent().await;
     agent.suspend(intent, ladder).await.ok();
     app.settle().await;
-    assert_eq!(mailed(&app).await, [OPERATOR]);
+    assert_eq!(app.smtp.mailed().await, [OPERATOR]);
     app.clock.jump(chrono::TimeDelta::seconds(1200));
     app.restart().await;
     app.settle().await;
-    assert_eq!(mailed(&app).await, ["lead@example.com"], "whom the room's attempt would have left out");
+    assert_eq!(app.smtp.mailed().await, ["lead@example.com"], "whom the room's attempt would have left out");
     let posted = room.posted();
     assert_eq!(posted.iter().map(|posted| posted.json()["data"]["attempt"].clone()).collect::<Vec<_>>(), [json!(3)]);
     app.advance(600).await;
-    assert_eq!((mailed(&app).await.len(), room.posted().len()), (0, 1), "what was made up for is not made up for again");
+    assert_eq!((app.smtp.mailed().await.len(), room.posted().len()), (0, 1), "what was made up for is not made up for again");
     app.finish().await;
 }
