@@ -1,6 +1,7 @@
 //! What the operator of the server allows a question to be: a call may tighten these rules, never loosen them.
 
 use std::collections::BTreeSet;
+use std::mem;
 
 use serde_json::Value;
 use validator::ValidateEmail;
@@ -137,7 +138,6 @@ impl AskingPolicy {
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
         let response_type = request.response_type.unwrap_or_default();
         check.question(&request);
-        self.check_secrets(&request, &mut check);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
         let recipients = self.recipients(request.notify_to, request.channel_hint.as_deref(), &mut check);
@@ -163,9 +163,12 @@ impl AskingPolicy {
             check.error("confidence", "range", "must be a number from 0 to 1");
         }
         let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
+        let context = request.context.unwrap_or_default();
+        // What breaks no other rule is of a bounded size.
+        self.check_secrets(&findings(&request.question, &choices, &context, request.fallback_value.as_ref()), &mut check)?;
         let question = Question {
             question: request.question,
-            context: request.context.unwrap_or_default(),
+            context,
             channel_hint: request.channel_hint,
             timeout_seconds: schedule.timeout_seconds,
             retry_policy: schedule.retry_policy.clone(),
@@ -207,15 +210,16 @@ impl AskingPolicy {
     }
 
     /// Secrets are not for channels, nor for a log that is kept (RFC-0025 §11).
-    fn check_secrets(&self, request: &SuspendRequest, check: &mut Check) {
-        for Finding { field, shape } in findings(request) {
+    fn check_secrets(&self, found: &[Finding], check: &mut Check) -> Result<(), Vec<FieldError>> {
+        for Finding { field, shape } in found {
             match self.seeming_secret {
                 SeemingSecret::Warn => check.warnings.push(format!("{field} looks like {shape}; a question is no place for one")),
                 SeemingSecret::Refuse => {
-                    check.error(&field, "secret", format!("looks like {shape}, and this server refuses it (questions.secrets)"));
+                    check.error(field, "secret", format!("looks like {shape}, and this server refuses it (questions.secrets)"));
                 }
             }
         }
+        if check.errors.is_empty() { Ok(()) } else { Err(mem::take(&mut check.errors)) }
     }
 
     fn recipients(&self, notify_to: Option<Vec<String>>, hint: Option<&str>, check: &mut Check) -> Vec<String> {

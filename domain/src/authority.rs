@@ -279,23 +279,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read patch status append lease suspend respond preview cancel extend remind keys metrics bounce.
+        // Columns: create read patch status append lease suspend respond preview cancel extend remind keys metrics bounce deliveries redrive.
         let expected = "\
-agent own: yes yes yes yes yes yes yes self yes yes 403 403 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403
-operator sibling: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403
-operator foreign: 403 yes 403 403 yes 403 403 yes yes 403 yes yes 403 403 403
-admin own: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403
-admin sibling: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403
-admin foreign: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403
-auditor own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403
-auditor sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403
-auditor foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403
-channel own: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403 yes
-channel sibling: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403 yes
-channel foreign: 403 yes 403 403 403 403 403 yes 403 403 403 403 403 403 yes
+agent own: yes yes yes yes yes yes yes self yes yes 403 403 403 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403
+operator sibling: 403 yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403
+operator foreign: 403 yes 403 403 yes 403 403 yes yes 403 yes yes 403 403 403 403 403
+admin own: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403 yes yes
+admin sibling: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403 yes yes
+admin foreign: 403 yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403 yes yes
+auditor own: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403 yes 403
+auditor sibling: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403 yes 403
+auditor foreign: 403 yes 403 403 403 403 403 403 403 403 403 403 403 yes 403 yes 403
+channel own: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403 yes 403 403
+channel sibling: 403 yes 403 403 403 403 403 self 403 403 403 403 403 403 yes 403 403
+channel foreign: 403 yes 403 403 403 403 403 yes 403 403 403 403 403 403 yes 403 403
 ";
         assert_eq!(table, expected);
     }

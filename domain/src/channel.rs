@@ -23,6 +23,8 @@ pub struct NamedChannel {
     pub name: String,
     /// Whom it reaches.
     pub reach: Reach,
+    /// Whether its messages carry the link to answer.
+    pub links: bool,
 }
 
 /// One message to be queued.
@@ -41,6 +43,28 @@ impl Route<'_> {
     }
 }
 
+/// A way a message has taken or will take, kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The channel that carries it.
+    pub channel: String,
+    /// The person or audience it is for.
+    pub recipient: String,
+}
+
+impl Way {
+    /// The same, for comparing and for queueing.
+    pub fn route(&self) -> Route<'_> {
+        Route { channel: &self.channel, recipient: &self.recipient }
+    }
+}
+
+impl From<Route<'_>> for Way {
+    fn from(route: Route<'_>) -> Self {
+        Self { channel: route.channel.to_owned(), recipient: route.recipient.to_owned() }
+    }
+}
+
 /// All channels of a server, and those that are used when a question prefers none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channels {
@@ -51,7 +75,10 @@ pub struct Channels {
 impl Channels {
     /// Mails and nothing else.
     pub fn email() -> Self {
-        Self { known: vec![NamedChannel { name: EMAIL.to_owned(), reach: Reach::People }], default: vec![EMAIL.to_owned()] }
+        Self {
+            known: vec![NamedChannel { name: EMAIL.to_owned(), reach: Reach::People, links: true }],
+            default: vec![EMAIL.to_owned()],
+        }
     }
 
     /// Joins channels whose names are theirs alone with the names of those that are the default.
@@ -97,9 +124,20 @@ impl Channels {
         self.chosen(hint).any(|channel| matches!(channel.reach, Reach::Audience(_)))
     }
 
+    /// Whether who gets a message by it can answer with it.
+    pub fn carries_links(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|channel| channel.links)
+    }
+
+    /// Whether a message by it is one that somebody answers: one with a link, or any where no channel carries links.
+    pub(crate) fn is_answered(&self, name: &str) -> bool {
+        self.carries_links(name) || self.known.iter().all(|channel| !channel.links)
+    }
+
     /// The messages of one attempt for `people`: by the channel the hint names, else by the default ones.
     ///
-    /// A hint is a preference (RFC-0025 §4): one that was known when the question was asked may be gone by its next attempt.
+    /// A hint is a preference (RFC-0025 §4): one that was known when the question was asked may be gone by its next attempt. One that
+    /// names a channel without links is told beside the default channels: an agent must not be able to ask where nobody can answer.
     pub fn routes<'a>(&'a self, hint: Option<&str>, people: &'a [String]) -> Vec<Route<'a>> {
         let routes =
             |(channel, recipients): (&'a str, &'a [String])| recipients.iter().map(move |recipient| Route { channel, recipient });
@@ -118,7 +156,7 @@ impl Channels {
     fn chosen(&self, hint: Option<&str>) -> impl Iterator<Item = &NamedChannel> {
         let preferred = hint.and_then(|hint| self.find(hint));
         let default = self.default.iter().filter_map(|name| self.find(name));
-        let default = preferred.is_none().then_some(default).into_iter().flatten();
+        let default = default.filter(move |default| preferred.is_none_or(|preferred| !preferred.links && preferred != *default));
         preferred.into_iter().chain(default)
     }
 
@@ -139,7 +177,11 @@ mod tests {
 
     fn channel(name: &str, audience: Option<&str>) -> NamedChannel {
         let reach = audience.map_or(Reach::People, |audience| Reach::Audience(audience.to_owned()));
-        NamedChannel { name: name.to_owned(), reach }
+        NamedChannel { name: name.to_owned(), reach, links: true }
+    }
+
+    fn without_links(name: &str, audience: Option<&str>) -> NamedChannel {
+        NamedChannel { links: false, ..channel(name, audience) }
     }
 
     fn three() -> Vec<NamedChannel> {
@@ -175,6 +217,22 @@ mod tests {
         assert_eq!(routes(&channels, Some("ops"), &[]), pairs(&[("ops", "ops-room")]));
         assert!(channels.reach_an_audience(Some("ops")) && !channels.reach_an_audience(None));
         assert_eq!(routes(&channels, None, &[]), []);
+    }
+
+    /// A fallback counts on somebody who could have answered: a hint must not take the question from them.
+    #[test]
+    fn a_channel_without_links_is_told_beside_the_default_and_never_instead() {
+        let known = vec![channel(EMAIL, None), without_links("board", Some("hall")), without_links("log", None)];
+        let channels = Channels::new(known, vec![EMAIL.into(), "board".into()]).unwrap();
+        let people = ["a@x.example"];
+        let (mail, board) = ((EMAIL, people[0]), ("board", "hall"));
+        assert_eq!(routes(&channels, Some("board"), &people), pairs(&[board, mail]), "once, though it is a default too");
+        assert_eq!(routes(&channels, Some("log"), &people), pairs(&[("log", people[0]), mail, board]));
+        assert_eq!(routes(&channels, Some(EMAIL), &people), pairs(&[mail]));
+        assert!(channels.carries_links(EMAIL) && !channels.carries_links("board") && !channels.carries_links("gone"));
+        assert!(channels.is_answered(EMAIL) && !channels.is_answered("board"));
+        let silent = Channels::new(vec![without_links("log", None)], vec!["log".into()]).unwrap();
+        assert!(silent.is_answered("log") && !silent.carries_links("log"), "there is nothing better");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::authority::Action;
 use crate::body::Patch;
-use crate::delivery::{DeliveryRecord, Sibling};
+use crate::delivery::{Asked, DeliveryRecord};
 use crate::event::{ClientEvent, Delivery, ExtensionCause};
 use crate::ids::{LeaseId, SuspensionId};
 use crate::intent::Status;
@@ -131,10 +131,8 @@ pub enum Command {
     Remind {
         /// Which.
         suspension_id: SuspensionId,
-        /// What it asks, and whom; the store reads it where the suspension is open.
-        question: Option<Box<Question>>,
-        /// The messages about it; read there as well.
-        messages: Vec<Sibling>,
+        /// What it asks, and who was told of it how; the store reads it where the suspension is open.
+        asked: Option<Box<Asked>>,
     },
     /// The deadline of a suspension is due (RFC-0025 §6).
     DeadlineReached {

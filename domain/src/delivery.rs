@@ -4,10 +4,11 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::channel::{Channels, Route};
+use crate::channel::{Channels, Route, Way};
 use crate::event::{Delivery, Event};
 use crate::ids::SuspensionId;
 use crate::intent::Intent;
+use crate::planted::{Bug, planted};
 use crate::suspension::Question;
 
 /// The longest token that names a returned message, in characters: in an address it stands behind a name and a plus, and all three
@@ -76,6 +77,13 @@ pub struct Sibling {
     pub state: DeliveryState,
 }
 
+impl Sibling {
+    /// The way it went, or is to go.
+    pub fn route(&self) -> Route<'_> {
+        Route { channel: &self.channel, recipient: &self.recipient }
+    }
+}
+
 /// What was learned of a message, with what it takes to see whether anybody is left.
 #[derive(Clone, Debug)]
 pub struct DeliveryRecord {
@@ -110,35 +118,77 @@ pub struct Failover {
     pub reason: String,
 }
 
-/// Whom to tell again at `attempt`: those in force, or whoever was asked in their place when none of them could be reached.
-pub(crate) fn reachable_at(attempt: u32, question: &Question, messages: &[Sibling]) -> Vec<String> {
-    let in_force = question.recipients_at(attempt);
+/// What reminding needs to know of a question, besides where it stands.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What it asks, and whom.
+    pub question: Question,
+    /// The messages about it.
+    pub messages: Vec<Sibling>,
+    /// The channels there are.
+    pub channels: Channels,
+}
+
+/// The ways by which to tell again at `attempt`: those in force that are not lost, and those taken instead if nobody can answer by these.
+///
+/// What was sent to a room went to no person: a way is taken again as it is, and its recipient is never looked up as somebody to ask.
+pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
+    let Asked { question, messages, channels } = asked;
     let of_this = || messages.iter().filter(|message| message.attempt == attempt);
-    let is_lost = |person: &String| {
-        let mut theirs = of_this().filter(|message| message.recipient.eq_ignore_ascii_case(person)).peekable();
+    let is_lost = |route: &Route<'_>| {
+        let mut theirs = of_this().filter(|message| message.route().is_same(route)).peekable();
         theirs.peek().is_some() && theirs.all(|message| message.state.is_lost())
     };
-    // Whoever is asked over the whole ladder; an audience of a channel is not.
-    let named = question.recipients_during(1..=question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts));
-    let has_it =
-        |person: &String| of_this().any(|message| !message.state.is_lost() && message.recipient.eq_ignore_ascii_case(person));
-    let stand_ins: Vec<String> = named.into_iter().filter(has_it).collect();
-    if in_force.iter().all(is_lost) && !stand_ins.is_empty() { stand_ins } else { in_force.to_vec() }
+    let in_force = channels.routes(question.channel_at(attempt), question.recipients_at(attempt));
+    let mut again: Vec<Route<'_>> = in_force.iter().copied().filter(|route| !is_lost(route)).collect();
+    if !again.iter().any(|route| channels.is_answered(route.channel)) {
+        again.extend(of_this().filter(|message| !message.state.is_lost()).map(Sibling::route));
+    }
+    // With nobody in their place, another try is all there is.
+    if !again.iter().any(|route| channels.is_answered(route.channel)) {
+        again.extend(in_force);
+    }
+    each_once(again, channels)
+}
+
+/// Each way once, without those by a channel that is no more.
+pub fn each_once<'a>(routes: impl IntoIterator<Item = Route<'a>>, channels: &Channels) -> Vec<Way> {
+    let mut ways: Vec<Way> = Vec::new();
+    for route in routes {
+        if channels.contains(route.channel) && !ways.iter().any(|known| known.route().is_same(&route)) {
+            ways.push(route.into());
+        }
+    }
+    ways
+}
+
+/// Whom these ways lead to, each once.
+pub fn recipients_of(ways: &[Way]) -> Vec<String> {
+    let mut recipients: Vec<String> = Vec::new();
+    for way in ways {
+        if !recipients.iter().any(|known| known.eq_ignore_ascii_case(&way.recipient)) {
+            recipients.push(way.recipient.clone());
+        }
+    }
+    recipients
 }
 
 /// The events of what was learned of a message.
 pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc>) -> Vec<Event> {
     let delivery = record.delivery.clone();
     let open = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id && !open.is_expired(now));
+    // What was decided on stays as it was decided on.
+    let before = intent.suspension(delivery.suspension_id).is_some_and(|suspension| suspension.reached);
     let told = match record.fate {
-        Fate::Sent => return vec![Event::DeliverySent(delivery)],
+        Fate::Sent => {
+            let in_time = open.is_some() || planted(Bug::ReachedAfterTheEnd);
+            let reached = before || (in_time && record.channels.carries_links(&delivery.channel));
+            return vec![Event::DeliverySent { delivery, reached }];
+        }
         Fate::Failed => Event::DeliveryFailed(delivery),
         Fate::Bounced => {
-            let reached = match open {
-                Some(_) => record.siblings.iter().any(|sibling| sibling.state == DeliveryState::Sent),
-                // What was decided on stays as it was decided on.
-                None => intent.suspension(delivery.suspension_id).is_some_and(|ended| ended.reached),
-            };
+            let has_it = |other: &Sibling| other.state == DeliveryState::Sent && record.channels.carries_links(&other.channel);
+            let reached = if open.is_some() { record.siblings.iter().any(has_it) } else { before };
             Event::DeliveryBounced { delivery, reached }
         }
     };
@@ -150,14 +200,14 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
 /// Whom to ask at once, if nobody of the attempt in force, `current`, can be reached any more.
 ///
 /// Only when all are lost: as long as one of them has the question, or may still get it, waking the next rung early would cost more
-/// people more than it helps. An attempt that has passed wakes nobody; the one in force has messages of its own.
+/// people more than it helps. A room that has it without a link cannot answer it, and holds nothing up. An attempt that has passed wakes nobody; the one in force has messages of its own.
 fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
     let lost = &record.delivery;
     if lost.attempt != current {
         return None;
     }
     let siblings = || record.siblings.iter().filter(|sibling| sibling.attempt == lost.attempt);
-    if siblings().any(|sibling| !sibling.state.is_lost()) {
+    if siblings().any(|sibling| !sibling.state.is_lost() && record.channels.is_answered(&sibling.channel)) {
         return None;
     }
     let mut unreachable: Vec<String> = Vec::new();
@@ -169,12 +219,15 @@ fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Optio
     // A person may have been unreachable by mail and be reachable by another channel: what was tried is a route.
     let tried = |route: &Route<'_>| {
         route.is_same(&Route { channel: &lost.channel, recipient: &lost.recipient })
-            || siblings().any(|sibling| route.is_same(&Route { channel: &sibling.channel, recipient: &sibling.recipient }))
+            || siblings().any(|sibling| route.is_same(&sibling.route()))
     };
     let policy = question.retry_policy.as_ref()?;
     (current + 1..=policy.max_attempts).find_map(|rung_attempt| {
         let channel_hint = question.channel_at(rung_attempt);
-        let is_new = |people: &[String]| record.channels.routes(channel_hint, people).iter().any(|route| !tried(route));
+        let is_new = |people: &[String]| {
+            let routes = record.channels.routes(channel_hint, people);
+            routes.iter().any(|route| !tried(route) && record.channels.is_answered(route.channel))
+        };
         let mut notify_to = question.recipients_during(rung_attempt..=rung_attempt);
         notify_to.retain(|person| is_new(std::slice::from_ref(person)));
         is_new(&notify_to).then(|| Failover {
@@ -217,7 +270,7 @@ mod tests {
 
     /// Mails, unless a rung prefers the pager.
     fn channels() -> Channels {
-        let people = |name: &str| NamedChannel { name: name.into(), reach: Reach::People };
+        let people = |name: &str| NamedChannel { name: name.into(), reach: Reach::People, links: true };
         Channels::new(vec![people("email"), people("pager")], vec!["email".into()]).unwrap()
     }
 
@@ -280,18 +333,66 @@ mod tests {
         assert_eq!(decided(2, 1, "a@x.example", &[]), None, "what is past wakes nobody");
     }
 
+    /// Who reads of a question on a board waits for somebody who can answer, so somebody must.
+    #[test]
+    fn a_room_without_a_link_holds_nothing_up() {
+        let board = NamedChannel { name: "board".into(), reach: Reach::Audience("hall".into()), links: false };
+        let mail = NamedChannel { name: "email".into(), reach: Reach::People, links: true };
+        let channels = Channels::new(vec![mail, board], vec!["email".into(), "board".into()]).unwrap();
+        let mut record = lost_at(1, "a@x.example", &[(1, "hall", DeliveryState::Sent)]);
+        record.siblings[0].channel = "board".into();
+        record.channels = channels;
+        assert_eq!(failover(1, &question(), &record).map(|failover| failover.notify_to), Some(vec!["b@x.example".into()]));
+        // The board alone is no way to ask anybody.
+        let mut by_board = question();
+        by_board.retry_policy.as_mut().unwrap().escalation_ladder.truncate(1);
+        by_board.retry_policy.as_mut().unwrap().escalation_ladder[0] =
+            serde_json::from_value(json!({"attempt": 2, "channel_hint": "board"})).unwrap();
+        record.siblings.clear();
+        assert_eq!(failover(1, &by_board, &record), None);
+    }
+
     #[test]
     fn a_reminder_on_request_goes_to_who_has_the_question() {
         use DeliveryState::{Bounced, Failed, Queued, Sent};
         let at =
             |attempt, recipient: &str, state| Sibling { attempt, channel: "email".into(), recipient: recipient.into(), state };
         let (a, b) = ("a@x.example", "b@x.example");
-        let reachable = |messages: &[Sibling]| reachable_at(1, &question(), messages);
-        assert_eq!(reachable(&[]), [a]);
-        assert_eq!(reachable(&[at(1, a, Sent), at(1, b, Sent)]), [a]);
-        assert_eq!(reachable(&[at(1, "A@x.example", Failed), at(1, b, Queued)]), [b]);
-        assert_eq!(reachable(&[at(1, a, Failed), at(1, a, Sent), at(1, b, Sent)]), [a], "the second try got through");
-        assert_eq!(reachable(&[at(1, a, Bounced)]), [a], "with nobody in their place, another try is all there is");
-        assert_eq!(reachable(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
+        let again = |messages: &[Sibling]| {
+            let asked = Asked { question: question(), messages: messages.to_vec(), channels: channels() };
+            recipients_of(&ways_again(1, &asked))
+        };
+        assert_eq!(again(&[]), [a]);
+        assert_eq!(again(&[at(1, a, Sent), at(1, b, Sent)]), [a]);
+        assert_eq!(again(&[at(1, "A@x.example", Failed), at(1, b, Queued)]), [b]);
+        assert_eq!(again(&[at(1, a, Failed), at(1, a, Sent), at(1, b, Sent)]), [a], "the second try got through");
+        assert_eq!(again(&[at(1, a, Bounced)]), [a], "with nobody in their place, another try is all there is");
+        assert_eq!(again(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
+    }
+
+    /// A room's name looks like a recipient's, and is nobody's address.
+    #[test]
+    fn a_room_is_told_again_by_its_own_channel_and_nobody_is_mailed_under_its_name() {
+        use DeliveryState::{Failed, Sent};
+        let mail = NamedChannel { name: "email".into(), reach: Reach::People, links: true };
+        let room = NamedChannel { name: "room".into(), reach: Reach::Audience("hall".into()), links: true };
+        let channels = Channels::new(vec![mail, room], vec!["email".into(), "room".into()]).unwrap();
+        let at = |channel: &str, recipient: &str, state| Sibling {
+            attempt: 1,
+            channel: channel.into(),
+            recipient: recipient.into(),
+            state,
+        };
+        let again = |messages: &[Sibling]| {
+            let asked = Asked { question: question(), messages: messages.to_vec(), channels: channels.clone() };
+            ways_again(1, &asked).into_iter().map(|way| format!("{} {}", way.channel, way.recipient)).collect::<Vec<_>>()
+        };
+        let (a, hall) = (at("email", "a@x.example", Failed), at("room", "hall", Sent));
+        assert_eq!(again(&[a.clone(), hall.clone()]), ["room hall"]);
+        assert_eq!(
+            again(&[a.clone(), at("room", "hall", Failed), at("pager", "b@x.example", Sent)]),
+            ["email a@x.example", "room hall"]
+        );
+        assert_eq!(again(&[a, hall, at("email", "b@x.example", Sent)]), ["room hall"]);
     }
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::authority::{Assurance, Role};
 use crate::body::{IntentBody, Patch};
+use crate::channel::Way;
 use crate::delivery::Failover;
 use crate::ids::{DeliveryId, SuspensionId};
 use crate::intent::Status;
@@ -95,7 +96,12 @@ pub enum Event {
     /// A lease was given back.
     LeaseReleased(Box<Lease>),
     /// A message was accepted for delivery.
-    DeliverySent(Delivery),
+    DeliverySent {
+        /// The message.
+        delivery: Delivery,
+        /// Whether anybody who can answer is reached with it.
+        reached: bool,
+    },
     /// A message will not arrive.
     DeliveryFailed(Delivery),
     /// A message that was accepted came back.
@@ -127,6 +133,8 @@ pub struct Reminded {
     pub attempt: u32,
     /// Who is told.
     pub notify_to: Vec<String>,
+    /// How; each message has events of its own for that.
+    pub ways: Vec<Way>,
     /// Who asked for it.
     pub reminded_by: String,
 }
@@ -174,6 +182,8 @@ pub struct Renotified {
     pub next_attempt_at: Option<DateTime<Utc>>,
     /// Whether its time passed while the server was away: it has its event, and no message.
     pub skipped: bool,
+    /// The first attempt it makes up for: the oldest skipped one, else itself.
+    pub makes_up_from: u32,
 }
 
 /// Why a suspension expired.
@@ -313,7 +323,7 @@ impl Event {
             Self::LeaseAcquired(_) => "lease_acquired",
             Self::LeaseRenewed(_) => "lease_renewed",
             Self::LeaseReleased(_) => "lease_released",
-            Self::DeliverySent(_) => "delivery.sent",
+            Self::DeliverySent { .. } => "delivery.sent",
             Self::DeliveryFailed(_) => "delivery.failed",
             Self::DeliveryBounced { .. } => "delivery.bounced",
             Self::DeliveryFailover(_) => "delivery.failover",
@@ -374,8 +384,10 @@ impl Event {
                 "responded_by": refused.responded_by,
             }),
             Self::LeaseAcquired(lease) | Self::LeaseRenewed(lease) | Self::LeaseReleased(lease) => json!(lease),
-            Self::DeliverySent(delivery) | Self::DeliveryFailed(delivery) => delivery_payload(delivery),
-            Self::DeliveryBounced { delivery, reached } => with(delivery_payload(delivery), "reached", json!(reached)),
+            Self::DeliveryFailed(delivery) => delivery_payload(delivery),
+            Self::DeliverySent { delivery, reached } | Self::DeliveryBounced { delivery, reached } => {
+                with(delivery_payload(delivery), "reached", json!(reached))
+            }
             Self::DeliveryRedriven { delivery, redriven_by } => {
                 with(delivery_payload(delivery), "redriven_by", json!(redriven_by))
             }
@@ -530,7 +542,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
         | Event::LeaseAcquired(_)
         | Event::LeaseRenewed(_)
         | Event::LeaseReleased(_)
-        | Event::DeliverySent(_)
+        | Event::DeliverySent { .. }
         | Event::DeliveryFailed(_)
         | Event::DeliveryBounced { .. }
         | Event::DeliveryFailover(_)

@@ -185,9 +185,7 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::Extend { suspension_id, later, reason, cause } => {
             extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
         }
-        Command::Remind { suspension_id, question, messages } => {
-            remind(intent, *suspension_id, question.as_deref(), messages, by, now)
-        }
+        Command::Remind { suspension_id, asked } => remind(intent, *suspension_id, asked.as_deref(), by, now),
         Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
             Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
             // An answer beat the timer. Losing that race is normal, so it is not an error.
@@ -314,6 +312,7 @@ fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<
                 policy.next_due_at(open.suspended_at, attempt)
             },
             skipped,
+            makes_up_from: if skipped { attempt } else { *missed.start() },
         })));
         events.extend(escalated(open.id, question, attempt));
     }
@@ -497,8 +496,11 @@ fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
 }
 
 /// Folds one event into the intent; the state a store keeps is exactly this fold.
-pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
-    intent.updated_at = now;
+///
+/// `dated` is the event's own time, which is never before that of the event it follows; `now` is when it happened by the clock, which is
+/// what deadlines go by.
+pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: DateTime<Utc>) {
+    intent.updated_at = dated;
     match event {
         // Born with version 1: see `Intent::born`.
         Event::IntentCreated(..)
@@ -515,7 +517,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         }
         Event::SuspensionReminded(reminded) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == reminded.suspension_id) {
-                open.reminded_at = Some(now);
+                open.reminded_at = Some(dated);
             }
         }
         Event::SuspensionExtended(extended) => {
@@ -533,7 +535,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
         Event::Resumed(_)
         | Event::SuspensionExpired { .. }
         | Event::SuspensionUndeliverable { .. }
-        | Event::SuspensionCancelled { .. } => end(intent, ending_of(event, now), now),
+        | Event::SuspensionCancelled { .. } => end(intent, ending_of(event, dated), dated),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => {
             for suspension in intent.open.iter_mut().chain(&mut intent.ended) {
                 if suspension.id == refused.suspension_id {
@@ -549,8 +551,9 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>) {
                 }
             }
         }
-        Event::DeliverySent(delivery) => set_reached(intent, delivery, true, now),
-        Event::DeliveryBounced { delivery, reached } => set_reached(intent, delivery, *reached, now),
+        Event::DeliverySent { delivery, reached } | Event::DeliveryBounced { delivery, reached } => {
+            set_reached(intent, delivery, *reached, now);
+        }
     }
 }
 

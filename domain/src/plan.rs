@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
+use crate::channel::Channels;
 use crate::suspension::{FallbackPolicy, Question, Suspension, SuspensionChoice};
 use crate::text::quoted;
 use crate::words;
@@ -30,10 +31,8 @@ pub struct Step<'a> {
     pub attempt: u32,
     /// When it is due.
     pub at: DateTime<Utc>,
-    /// The channel asked for, known to the server or not.
-    pub channel_hint: Option<&'a str>,
-    /// Who is told.
-    pub recipients: &'a [String],
+    /// Who is told, by channel.
+    pub ways: Vec<(&'a str, &'a [String])>,
     /// Whether a rung of the ladder takes effect at it.
     pub escalation: bool,
 }
@@ -55,20 +54,21 @@ pub enum Silence<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// The plan of a question that was asked.
-    pub fn of(suspension: &'a Suspension, question: &'a Question) -> Self {
+    /// The plan of a question that was asked, on a server with these channels.
+    pub fn of(suspension: &'a Suspension, question: &'a Question, channels: &'a Channels) -> Self {
         let silence = Silence::new(
             suspension.fallback_policy,
             suspension.fallback_value.as_ref(),
             &suspension.choices,
             suspension.requires_delivery,
         );
-        Self::new(question, suspension.suspended_at, suspension.expires_at, silence)
+        Self::new(question, channels, suspension.suspended_at, suspension.expires_at, silence)
     }
 
     /// The plan of a question that is asked at `suspended_at`.
     pub fn new(
         question: &'a Question,
+        channels: &'a Channels,
         suspended_at: DateTime<Utc>,
         ends_at: Option<DateTime<Utc>>,
         silence: Silence<'a>,
@@ -78,24 +78,34 @@ impl<'a> Plan<'a> {
         let step = |attempt| Step {
             attempt,
             at: policy.map_or(suspended_at, |policy| policy.due_at(suspended_at, attempt)),
-            channel_hint: question.channel_at(attempt),
-            recipients: question.recipients_at(attempt),
+            ways: channels.recipients(question.channel_at(attempt), question.recipients_at(attempt)),
             escalation: policy.is_some_and(|policy| policy.rung_at(attempt).is_some()),
         };
         Self { steps: (1..=attempts).map(step).collect(), ends_at, silence }
     }
 }
 
-impl Step<'_> {
+impl<'a> Step<'a> {
+    /// Who is told, each once; a room is called by its name.
+    pub fn recipients(&self) -> Vec<&'a str> {
+        let mut recipients: Vec<&'a str> = Vec::new();
+        for recipient in self.ways.iter().flat_map(|(_, recipients)| *recipients) {
+            if !recipients.iter().any(|known| known.eq_ignore_ascii_case(recipient)) {
+                recipients.push(recipient);
+            }
+        }
+        recipients
+    }
+
     /// Whether `person` is told.
     pub fn tells(&self, person: &str) -> bool {
-        self.recipients.iter().any(|recipient| recipient.eq_ignore_ascii_case(person))
+        self.recipients().iter().any(|recipient| recipient.eq_ignore_ascii_case(person))
     }
 
     /// This step on one line, as `reader` should read it, at any time.
     pub fn sentence(&self, reader: &str) -> String {
         let you = self.tells(reader).then(|| words::YOU.to_owned());
-        let others = self.recipients.iter().filter(|person| !person.eq_ignore_ascii_case(reader)).cloned();
+        let others = self.recipients().into_iter().filter(|person| !person.eq_ignore_ascii_case(reader)).map(str::to_owned);
         let mut people: Vec<String> = you.into_iter().chain(others).collect();
         let more = people.len().saturating_sub(NAMED_MAX);
         people.truncate(NAMED_MAX);
@@ -159,6 +169,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::*;
+    use crate::channel::{NamedChannel, Reach};
     use crate::retry::{HumanRetryPolicy, OneOrMany, Rung, Strategy};
 
     fn question(ladder: Vec<Rung>) -> Question {
@@ -190,35 +201,44 @@ mod tests {
         Utc.with_ymd_and_hms(2026, 11, 24, 8, minute, 0).unwrap()
     }
 
+    /// Mails by default, a pager for people, and a room.
+    fn channels() -> Channels {
+        let channel = |name: &str, reach| NamedChannel { name: name.into(), reach, links: true };
+        let room = channel("room", Reach::Audience("ops-room".into()));
+        Channels::new(vec![channel("email", Reach::People), channel("pager", Reach::People), room], vec!["email".into()]).unwrap()
+    }
+
     #[test]
     fn every_attempt_has_its_time_its_people_and_its_channel() {
-        let question = question(vec![rung(2, None, Some(&["carol@example.com"])), rung(4, Some("pager"), None)]);
-        let plan = Plan::new(&question, at(0), Some(at(40)), Silence::Fails);
+        let ladder = vec![rung(2, None, Some(&["carol@example.com"])), rung(3, Some("pager"), None), rung(4, Some("room"), None)];
+        let (question, channels) = (question(ladder), channels());
+        let plan = Plan::new(&question, &channels, at(0), Some(at(40)), Silence::Fails);
         let lines: Vec<String> = plan
             .steps
             .iter()
             .map(|step| {
-                let people = step.recipients.join("+");
-                format!("{} {} {people} {:?} {}", step.attempt, step.at.format("%H:%M"), step.channel_hint, step.escalation)
+                let people = step.recipients().join("+");
+                format!("{} {} {people} {} {}", step.attempt, step.at.format("%H:%M"), step.ways[0].0, step.escalation)
             })
             .collect();
         assert_eq!(
             lines,
             [
-                "1 08:00 alice@example.com+bob@example.com Some(\"email\") false",
-                "2 08:10 carol@example.com Some(\"email\") true",
-                "3 08:20 carol@example.com Some(\"email\") false",
-                "4 08:30 alice@example.com+bob@example.com Some(\"pager\") true",
+                "1 08:00 alice@example.com+bob@example.com email false",
+                "2 08:10 carol@example.com email true",
+                "3 08:20 alice@example.com+bob@example.com pager true",
+                "4 08:30 ops-room room true",
             ]
         );
         let once = Question { retry_policy: None, ..question };
-        assert_eq!(Plan::new(&once, at(0), None, Silence::Fails).steps.len(), 1);
+        assert_eq!(Plan::new(&once, &channels, at(0), None, Silence::Fails).steps.len(), 1);
     }
 
     #[test]
     fn a_step_is_told_as_its_reader_should_read_it() {
         let question = question(vec![rung(3, None, Some(&["carol@example.com", "Alice@example.com"]))]);
-        let plan = Plan::new(&question, at(0), Some(at(40)), Silence::Fails);
+        let channels = channels();
+        let plan = Plan::new(&question, &channels, at(0), Some(at(40)), Silence::Fails);
         let read = |reader: &str| plan.steps.iter().map(|step| step.sentence(reader)).collect::<Vec<_>>();
         assert_eq!(
             read("alice@example.com"),
@@ -236,7 +256,8 @@ mod tests {
     fn a_line_names_three_people_and_counts_the_others() {
         let many = |count: usize| (0..count).map(|person| format!("p{person}@example.com")).collect::<Vec<_>>();
         let sentence = |recipients: &[String]| {
-            Step { attempt: 1, at: at(0), channel_hint: None, recipients, escalation: false }.sentence("p2@example.com")
+            Step { attempt: 1, at: at(0), ways: vec![("email", recipients), ("pager", recipients)], escalation: false }
+                .sentence("p2@example.com")
         };
         assert_eq!(sentence(&many(3)), "You, p0@example.com and p1@example.com");
         assert_eq!(sentence(&many(4)), "You, p0@example.com, p1@example.com and 1 more");

@@ -7,13 +7,14 @@
 //! One pass over each text, by automata without backtracking: the time is linear in what was sent, whatever was sent.
 
 use std::fmt;
+use std::iter;
 use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 use serde_json::{Map, Value};
 
+use crate::suspension::SuspensionChoice;
 use crate::text::visible_line;
-use crate::wire::SuspendRequest;
 
 /// What is reported of one question at most; whoever mends these is told of the others.
 pub const FINDINGS_MAX: usize = 20;
@@ -94,8 +95,8 @@ static PATTERNS: [(Shape, &str); 21] = [
     (Shape::ServiceKey("a Placet key"), r"\bplacet_(?:agent|operator|admin|auditor|channel)_[A-Za-z0-9]{26}"),
     (Shape::ServiceKey("an answer link"), r"\bplc_[A-Za-z0-9_-]{40}"),
     (Shape::WebToken, r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\."),
-    (Shape::BearerToken, r"(?i)\bbearer\s{1,3}[a-z0-9._~+/-]{16}"),
-    (Shape::AddressWithPassword, r"://[^\s/:@]+:[^\s/@]+@"),
+    (Shape::BearerToken, BEARER),
+    (Shape::AddressWithPassword, r"://[^\s/:@?#]*:[^\s/@?#]+@"),
     (Shape::Password, ASSIGNMENT),
     (Shape::CardNumber, CARD),
     (Shape::AccountNumber, IBAN),
@@ -103,10 +104,13 @@ static PATTERNS: [(Shape, &str); 21] = [
 ];
 
 const ASSIGNMENT: &str = r#"(?i)(?:password|passwd|passphrase|secret|(?:api|access|private|secret)[_-]?key|(?:access|auth)[_-]?token)["']?\s{0,2}([=:])\s{0,2}["']?([^\s"',;&]{4,})"#;
+const BEARER: &str = r"(?i)\bbearer\s{1,3}([a-z0-9._~+/-]{16,})";
 const MEMBER: &str =
     r"(?i)(?:password|passwd|passphrase|secret|(?:api|access|private|secret)[_-]?key|(?:access|auth)[_-]?token)$";
+/// Names that are as often those of something else: of a page, of a step that was passed.
+const VAGUE_MEMBER: &str = r"(?:^|[_.-])(?i:token|pwd|pass|credentials?)$|[a-z](?:Token|Pwd|Pass|Credentials?)$";
 const CARD: &str =
-    r"\b(?:[0-9]{13,19}|[0-9]{4}([ -])[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}(?:[ -][0-9]{1,3})?|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5})\b";
+    r"\b(?:[0-9]{14,19}|[0-9]{4}([ -])[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}(?:[ -][0-9]{1,3})?|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5})\b";
 const IBAN: &str = r"\b[A-Z]{2}[0-9]{2}(?:[A-Z0-9]{11,30}|(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,4})?)\b";
 const RANDOM: &str = r"[A-Za-z0-9+/_=-]{32,}";
 
@@ -114,6 +118,8 @@ const RANDOM: &str = r"[A-Za-z0-9+/_=-]{32,}";
 static SHAPES: LazyLock<RegexSet> = LazyLock::new(|| compiled(RegexSet::new(PATTERNS.map(|(_, pattern)| ascii(pattern)))));
 static ASSIGNMENTS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(ASSIGNMENT))));
 static MEMBERS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(MEMBER))));
+static VAGUE_MEMBERS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(VAGUE_MEMBER))));
+static BEARERS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(BEARER))));
 static CARDS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(CARD))));
 static IBANS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(IBAN))));
 static RANDOMS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(RANDOM))));
@@ -128,19 +134,25 @@ fn compiled<T>(pattern: Result<T, regex::Error>) -> T {
     pattern.expect("a pattern of this file is no pattern")
 }
 
-/// Everything in a question that looks like a secret, at most [`FINDINGS_MAX`].
-pub fn findings(request: &SuspendRequest) -> Vec<Finding> {
+/// Everything people would be shown of a question that looks like a secret, at most [`FINDINGS_MAX`].
+pub fn findings(
+    question: &str,
+    choices: &[SuspensionChoice],
+    context: &Map<String, Value>,
+    fallback: Option<&Value>,
+) -> Vec<Finding> {
     let mut found = Vec::new();
-    text("question", &request.question, &mut found);
-    for (index, choice) in request.choices.iter().flatten().enumerate() {
+    text("question", question, &mut found);
+    for (index, choice) in choices.iter().enumerate() {
         for (name, words) in
             [("value", Some(&choice.value)), ("label", Some(&choice.label)), ("description", choice.description.as_ref())]
         {
             text(&format!("choices[{index}].{name}"), words.map_or("", String::as_str), &mut found);
         }
     }
-    if let Some(context) = &request.context {
-        members("context", context, &mut found);
+    members("context", context, &mut found);
+    if let Some(fallback) = fallback {
+        value("fallback_value", fallback, &mut found);
     }
     found.truncate(FINDINGS_MAX);
     found
@@ -153,8 +165,7 @@ fn members(path: &str, members: &Map<String, Value>, found: &mut Vec<Finding>) {
         let field = format!("{path}.{}", if harmless { visible_line(name) } else { "…".to_owned() });
         text(&field, name, found);
         if let Value::String(words) = member
-            && MEMBERS.is_match(name)
-            && is_secret(words)
+            && (MEMBERS.is_match(name) && is_secret(words) || VAGUE_MEMBERS.is_match(name) && is_assigned(":", words))
         {
             found.push(Finding { field, shape: Shape::Password });
             continue;
@@ -191,13 +202,15 @@ fn shapes(text: &str) -> Vec<Shape> {
     for (shape, _) in matched.into_iter().filter_map(|index| PATTERNS.get(index)) {
         let is_there = match shape {
             Shape::Password => ASSIGNMENTS.captures_iter(text).any(|parts| is_assigned(&parts[1], &parts[2])),
-            Shape::CardNumber => {
-                CARDS.find_iter(text).any(|digits| stands_alone(text, digits.range()) && is_card(digits.as_str()))
-            }
-            Shape::AccountNumber => IBANS.find_iter(text).any(|number| is_iban(number.as_str())),
+            Shape::CardNumber => CARDS
+                .find_iter(text)
+                .flat_map(with_fewer_groups)
+                .any(|digits| is_card(&text[digits.clone()]) && stands_alone(text, digits)),
+            Shape::AccountNumber => IBANS.find_iter(text).flat_map(with_fewer_groups).any(|number| is_iban(&text[number])),
             // What is known by its name is not reported as random besides.
             Shape::Random => found.is_empty() && has_random(text),
-            Shape::PrivateKey | Shape::ServiceKey(_) | Shape::WebToken | Shape::BearerToken | Shape::AddressWithPassword => true,
+            Shape::BearerToken => BEARERS.captures_iter(text).any(|parts| is_token(&parts[1])),
+            Shape::PrivateKey | Shape::ServiceKey(_) | Shape::WebToken | Shape::AddressWithPassword => true,
         };
         if is_there && !found.contains(shape) {
             found.push(*shape);
@@ -209,6 +222,11 @@ fn shapes(text: &str) -> Vec<Shape> {
 /// Whether `password=…` or `password: …` names a secret: behind a colon people also write sentences.
 fn is_assigned(sign: &str, value: &str) -> bool {
     is_secret(value) && (sign == "=" || value.len() >= 6 && value.contains(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether it is no word, such as "bearer responsibilities".
+fn is_token(text: &str) -> bool {
+    text.len() >= *RANDOM_CHARS.start() || text.contains(|c: char| c.is_ascii_digit())
 }
 
 /// Whether a value is meant, and not a placeholder, a word about one, or a sentence.
@@ -223,6 +241,14 @@ fn is_secret(value: &str) -> bool {
         && value.chars().any(|c| c != first)
         && !says_nothing.contains(&word.as_str())
         && !word.contains("redacted")
+}
+
+/// Where the number may stand: all that was found, and that without its last group, and so on. Behind a card's number there may be its
+/// date, behind an account's a currency.
+fn with_fewer_groups(found: regex::Match<'_>) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let (start, groups) = (found.start(), found.as_str());
+    iter::successors(Some(groups), |groups| groups.rfind([' ', '-']).map(|end| &groups[..end]))
+        .map(move |groups| start..start + groups.len())
 }
 
 /// Digits that continue a longer number or name are no number of their own.
@@ -240,7 +266,7 @@ fn is_card(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let leads = |count: usize| digits.iter().take(count).fold(0, |number, digit| number * 10 + digit);
     let known = match digits.len() {
-        13 | 19 => leads(1) == 4,
+        19 => leads(1) == 4,
         14 => leads(2) == 36 || leads(2) == 38 || (300..=305).contains(&leads(3)),
         15 => leads(2) == 34 || leads(2) == 37,
         16 => {
@@ -318,6 +344,8 @@ fn is_random(run: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use serde_json::json;
 
     use super::*;
@@ -341,15 +369,23 @@ mod tests {
             (Shape::ServiceKey("a Placet key"), format!("placet_agent_{}", &random[..32])),
             (Shape::ServiceKey("an answer link"), format!("https://placet.example.com/a/plc_AAAAAAAA{random}")),
             (Shape::WebToken, format!("{}.{}.c2lnbmF0dXJl", "eyJhbGciOiJIUzI1NiJ9", "eyJzdWIiOiIxMjM0NTY3ODkwIn0")),
-            (Shape::BearerToken, "Authorization: Bearer abcdefghijklmnop".to_owned()),
+            (Shape::BearerToken, "Authorization: Bearer abcdefghijklmn0p".to_owned()),
+            (Shape::BearerToken, "bearer abcdefghijklmnopqrstuvwxyzabcdef".to_owned()),
             (Shape::AddressWithPassword, "postgres://app:hunter2@db.example.com/orders".to_owned()),
+            (Shape::AddressWithPassword, "redis://:hunter2@cache.example.com:6379/0".to_owned()),
             (Shape::Password, "set DB_PASSWORD=hunter2 first".to_owned()),
             (Shape::Password, "Password: hunter2".to_owned()),
             (Shape::Password, r#"{"api_key": "k3y-for-prod"}"#.to_owned()),
             (Shape::CardNumber, "charge 4111 1111 1111 1111, please".to_owned()),
+            (Shape::CardNumber, "4111 1111 1111 1111 12/27".to_owned()),
+            (Shape::CardNumber, "4111-1111-1111-1111 123".to_owned()),
+            (Shape::CardNumber, "4111 1111 1111 1111 123".to_owned()),
             (Shape::CardNumber, "card 5555555555554444.".to_owned()),
             (Shape::CardNumber, "3782-822463-10005".to_owned()),
             (Shape::AccountNumber, "to DE89 3704 0044 0532 0130 00 today".to_owned()),
+            (Shape::AccountNumber, "AT61 1904 3002 3457 3201 EUR".to_owned()),
+            (Shape::AccountNumber, "BE68 5390 0754 7034 EUR".to_owned()),
+            (Shape::AccountNumber, "BE68 5390 0754 7034 PLUS 50 EUR".to_owned()),
             (Shape::AccountNumber, "GB82WEST12345698765432".to_owned()),
             (Shape::Random, format!("the new key is {random}")),
             (Shape::Random, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY4zQ9w".to_owned()),
@@ -390,7 +426,10 @@ mod tests {
             "Is the secret known? The access token expired.",
             "DE00 3704 0044 0532 0130 00",
             "US12 ABCD 1234 5678",
-            "bearer of bad news",
+            "bearer of bad news, bearer responsibilities, bearer authentication",
+            "EAN 4006381333931, 4012345678901, 4111111111119",
+            "order 4111-1111-1111-1111-12",
+            "see https://host:8443?x=a@b and https://host:8443#a@b",
             "see https://example.com:8443/a@b",
         ] {
             assert_eq!(shapes(text), [], "{text}");
@@ -400,48 +439,67 @@ mod tests {
     #[test]
     fn findings_name_their_place_and_nothing_of_what_stands_there() {
         let key = format!("{}IOSFODNN7EXAMPLE", "AKIA");
-        let request = SuspendRequest {
-            question: format!("May I use {key}?"),
-            choices: serde_json::from_value(json!([{"value": "a", "label": "A", "description": format!("with {key}")}])).ok(),
-            context: json!({
-                "order": {"card": 4_111_111_111_111_111_u64, "lines": ["one", format!("two {key}")]},
-                "db": {"password": "hunter2", "userPassword": "", "secret": "see the vault", "pass_key": "a"},
-                key.as_str(): "a name can be one as well",
-            })
-            .as_object()
-            .cloned(),
-            ..SuspendRequest::default()
-        };
-        let found = findings(&request);
+        let question = format!("May I use {key}?");
+        let choice = json!({"value": "a", "label": "A", "style": "default", "description": format!("with {key}")});
+        let choices: Vec<SuspensionChoice> = vec![serde_json::from_value(choice).unwrap()];
+        let context = json!({
+            "order": {"card": 4_111_111_111_111_111_u64, "lines": ["one", format!("two {key}")]},
+            "db": {"password": "hunter2", "userPassword": "", "secret": "see the vault", "pass_key": "a"},
+            "login": {"token": "abc123", "api_token": "abc123", "apiToken": "abc123", "pwd": "hunter2", "credentials": "hunter2"},
+            "none": {"pass": "first", "token": "USDC", "compass": "hunter2", "tokens": "abc123", "bypass": "hunter2"},
+            key.as_str(): "a name can be one as well",
+        });
+        let found = findings(&question, &choices, context.as_object().unwrap(), Some(&json!({"then": [key]})));
         let mut fields: Vec<&str> = found.iter().map(|finding| finding.field.as_str()).collect();
         fields.sort_unstable();
         let expected = [
             "choices[0].description",
             "context.db.password",
+            "context.login.apiToken",
+            "context.login.api_token",
+            "context.login.credentials",
+            "context.login.pwd",
+            "context.login.token",
             "context.order.card",
             "context.order.lines[1]",
             "context.…",
+            "fallback_value.then[0]",
             "question",
         ];
         assert_eq!(fields, expected);
         assert!(!format!("{found:?}").contains("IOSFODNN7") && !format!("{found:?}").contains("hunter2"));
-        assert_eq!(findings(&SuspendRequest::default()), []);
+        assert_eq!(findings("", &[], &Map::new(), None), []);
     }
 
     #[test]
     fn a_question_full_of_secrets_is_told_of_a_few() {
         let keys: Vec<Value> = (0..1_000).map(|_| json!(format!("{}IOSFODNN7EXAMPLE", "AKIA"))).collect();
-        let request = SuspendRequest { context: json!({"keys": keys}).as_object().cloned(), ..SuspendRequest::default() };
-        assert_eq!(findings(&request).len(), FINDINGS_MAX);
+        let context = json!({ "keys": keys });
+        assert_eq!(findings("", &[], context.as_object().unwrap(), None).len(), FINDINGS_MAX);
     }
 
     /// Texts that make a backtracking search slow; this one reads each character a fixed number of times.
     #[test]
     fn the_largest_text_of_any_kind_is_read_to_its_end() {
-        for piece in ["4", "4111 1111 1111 ", "A", "DE89 3704 ", "password=", "aZ9", "://a:", "eyJaaaaaaaa.", "-----BEGIN "] {
+        let start = Instant::now();
+        for piece in [
+            "4",
+            "4111 1111 1111 ",
+            "4111 1111 1111 1111 111 ",
+            "A",
+            "DE89 3704 ",
+            "bearer a",
+            "password=",
+            "aZ9",
+            "://a:",
+            "eyJaaaaaaaa.",
+            "-----BEGIN ",
+        ] {
             let mut text = piece.repeat(64 * 1024 / piece.len());
             text.push_str(" 4111111111111111");
             assert!(shapes(&text).contains(&Shape::CardNumber), "{piece}");
         }
+        // Many times what it takes, on a busy machine too: a search that goes back takes hours.
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     }
 }

@@ -100,13 +100,12 @@ impl App {
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?);
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
-        let operators = config.asking.operators.clone();
         let around =
             Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, metrics, instance.clone()));
         let beats = shared.clone();
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock, move || beats.health.deadlines_beat()));
-        let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), operators));
+        let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), &shared.asking));
         let server = serve(listener, shared.clone(), pages.clone())?;
         Ok(Self { server, address, public_url, instance, store, shared, pages, mailbox, deadlines, deliveries, traces })
     }
@@ -255,21 +254,20 @@ pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entr
     Ok(())
 }
 
-/// Before anything is served or fires: gives open questions back the time a server before this one was away.
+/// Before anything is served or fires: records that a server before this one was away. From then on nothing that time decides happens
+/// until the deadline loop has given every open question its time back; with many of them that takes minutes in which people can answer.
 async fn recover(store: &dyn Store) -> anyhow::Result<()> {
-    loop {
-        let recovered = store.recover().await?;
-        if let Some(since) = recovered.held_since {
-            tracing::warn!(
-                held_since = rfc3339(since),
-                "the database was restored: deadlines and messages wait until `placet release`"
-            );
-        }
-        if recovered.done {
-            return Ok(());
-        }
+    let recovered = store.recover().await?;
+    if let Some(since) = recovered.held_since {
+        tracing::warn!(
+            held_since = rfc3339(since),
+            "the database was restored: deadlines and messages wait until `placet release`"
+        );
+    }
+    if !recovered.done {
         kill_points::reached(Point::BetweenRecoveries);
     }
+    Ok(())
 }
 
 /// Says when this server was last there. Without it the next one takes the last heartbeat, and is a little more generous.

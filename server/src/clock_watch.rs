@@ -3,13 +3,18 @@
 //! Guarantee: after a jump of more than a minute the clock counts as unsteady until it has kept pace for half a minute. Mechanism: the
 //! wall clock is held against the time since boot, which nobody can set and which goes on while a laptop sleeps. Failure: a jump back
 //! is no danger, because whatever is due is done once, by the transaction that removes it; neither is slow drift.
+//!
+//! It knows as well when the deadline loop last did its work: a server that was there and did nothing for more than a minute was away.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::absence::{ABSENCE_SECONDS_MAX, Absence};
 use domain::clock::Clock;
 
+/// A loop that has not turned for longer than this was away.
+const AWAY_MAX: Duration = Duration::from_secs(ABSENCE_SECONDS_MAX.unsigned_abs());
 /// The longest step ahead that counts as keeping time, in seconds.
 const STEP_SECONDS_MAX: i64 = 60;
 /// The longest step that counts as steady while a jump is waited out, in seconds.
@@ -26,6 +31,18 @@ pub(crate) struct ClockWatch {
     clock: Arc<dyn Clock>,
     // A std mutex: held for a comparison, never across an await.
     seen: Mutex<Seen>,
+    // Likewise.
+    attendance: Mutex<Attendance>,
+}
+
+/// What is known of the deadline loop.
+#[derive(Clone, Copy, Default)]
+enum Attendance {
+    /// Nobody runs it: a command beside a server, a test that moves the clock by hand.
+    #[default]
+    Unwatched,
+    /// It runs, and last did its work then, since boot; nothing is known before its first turn, nor where no clock tells.
+    Watched(Option<Duration>),
 }
 
 #[derive(Default)]
@@ -39,7 +56,7 @@ struct Seen {
 impl ClockWatch {
     /// A witness who begins to look now.
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        let watch = Self { clock, seen: Mutex::default() };
+        let watch = Self { clock, seen: Mutex::default(), attendance: Mutex::default() };
         watch.is_steady();
         watch
     }
@@ -67,6 +84,34 @@ impl ClockWatch {
         seen.unsteady_until.is_none()
     }
 
+    /// The deadline loop runs from now on: if it does not turn, the server is away.
+    pub(crate) fn attend(&self) {
+        *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) = Attendance::Watched(None);
+    }
+
+    /// The deadline loop did its work in a transaction that began then, since boot, and is on the disk.
+    pub(crate) fn turned(&self, began: Duration) {
+        let mut attendance = self.attendance.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Attendance::Watched(turned) = &mut *attendance {
+            *turned = Some(began);
+        }
+    }
+
+    /// The time since boot.
+    pub(crate) fn since_boot(&self) -> Option<Duration> {
+        self.clock.since_boot()
+    }
+
+    /// Whether the server was away until now, and nobody has noticed. Where the loop's last turn is not known, the age of the last
+    /// sign of life tells.
+    pub(crate) fn is_away(&self, beat_at: DateTime<Utc>) -> bool {
+        let Attendance::Watched(turned) = *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) else { return false };
+        match self.clock.since_boot().zip(turned) {
+            Some((now, turned)) => now.saturating_sub(turned) > AWAY_MAX,
+            None => Absence::between(beat_at, self.clock.now()).is_some(),
+        }
+    }
+
     /// Both clocks, read at the same moment.
     fn both(&self) -> Option<(Duration, DateTime<Utc>)> {
         for _ in 0..READS_MAX {
@@ -86,9 +131,9 @@ impl ClockWatch {
 mod tests {
     use super::*;
 
-    /// Wall clock and time since boot, in seconds.
+    /// Wall clock and time since boot, in seconds, and whether the latter cannot be told.
     #[derive(Default)]
-    struct Hands(Mutex<(i64, u64)>);
+    struct Hands(Mutex<(i64, u64)>, bool);
 
     impl Clock for Hands {
         fn now(&self) -> DateTime<Utc> {
@@ -96,7 +141,7 @@ mod tests {
         }
 
         fn since_boot(&self) -> Option<Duration> {
-            Some(Duration::from_secs(self.0.lock().unwrap().1))
+            (!self.1).then(|| Duration::from_secs(self.0.lock().unwrap().1))
         }
     }
 
@@ -132,5 +177,36 @@ mod tests {
         assert!(!after(&hands, &watch, (29, 29)));
         assert!(after(&hands, &watch, (1, 1)));
         assert!(after(&hands, &watch, (5, 5)));
+    }
+
+    #[test]
+    fn a_loop_that_did_not_turn_for_more_than_a_minute_was_away() {
+        let (hands, watch) = watched();
+        let beat_at = hands.now();
+        watch.turned(Duration::ZERO);
+        after(&hands, &watch, (3_600, 3_600));
+        assert!(!watch.is_away(beat_at), "nobody runs it");
+        watch.attend();
+        assert!(watch.is_away(beat_at), "before the first turn the sign of life tells");
+        assert!(!watch.is_away(hands.now()));
+        watch.turned(Duration::from_hours(1));
+        after(&hands, &watch, (0, 60));
+        assert!(!watch.is_away(beat_at));
+        after(&hands, &watch, (0, 1));
+        assert!(watch.is_away(hands.now()), "whatever the wall clock shows");
+    }
+
+    /// Not every system tells how long it has run.
+    #[test]
+    fn without_a_time_since_boot_the_sign_of_life_tells() {
+        let hands = Arc::new(Hands(Mutex::default(), true));
+        let watch = ClockWatch::new(hands.clone());
+        watch.attend();
+        watch.turned(Duration::ZERO);
+        let beat_at = hands.now();
+        after(&hands, &watch, (60, 60));
+        assert!(!watch.is_away(beat_at));
+        after(&hands, &watch, (1, 1));
+        assert!(watch.is_away(beat_at));
     }
 }

@@ -29,6 +29,21 @@ pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";
 /// Where it keeps its data by default.
 pub const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
 
+/// The names in the file, which a refusal may repeat.
+#[rustfmt::skip]
+const KEYS: [&str; 36] = [
+    "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
+    "otlp_endpoint", "suspension", "fallback", "channels", "questions",
+    "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
+    "allowed", "min_window_seconds", "requires_delivery",
+    "unknown", "default", "webhook",
+    "name", "url", "secret", "previous_secret", "allow_subnets", "recipient", "links", "template",
+    "secrets",
+];
+
+/// The longest word that is repeated as a setting somebody may have meant, in bytes.
+const WORD_MAX: usize = 24;
+
 /// What the command line and the environment say.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ServeArgs {
@@ -44,9 +59,6 @@ pub struct ServeArgs {
     /// The address people reach this server under; `http://<listen>` by default.
     #[arg(long, env = "PLACET_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
-    /// A TOML file with the settings of docs/operating.md.
-    #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
-    pub config: Option<PathBuf>,
     /// Development mode: mails stay in memory and are shown on a page; an admin key is printed at first start.
     #[arg(long)]
     pub dev: bool,
@@ -73,12 +85,49 @@ pub struct ServeArgs {
     pub otlp_endpoint: Option<String>,
 }
 
+impl ServeArgs {
+    /// Where the server's database is, also when other settings are wrong.
+    ///
+    /// # Errors
+    ///
+    /// As [`DatabaseArgs::database`], and a number of connections out of bounds.
+    pub fn database(&self) -> anyhow::Result<Database> {
+        self.database_in(&self.database.file()?)
+    }
+
+    fn database_in(&self, file: &FileConfig) -> anyhow::Result<Database> {
+        let connections = self.database_connections.or(file.database_connections).unwrap_or(CONNECTIONS_DEFAULT);
+        if !(CONNECTIONS_MIN..=CONNECTIONS_MAX).contains(&connections) {
+            bail!("PLACET_DATABASE_CONNECTIONS must be {CONNECTIONS_MIN} to {CONNECTIONS_MAX}");
+        }
+        parse_database(&self.database, file, connections)
+    }
+}
+
 /// Where the data is, for every command that needs it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct DatabaseArgs {
     /// The database: `sqlite://PATH`, or `postgres://user:password@host/database`.
     #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", hide_env_values = true, help = format!("The database: sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE (with a password better in the environment) [default: {DATABASE_URL_DEFAULT}]"))]
     pub database_url: Option<String>,
+    /// A TOML file with the settings of docs/operating.md.
+    #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+impl DatabaseArgs {
+    /// Where the database is, for a command that does one thing with it; also when other settings are wrong.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be understood or read, a URL of another kind of database, or one that names none.
+    pub fn database(&self) -> anyhow::Result<Database> {
+        parse_database(self, &self.file()?, CONNECTIONS_MIN)
+    }
+
+    fn file(&self) -> anyhow::Result<FileConfig> {
+        Ok(self.config.as_deref().map(read_file).transpose()?.unwrap_or_default())
+    }
 }
 
 /// The file. Unknown keys are refused: a setting nobody reads is a lie.
@@ -163,7 +212,8 @@ impl Config {
     ///
     /// One or two lines that say what is wrong and what to do.
     pub fn load(args: &ServeArgs) -> anyhow::Result<Self> {
-        let file = args.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
+        let file = args.database.file()?;
+        let database = args.database_in(&file)?;
         let listen = match args.listen.or(file.listen) {
             Some(listen) => listen,
             None => LISTEN_DEFAULT.parse()?,
@@ -185,7 +235,6 @@ impl Config {
         }
         let operators = args.operators.clone().or(file.operators).unwrap_or_default();
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
-        let database = database_of(args, file.database_url.as_deref(), file.database_connections)?;
         // Development keeps mails in memory, so there they are always.
         let unknown = file.channels.unknown();
         let (channels, webhooks) = file.channels.resolve(development || mail.is_some())?;
@@ -194,36 +243,13 @@ impl Config {
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
         Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint })
     }
-
-    /// Where the database is, also when other settings are wrong.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be understood, or a URL that names no database.
-    pub fn database(args: &ServeArgs) -> anyhow::Result<Database> {
-        let file = args.config.as_deref().map(read_file).transpose()?.unwrap_or_default();
-        database_of(args, file.database_url.as_deref(), file.database_connections)
-    }
 }
 
-/// What the command line and the environment say, else what the file says.
-fn database_of(args: &ServeArgs, url: Option<&str>, connections: Option<u32>) -> anyhow::Result<Database> {
-    let connections = args.database_connections.or(connections).unwrap_or(CONNECTIONS_DEFAULT);
-    if !(CONNECTIONS_MIN..=CONNECTIONS_MAX).contains(&connections) {
-        bail!("PLACET_DATABASE_CONNECTIONS must be {CONNECTIONS_MIN} to {CONNECTIONS_MAX}");
-    }
-    parse_database(&args.database, url, connections)
-}
-
-/// Where the database is: by the command line, else the environment, else the file, else the default.
-///
-/// # Errors
-///
-/// A URL of another kind of database, or one that names none; a `PLACET_DATABASE_URL_FILE` that cannot be read.
-pub fn parse_database(args: &DatabaseArgs, in_file: Option<&str>, connections: u32) -> anyhow::Result<Database> {
+/// The URL the environment's file or the settings' file holds, unless one was given; the default where there is none.
+fn parse_database(args: &DatabaseArgs, file: &FileConfig, connections: u32) -> anyhow::Result<Database> {
     let kept = secret_from_environment(DATABASE_URL)?;
-    let given = args.database_url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret)).or(in_file);
-    let url = given.unwrap_or(DATABASE_URL_DEFAULT);
+    let given = args.database_url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret));
+    let url = given.or(file.database_url.as_deref()).unwrap_or(DATABASE_URL_DEFAULT);
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         return Ok(Database::Postgres { address: Box::new(Address::parse(url)?), connections });
     }
@@ -240,7 +266,7 @@ fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
     // Not with the parser's own picture of the line: it may hold a password.
     toml::from_str(&text).map_err(|error| {
-        let why = error.message().trim().replace('\n', "; ");
+        let why = without_values(&error.message().trim().replace('\n', "; "));
         let file = path.display();
         match error.span().map(|span| place(&text, span.start)) {
             Some((line, Some(key))) => anyhow::anyhow!("failed to understand {file}: line {line}, {key}: {why}"),
@@ -258,12 +284,29 @@ pub fn holds_secret(path: &Path) -> bool {
     })
 }
 
-/// The line a byte is in, and the key that line sets.
+/// What the parser says, without what stands in the file: `invalid type: string "…", expected a sequence` repeats a value.
+fn without_values(why: &str) -> String {
+    if why.starts_with("missing field") {
+        return why.to_owned();
+    }
+    // Behind the last of these stand our own names.
+    let (found, expected) = why.rfind(", expected").map_or((why, ""), |at| why.split_at(at));
+    let found = found.split(['"', '`', '\'']).next().unwrap_or_default().trim_end();
+    format!("{found}{expected}")
+}
+
+/// The line a byte is in, and the key that line sets. Only a key of ours, or a word that may have been meant as one: what else stands in
+/// front of `=` may be a secret.
 fn place(text: &str, byte: usize) -> (usize, Option<&str>) {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count();
     let key = text.lines().nth(line).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
-    (line + 1, key.filter(|key| key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))))
+    (line + 1, key.filter(|key| key.split('.').all(|name| KEYS.contains(&name) || is_word(name))))
+}
+
+/// Whether this reads like the name of a setting, so that who mistyped one finds it.
+fn is_word(name: &str) -> bool {
+    (1..=WORD_MAX).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 fn check_public_url(text: &str) -> anyhow::Result<Url> {
@@ -424,7 +467,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("placet.toml");
         std::fs::write(&path, text)?;
-        load(|args| args.config = Some(path))
+        load(|args| args.database.config = Some(path))
     }
 
     fn smtp(args: &mut ServeArgs) {
@@ -542,8 +585,18 @@ mod tests {
     #[test]
     fn a_refusal_names_the_line_and_the_key_but_no_password() {
         for (text, words) in [
-            ("operators = ['a@b.example']\n\nlistem = '127.0.0.1:1'", vec!["line 3, listem", "unknown field"]),
-            ("[fallback]\nmin_window_seconds = 'soon'", vec!["line 2, min_window_seconds", "expected u32"]),
+            (
+                "operators = ['a@b.example']\n\nlistem = '127.0.0.1:1'",
+                vec!["line 3, listem: unknown field, expected one of `listen`"],
+            ),
+            ("[fallback]\nmin_window_seconds = 'soon'", vec!["line 2, min_window_seconds: invalid type: string, expected u32"]),
+            ("[channels]\nwebhook = 'https://hooks.slack.com/hunter2'", vec!["line 2, webhook: invalid type: string, expected"]),
+            ("operators = 'a \"hunter2\", expected ` hunter2'", vec!["line 1, operators: invalid type: string, expected a seq"]),
+            ("smtp_url = 4711_20222", vec!["line 1, smtp_url: invalid type: integer, expected a string"]),
+            ("[[channels.webhook]]\nname = 'a'\ntemplate = 'hunter2'", vec!["line 3, template: unknown variant, expected"]),
+            ("[[channels.webhook]]\nname = 'a'", vec!["missing field `url`"]),
+            ("hunter2 = 1", vec!["line 1: unknown field"]),
+            ("whsec_hunter2=", vec!["line 1:"]),
             ("smtp_url = 'smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
             ("smtp_url = smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
             ("smtps://user:hunter2@mail.example", vec!["line 1:"]),
@@ -556,8 +609,28 @@ mod tests {
             for word in words {
                 assert!(refused.contains(word), "{word} is missing: {refused}");
             }
-            assert!(!refused.contains("hunter2") && !refused.contains('\n'), "{refused}");
+            assert!(!["hunter2", "471120222", "\n"].iter().any(|part| refused.contains(part)), "{refused}");
         }
+    }
+
+    /// What the parser lists as possible is what a refusal may name, and nothing else.
+    #[test]
+    fn the_keys_a_refusal_may_name_are_those_of_the_file() {
+        let mut keys = std::collections::BTreeSet::new();
+        for section in [
+            "",
+            "[suspension]",
+            "[suspension.default_retry_policy]",
+            "[fallback]",
+            "[channels]",
+            "[[channels.webhook]]",
+            "[questions]",
+        ] {
+            let refused = format!("{:#}", file(&format!("{section}\nx = 1")).unwrap_err());
+            let (_, expected) = refused.split_once(", expected").unwrap();
+            keys.extend(expected.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+        assert_eq!(keys, KEYS.map(str::to_owned).into());
     }
 
     #[test]
@@ -566,7 +639,7 @@ mod tests {
         let path = folder.path().join("placet.toml");
         std::fs::write(&path, "listen = '127.0.0.1:1'").unwrap();
         let config = load(|args| {
-            args.config = Some(path);
+            args.database.config = Some(path);
             args.listen = Some("127.0.0.1:2".parse().unwrap());
         });
         assert_eq!(config.unwrap().listen.port(), 2);

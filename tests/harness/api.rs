@@ -112,6 +112,12 @@ impl Api {
         intent["id"].as_str().unwrap().parse().unwrap()
     }
 
+    /// Asks on an active intent of its own; the intent and the question's id.
+    pub async fn ask(&self, change: Value) -> (IntentId, String) {
+        let intent = self.active_intent().await;
+        (intent, self.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned())
+    }
+
     /// Asks; the question is approve or deny, with what `change` adds or replaces.
     pub async fn suspend(&self, intent: IntentId, change: Value) -> Reply {
         let mut body = json!({

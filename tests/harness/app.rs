@@ -10,7 +10,7 @@ use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
 use domain::channel::Channels;
 use domain::clock::Clock;
-use domain::ids::{Entropy, KeyId};
+use domain::ids::{Entropy, IntentId, KeyId};
 use domain::log::{Sealed, verify_chain};
 use domain::suspension::FallbackPolicy;
 use domain::wire::CreateKeyRequest;
@@ -142,6 +142,12 @@ impl TestApp {
     }
 
     async fn boot(&mut self) {
+        self.boot_alone().await;
+        // What the deadline loop does first; no loop runs here.
+        while !self.store().recover().await.unwrap().done {}
+    }
+
+    async fn boot_alone(&mut self) {
         let give_up = Instant::now() + RESTART_WAIT_MAX;
         let app = loop {
             let listener = self.listener.try_clone().unwrap();
@@ -176,6 +182,13 @@ impl TestApp {
         self.boot().await;
     }
 
+    /// As [`TestApp::outage`], up to the moment when requests are served and the deadline loop has not turned yet.
+    pub async fn outage_until_served(&mut self, seconds: i64) {
+        self.running.take().unwrap().serving.stop().await;
+        self.clock.jump(TimeDelta::seconds(seconds));
+        self.boot_alone().await;
+    }
+
     /// Stops the server and starts it again as `serve --after-restore` does.
     pub async fn restore(&mut self) {
         self.running.take().unwrap().serving.stop().await;
@@ -187,6 +200,13 @@ impl TestApp {
     pub async fn advance(&self, seconds: i64) {
         self.clock.jump(TimeDelta::seconds(seconds));
         self.settle().await;
+    }
+
+    /// Asks as the usual agent, on an intent of its own, and delivers what is due.
+    pub async fn ask(&self, change: Value) -> (IntentId, String) {
+        let asked = self.agent().ask(change).await;
+        self.settle().await;
+        asked
     }
 
     /// Runs the production workers until nothing is due.
@@ -280,7 +300,7 @@ impl TestApp {
         let metrics = Arc::new(Metrics::new(clock.now()));
         let around = Surroundings { store: self.store(), clock, entropy: Arc::new(SystemEntropy), metrics };
         let public_url = self.base.parse().unwrap();
-        Arc::new(Deliveries::new(around, vec![Lane::email(channel)], public_url, vec![OPERATOR.to_owned()]))
+        Arc::new(Deliveries::new(around, vec![Lane::email(channel)], public_url, &asking_policy()))
     }
 
     /// Raw requests with the usual key of a role (named `test-<role>`).

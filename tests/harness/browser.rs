@@ -20,6 +20,9 @@ use crate::crawler::http_client_builder;
 
 /// How long one `WebDriver` command may take, page loads and the start of Chromium included.
 const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
+/// How often chromedriver is started before the test fails: each time the odds of a taken port are those of all servers
+/// in the tests to all ports.
+const STARTS_MAX: u32 = 10;
 /// Narrower viewports behave as a phone: the viewport meta tag counts and scroll bars take no room.
 const PHONE_WIDTH_MAX: u32 = 600;
 /// Tallest screenshot, in CSS pixels.
@@ -291,7 +294,22 @@ fn text_of(value: &Value) -> String {
 
 impl Driver {
     /// Starts chromedriver on a port of its own choice and returns the port.
+    ///
+    /// chromedriver lets the system choose a port of IPv6 and then takes the same one of IPv4, which a server of
+    /// another test may have: it then gives up, so it is started again.
     fn start() -> (Self, u16) {
+        for _ in 0..STARTS_MAX {
+            match Self::try_start() {
+                Ok(started) => return started,
+                Err(said) if said.contains("port not available") => {}
+                Err(said) => panic!("chromedriver did not start; `./test` installs chromium and chromium-driver\n{said}"),
+            }
+        }
+        panic!("chromedriver found no port that is free, {STARTS_MAX} times");
+    }
+
+    /// The error is what chromedriver printed before it ended.
+    fn try_start() -> Result<(Self, u16), String> {
         let profile = tempfile::Builder::new().prefix("placet-browser-").tempdir().expect("failed to make a folder");
         let supervisor = Command::new("sh")
             .args(["-c", SUPERVISE])
@@ -305,16 +323,17 @@ impl Driver {
             .spawn()
             .expect("failed to start sh");
         let mut driver = Self { supervisor, profile };
-        let output = driver.supervisor.stdout.take().expect("standard output is piped");
+        let mut output = BufReader::new(driver.supervisor.stdout.take().expect("standard output is piped"));
+        let mut said = String::new();
         // Ends without a port when chromedriver is missing or fails: the supervisor then ends the group, and the output.
-        let mut output = BufReader::new(output);
-        let port = (&mut output)
-            .lines()
-            .map_while(Result::ok)
-            .find_map(|line| line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse().ok())
-            .expect("chromedriver did not start; `./test` installs chromium and chromium-driver");
-        driver.supervisor.stdout = Some(output.into_inner()); // Held open: chromedriver may have more to say.
-        (driver, port)
+        while output.read_line(&mut said).is_ok_and(|length| length > 0) {
+            let port = said.split_once("started successfully on port ").map(|(_, port)| port.trim_end().trim_end_matches('.'));
+            if let Some(port) = port.and_then(|port| port.parse().ok()) {
+                driver.supervisor.stdout = Some(output.into_inner()); // Held open: chromedriver may have more to say.
+                return Ok((driver, port));
+            }
+        }
+        Err(said)
     }
 }
 

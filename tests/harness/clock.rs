@@ -16,18 +16,26 @@ pub struct FakeClock(Mutex<Hands>);
 struct Hands {
     wall: DateTime<Utc>,
     since_boot: Duration,
+    /// By how much the wall is set back once it has been looked at.
+    set_back_by: TimeDelta,
+}
+
+impl Hands {
+    fn at(wall: DateTime<Utc>) -> Self {
+        Self { wall, since_boot: Duration::from_hours(1), set_back_by: TimeDelta::zero() }
+    }
 }
 
 impl Default for FakeClock {
     fn default() -> Self {
-        Self(Mutex::new(Hands { wall: START.parse().unwrap(), since_boot: Duration::from_hours(1) }))
+        Self::at(START.parse().unwrap())
     }
 }
 
 impl FakeClock {
     /// A clock that stands at a time of its own.
     pub fn at(wall: DateTime<Utc>) -> Self {
-        Self(Mutex::new(Hands { wall, since_boot: Duration::from_hours(1) }))
+        Self(Mutex::new(Hands::at(wall)))
     }
 
     /// Lets time pass; backwards it can only be set.
@@ -41,11 +49,20 @@ impl FakeClock {
     pub fn set_by(&self, by: TimeDelta) {
         self.0.lock().unwrap().wall += by;
     }
+
+    /// Sets the wall clock back as soon as somebody has looked at it.
+    pub fn set_back_after_a_look(&self, by: TimeDelta) {
+        self.0.lock().unwrap().set_back_by = by;
+    }
 }
 
 impl Clock for FakeClock {
     fn now(&self) -> DateTime<Utc> {
-        self.0.lock().unwrap().wall
+        let mut hands = self.0.lock().unwrap();
+        let wall = hands.wall;
+        let set_back_by = std::mem::take(&mut hands.set_back_by);
+        hands.wall -= set_back_by;
+        wall
     }
 
     fn since_boot(&self) -> Option<Duration> {

@@ -134,9 +134,9 @@ pub fn webhook(name: &str, receiver: &Receiver) -> WebhookConfig {
 
 /// Gives a server webhooks beside its mails; `default` is used when a question prefers none.
 pub fn add(config: &mut Config, webhooks: Vec<(WebhookConfig, Reach)>, default: &[&str]) {
-    let mut known = vec![NamedChannel { name: EMAIL.to_owned(), reach: Reach::People }];
+    let mut known = vec![NamedChannel { name: EMAIL.to_owned(), reach: Reach::People, links: true }];
     for (webhook, reach) in webhooks {
-        known.push(NamedChannel { name: webhook.settings.name.clone(), reach });
+        known.push(NamedChannel { name: webhook.settings.name.clone(), reach, links: webhook.settings.links });
         config.webhooks.push(webhook);
     }
     config.asking.channels = Channels::new(known, default.iter().map(|name| (*name).to_owned()).collect()).unwrap();

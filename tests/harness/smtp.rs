@@ -168,6 +168,16 @@ impl SmtpSink {
         self.mailbox.received.borrow().clone()
     }
 
+    /// Who got a mail since the last look, in order of address.
+    pub async fn mailed(&self) -> Vec<String> {
+        let mut people = Vec::new();
+        while self.has_unread() {
+            people.extend(self.next_mail().await.to);
+        }
+        people.sort();
+        people
+    }
+
     /// Whether [`SmtpSink::next_mail`] would return at once.
     pub fn has_unread(&self) -> bool {
         self.mailbox.received.borrow().len() > self.read.load(Ordering::SeqCst)

@@ -79,6 +79,44 @@ on_each_store! {
         assert_eq!(agent.status(second).await, "active");
     }
 
+    /// One event that was written while the clock was ahead must not make deadlines bind early: not for an answer, not for a mail.
+    async fn an_event_from_a_clock_that_was_ahead_ends_no_question_early(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let (answered, silent) = (agent.active_intent().await, agent.active_intent().await);
+        let id = agent.suspend(answered, permissive()).await.ok()["id"].as_str().unwrap().to_owned();
+        let unanswered = agent.suspend(silent, permissive()).await.ok()["id"].as_str().unwrap().to_owned();
+        app.clock.set_by(TimeDelta::seconds(3600));
+        for intent in [answered, silent] {
+            let note = json!({"event_type": "comment", "payload": {}});
+            agent.post(&format!("api/v1/intents/{intent}/events"), note).await.ok();
+        }
+        app.clock.set_by(TimeDelta::seconds(-3600));
+        app.settle().await;
+        app.advance(30).await; // The clock is believed again, and the mails leave.
+        assert_eq!(operator.respond(answered, &id, "deny").await.status, 200);
+        let times = agent.events(answered).await.iter().map(|event| event["created_at"].to_string()).collect::<Vec<_>>();
+        assert!(times.is_sorted(), "the log's times never run backwards: {times:?}");
+        let asked_again = agent.suspend(answered, permissive()).await.ok();
+        assert_eq!(asked_again["expires_at"], json!("2026-11-24T08:10:30.000000Z"));
+        app.settle().await;
+        assert_eq!(app.smtp.received().len(), 3, "a message about a question leaves when it is asked");
+        app.advance(570).await;
+        let fallen_back = agent.suspension(&unanswered).await;
+        assert_eq!((&fallen_back["reached"], &fallen_back["response"]), (&json!(true), &json!("approve")));
+    }
+
+    /// A clock that is corrected while a deadline is applied must not leave a question that nothing ends any more.
+    async fn a_clock_set_back_in_the_middle_of_a_deadline_loses_none(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let id = agent.suspend(intent, permissive()).await.ok()["id"].as_str().unwrap().to_owned();
+        app.settle().await;
+        app.clock.jump(TimeDelta::seconds(600));
+        app.clock.set_back_after_a_look(TimeDelta::seconds(1));
+        assert_eq!(app.store().fire_deadlines().await.unwrap().rows, 1);
+        assert_eq!(agent.suspension(&id).await["response"], json!("approve"));
+    }
+
     /// A clock that is set back lets nobody be reminded twice; what is due then is due once.
     async fn a_jump_back_fires_nothing_twice(app: &mut TestApp) {
         let agent = app.agent();

@@ -10,7 +10,7 @@ use harness::app::{OPERATOR, TestApp, mentions};
 use harness::on_each_store;
 use harness::receiver::{Receiver, add, webhook};
 use harness::smtp::Fault;
-use placet_server::store::Turn;
+use placet_server::store::{DeliveryResult, Turn};
 use serde_json::{Value, json};
 
 const LEAD: &str = "lead@example.com";
@@ -26,15 +26,6 @@ fn ladder() -> Value {
     })
 }
 
-/// Asks on an intent of its own and delivers what is due.
-async fn ask(app: &TestApp, change: Value) -> (IntentId, String) {
-    let agent = app.agent();
-    let intent = agent.active_intent().await;
-    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
-    app.settle().await;
-    (intent, id)
-}
-
 /// The messages about a question.
 async fn deliveries(app: &TestApp, id: &str) -> Vec<Value> {
     let listed = app.agent().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
@@ -47,16 +38,6 @@ async fn stand(app: &TestApp, id: &str) -> Vec<String> {
     let shown =
         |row: &Value| format!("{} {} {} {}", row["sequence"], row["attempt"], word(&row["recipient"]), word(&row["state"]));
     deliveries(app, id).await.iter().map(shown).collect()
-}
-
-/// Who got a mail since the last look, in order of address.
-async fn mailed(app: &TestApp) -> Vec<String> {
-    let mut people = Vec::new();
-    while app.smtp.has_unread() {
-        people.extend(app.smtp.next_mail().await.to);
-    }
-    people.sort();
-    people
 }
 
 /// The token of the newest mail to a person.
@@ -112,8 +93,8 @@ on_each_store! {
 
     /// Receivers order by the sequence and tell repeats by the id: neither may have gaps, repeats or change.
     async fn messages_of_a_question_are_numbered_through(app: &mut TestApp) {
-        let (_, id) = ask(app, ladder()).await;
-        let (_, other) = ask(app, json!({"notify_to": [LEAD, DUTY]})).await;
+        let (_, id) = app.ask(ladder()).await;
+        let (_, other) = app.ask(json!({"notify_to": [LEAD, DUTY]})).await;
         app.restart().await;
         app.advance(3600).await;
         app.advance(3600).await;
@@ -130,18 +111,37 @@ on_each_store! {
         let intent = agent.active_intent().await;
         let id = agent.asked(intent).await;
         app.operator().respond(intent, &id, "approve").await.ok();
+        assert_eq!(stand(app, &id).await, ["1 1 ops@example.com obsolete"], "at once, not when its turn would have come");
         app.settle().await;
-        assert_eq!(stand(app, &id).await, ["1 1 ops@example.com obsolete"]);
         assert!(!agent.event_types(intent).await.iter().any(|event_type| event_type.starts_with("delivery.")));
         assert!(app.smtp.received().is_empty());
+    }
+
+    /// A message that waits for a mail server for an hour, about a question that is answered, would be counted as a backlog for so long.
+    async fn no_message_waits_for_a_question_that_has_ended(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        app.smtp.script(Fault::Defer);
+        let (intent, deferred) = app.ask(json!({})).await;
+        assert_eq!(stand(app, &deferred).await, ["1 1 ops@example.com queued"]);
+        operator.respond(intent, &deferred, "approve").await.ok();
+        assert_eq!(stand(app, &deferred).await, ["1 1 ops@example.com obsolete"]);
+
+        let intent = agent.active_intent().await;
+        let sending = agent.asked(intent).await;
+        let held = app.store().lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
+        operator.respond(intent, &sending, "approve").await.ok();
+        assert_eq!(stand(app, &sending).await, ["1 1 ops@example.com sending"], "nobody can take it back");
+        let later = DeliveryResult::Retry { reason: "451".into(), after: None };
+        assert!(app.store().complete_delivery(held.rid, held.lease, later).await.unwrap());
+        assert_eq!(stand(app, &sending).await, ["1 1 ops@example.com obsolete"]);
     }
 
     /// A mailbox that does not exist must not cost the question its first hour; the clock of the ladder stays as it was.
     async fn a_refused_mail_wakes_the_next_rung_at_once(app: &mut TestApp) {
         app.smtp.refuse(OPERATOR);
         let agent = app.agent();
-        let (intent, id) = ask(app, ladder()).await;
-        assert_eq!(mailed(app).await, [LEAD]);
+        let (intent, id) = app.ask(ladder()).await;
+        assert_eq!(app.smtp.mailed().await, [LEAD]);
         let record = agent.suspension(&id).await;
         assert_eq!((&record["attempt"], &record["version"], &record["reached"]), (&json!(1), &json!(1), &json!(true)));
         assert_eq!(record["expires_at"], json!("2026-11-24T11:00:00.000000Z"));
@@ -152,7 +152,7 @@ on_each_store! {
         assert!(failover["reason"].as_str().unwrap().contains("550"), "{failover}");
         app.restart().await;
         app.advance(3599).await;
-        assert_eq!(mailed(app).await, [""; 0]);
+        assert_eq!(app.smtp.mailed().await, [""; 0]);
         app.advance(1).await; // Her own attempt: asked at the first, she is reminded.
         let mail = app.smtp.next_mail().await;
         assert!(mail.subject().starts_with("Re: "), "{}", mail.subject());
@@ -165,11 +165,11 @@ on_each_store! {
     /// A reminder on request goes to who has the question, not to the mailbox it could not be put into.
     async fn who_was_asked_instead_is_reminded_on_request(app: &mut TestApp) {
         app.smtp.refuse(OPERATOR);
-        let (intent, id) = ask(app, ladder()).await;
-        assert_eq!(mailed(app).await, [LEAD]);
+        let (intent, id) = app.ask(ladder()).await;
+        assert_eq!(app.smtp.mailed().await, [LEAD]);
         app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
         app.settle().await;
-        assert_eq!(mailed(app).await, [LEAD]);
+        assert_eq!(app.smtp.mailed().await, [LEAD]);
         assert_eq!(told(app, intent, "intent.suspension_reminded").await[0]["notify_to"], json!([LEAD]));
         assert_eq!(stand(app, &id).await[2..], ["3 1 lead@example.com sent"]);
     }
@@ -179,10 +179,10 @@ on_each_store! {
         app.smtp.refuse("gone@example.com");
         let mut asked = ladder();
         asked["notify_to"] = json!(["gone@example.com", OPERATOR]);
-        let (intent, id) = ask(app, asked).await;
+        let (intent, id) = app.ask(asked).await;
         assert_eq!(stand(app, &id).await, ["1 1 gone@example.com failed", "2 1 ops@example.com sent"]);
         assert_eq!(told(app, intent, "delivery.failover").await, Vec::<Value>::new());
-        assert_eq!(mailed(app).await, [OPERATOR]);
+        assert_eq!(app.smtp.mailed().await, [OPERATOR]);
     }
 
     /// Nor while somebody may still get it; once they cannot, nothing is waited for.
@@ -191,7 +191,7 @@ on_each_store! {
         app.smtp.script(Fault::Defer);
         let mut asked = ladder();
         asked["notify_to"] = json!(["gone@example.com", "slow@example.com"]);
-        let (intent, id) = ask(app, asked).await;
+        let (intent, id) = app.ask(asked).await;
         app.smtp.refuse("gone@example.com");
         app.smtp.refuse("slow@example.com");
         // Both are tried again in one go: the first to fail wakes nobody, the second does.
@@ -203,7 +203,7 @@ on_each_store! {
     /// Mail that only waits is not mail that is lost: the ladder's own clock is for that.
     async fn a_deferred_mail_wakes_nobody(app: &mut TestApp) {
         app.smtp.script(Fault::Defer);
-        let (intent, id) = ask(app, ladder()).await;
+        let (intent, id) = app.ask(ladder()).await;
         assert_eq!(stand(app, &id).await, ["1 1 ops@example.com queued"]);
         app.smtp.script(Fault::Defer);
         app.clock.jump(chrono::TimeDelta::seconds(3600));
@@ -215,8 +215,8 @@ on_each_store! {
     async fn a_failover_goes_on_until_somebody_is_reached(app: &mut TestApp) {
         app.smtp.refuse(OPERATOR);
         app.smtp.refuse(LEAD);
-        let (intent, id) = ask(app, ladder()).await;
-        assert_eq!(mailed(app).await, [DUTY]);
+        let (intent, id) = app.ask(ladder()).await;
+        assert_eq!(app.smtp.mailed().await, [DUTY]);
         let failovers = told(app, intent, "delivery.failover").await;
         assert_eq!(failovers.len(), 2);
         assert_eq!((&failovers[1]["rung_attempt"], &failovers[1]["notify_to"]), (&json!(3), &json!([DUTY])));
@@ -234,7 +234,7 @@ on_each_store! {
         let mut asked = ladder();
         asked["fallback_policy"] = json!("complete_with_fallback");
         asked["fallback_value"] = json!("approve");
-        let (intent, id) = ask(app, asked).await;
+        let (intent, id) = app.ask(asked).await;
         for _ in 0..3 {
             assert_eq!(app.agent().suspension(&id).await["resolution"], Value::Null, "answerable until the end");
             app.advance(3600).await;
@@ -249,9 +249,9 @@ on_each_store! {
 
     /// A mail can be taken and come back. Whoever trusts the first word alone takes a dead mailbox for a silent person.
     async fn a_hard_bounce_takes_back_that_anybody_was_reached(app: &mut TestApp) {
-        let (intent, id) = ask(app, ladder()).await;
+        let (intent, id) = app.ask(ladder()).await;
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
-        mailed(app).await;
+        app.smtp.mailed().await;
         let shown = report(app, &token(app, OPERATOR), "hard").await.ok();
         assert_eq!((&shown["state"], &shown["suspension_id"], &shown["detail"]), (&json!("bounced"), &json!(id), &json!("250 2.0.0 kept")));
         assert_eq!(shown["bounce"], json!({"kind": "hard", "reported_at": "2026-11-24T08:00:00.000000Z", "detail": "550 5.1.1 no such mailbox"}));
@@ -259,7 +259,7 @@ on_each_store! {
         let [bounced] = told(app, intent, "delivery.bounced").await.try_into().unwrap();
         assert_eq!((&bounced["delivery_id"], &bounced["reached"], &bounced["detail"]), (&shown["id"], &json!(false), &json!("550 5.1.1 no such mailbox")));
         app.settle().await;
-        assert_eq!(mailed(app).await, [LEAD], "as after a refusal");
+        assert_eq!(app.smtp.mailed().await, [LEAD], "as after a refusal");
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
         // Reported twice, it happened once.
         let before = app.agent().everything(intent).await;
@@ -269,11 +269,28 @@ on_each_store! {
         assert_eq!(app.agent().everything(intent).await, before);
     }
 
+    /// A mail that came back reached nobody, also if the news comes while time is given back.
+    async fn a_bounce_reported_while_a_passed_deadline_waits_is_not_lost(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let fallback = json!({"timeout_seconds": 600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+        let id = agent.suspend(intent, fallback).await.ok()["id"].as_str().unwrap().to_owned();
+        app.settle().await;
+        app.store().attend();
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // The machine slept.
+        let held = report(app, &token(app, OPERATOR), "hard").await;
+        assert_eq!((held.status, held.headers.contains_key("retry-after")), (503, true), "{}", held.text);
+        app.settle().await; // Its time has been given back.
+        assert_eq!(report(app, &token(app, OPERATOR), "hard").await.ok()["state"], json!("bounced"));
+        assert_eq!(agent.suspension(&id).await["reached"], json!(false));
+    }
+
     /// One of two came back: the other has it.
     async fn a_bounce_of_one_of_two_leaves_the_other(app: &mut TestApp) {
         let mut asked = ladder();
         asked["notify_to"] = json!([OPERATOR, DUTY]);
-        let (intent, id) = ask(app, asked).await;
+        let (intent, id) = app.ask(asked).await;
         report(app, &token(app, OPERATOR), "hard").await.ok();
         app.settle().await;
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
@@ -285,7 +302,7 @@ on_each_store! {
 
     /// Late is not lost.
     async fn a_soft_bounce_is_recorded_and_nothing_else(app: &mut TestApp) {
-        let (intent, id) = ask(app, ladder()).await;
+        let (intent, id) = app.ask(ladder()).await;
         let before = app.agent().everything(intent).await;
         let shown = report(app, &token(app, OPERATOR), "soft").await.ok();
         assert_eq!((&shown["state"], &shown["bounce"]["kind"]), (&json!("sent"), &json!("soft")));
@@ -298,8 +315,8 @@ on_each_store! {
 
     /// Whoever could forge a return could take a question from the people who were asked.
     async fn a_forged_return_is_not_found_and_changes_nothing(app: &mut TestApp) {
-        let (intent, _) = ask(app, ladder()).await;
-        ask(app, json!({})).await;
+        let (intent, _) = app.ask(ladder()).await;
+        app.ask(json!({})).await;
         let before = app.agent().everything(intent).await;
         let token = token(app, OPERATOR);
         let (row, proof) = token.split_once('.').unwrap();
@@ -322,7 +339,7 @@ on_each_store! {
 
     /// What was decided stays decided, and the report is kept all the same.
     async fn a_bounce_after_the_end_changes_no_outcome(app: &mut TestApp) {
-        let (intent, id) = ask(app, ladder()).await;
+        let (intent, id) = app.ask(ladder()).await;
         let early = token(app, OPERATOR);
         app.operator().respond(intent, &id, "approve").await.ok();
         let before = app.agent().suspension(&id).await;
@@ -332,7 +349,7 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await, before);
         // To the second: at the deadline a return comes too late to make anybody unreached, one second before it does not.
         for (seconds, resolution) in [(3600, "expired"), (3599, "cancelled")] {
-            let (intent, id) = ask(app, json!({})).await;
+            let (intent, id) = app.ask(json!({})).await;
             let token = token(app, OPERATOR);
             app.clock.jump(chrono::TimeDelta::seconds(seconds));
             report(app, &token, "hard").await.ok();
@@ -348,7 +365,7 @@ on_each_store! {
 
     /// A report may quote the whole mail, link and all: whoever reads the list of messages must not be able to answer with it.
     async fn a_report_that_quotes_the_link_loses_it(app: &mut TestApp) {
-        let (intent, id) = ask(app, ladder()).await;
+        let (intent, id) = app.ask(ladder()).await;
         let link = app.smtp.received()[0].link(&app.base);
         let secret = link.rsplit('/').next().unwrap();
         let detail = format!("552 refused: {link} and {}=\r\n{}", &secret[..8], &secret[8..]);
@@ -368,7 +385,7 @@ async fn each_mail_names_its_own_return_address() {
         config.mail.as_mut().unwrap().bounce_to = Some("bounces@example.com".into());
     })
     .await;
-    let (_, id) = ask(&app, json!({"notify_to": [OPERATOR, LEAD]})).await;
+    let (_, id) = app.ask(json!({"notify_to": [OPERATOR, LEAD]})).await;
     let mails = app.smtp.received();
     assert_ne!(mails[0].from, mails[1].from);
     for mail in &mails {
@@ -389,7 +406,7 @@ async fn a_person_without_a_mailbox_is_asked_by_the_next_rungs_channel() {
     app.smtp.refuse(OPERATOR);
     let ladder =
         json!({"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": [{"attempt": 2, "channel_hint": "pager"}]});
-    let (intent, id) = ask(&app, json!({"retry_policy": ladder})).await;
+    let (intent, id) = app.ask(json!({"retry_policy": ladder})).await;
     let failovers = told(&app, intent, "delivery.failover").await;
     assert_eq!((&failovers[0]["channel_hint"], &failovers[0]["notify_to"]), (&json!("pager"), &json!([OPERATOR])));
     assert_eq!(failovers.len(), 1);

@@ -134,6 +134,10 @@ on_each_store! {
         let id = agent.asked(intent).await;
         operator.respond(intent, &id, "approve").await.ok();
         assert_eq!(extend(&operator, &id, json!({"seconds": 60})).await.problem(), (409, "already_resolved"));
+        // What is wrong whatever the question is comes before its end; what only it makes wrong comes after.
+        assert_eq!(extend(&operator, &id, json!({"seconds": 0})).await.field_problem(), (422, "invalid", "seconds", "range"));
+        let earlier = json!({"expires_at": "2020-01-01T00:00:00Z"});
+        assert_eq!(extend(&operator, &id, earlier).await.problem(), (409, "already_resolved"));
         let intent = agent.active_intent().await;
         let id = agent.asked(intent).await;
         app.clock.jump(chrono::TimeDelta::seconds(3600)); // No timer has run: the clock alone decides.

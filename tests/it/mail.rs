@@ -18,13 +18,6 @@ const LEASE_SECONDS: i64 = 120;
 /// After how many tries a message counts as failed.
 const TRIES_MAX: usize = 100;
 
-/// Asks on an intent of its own, and delivers nothing yet.
-async fn ask(app: &TestApp, change: Value) -> (IntentId, String) {
-    let agent = app.agent();
-    let intent = agent.active_intent().await;
-    (intent, agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned())
-}
-
 /// The payloads of the events that tell what became of messages.
 async fn deliveries(app: &TestApp, intent: IntentId) -> Vec<(String, Value)> {
     let events = app.agent().events(intent).await.into_iter();
@@ -49,7 +42,7 @@ on_each_store! {
             "context": {"iban": "SECRET-IBAN"}, "notify_to": [OPERATOR, "jonas@example.com"],
             "fallback_policy": "complete_with_fallback", "fallback_value": "deny",
         });
-        let (_, id) = ask(app, question).await;
+        let (_, id) = app.agent().ask(question).await;
         app.settle().await;
         let mut mails: Vec<Received> = app.smtp.received();
         mails.sort_by_key(|mail| std::cmp::Reverse(mail.to.clone()));
@@ -86,7 +79,7 @@ on_each_store! {
 
     /// A mail server that asks to come back later is asked again: not at once, and not as if it had refused.
     async fn a_deferred_mail_is_tried_again_after_a_pause(app: &mut TestApp) {
-        let (intent, id) = ask(app, json!({})).await;
+        let (intent, id) = app.agent().ask(json!({})).await;
         app.smtp.script(Fault::Defer);
         app.smtp.script(Fault::Defer);
         app.settle().await;
@@ -105,7 +98,7 @@ on_each_store! {
 
     async fn a_mail_that_is_deferred_for_ever_has_failed_after_100_tries(app: &mut TestApp) {
         for (faults, event_type) in [(TRIES_MAX - 1, "delivery.sent"), (TRIES_MAX, "delivery.failed")] {
-            let (intent, id) = ask(app, json!({"timeout_seconds": 30 * 86_400})).await;
+            let (intent, id) = app.agent().ask(json!({"timeout_seconds": 30 * 86_400})).await;
             for _ in 0..faults {
                 app.smtp.script(Fault::Defer);
             }
@@ -123,7 +116,7 @@ on_each_store! {
     /// A refusal is final and is told; trying it again for days would only hide it.
     async fn a_refused_mail_has_failed_at_once(app: &mut TestApp) {
         for (fault, word) in [(Fault::RejectRecipient, "550"), (Fault::RejectMessage, "554")] {
-            let (intent, id) = ask(app, json!({})).await;
+            let (intent, id) = app.agent().ask(json!({})).await;
             app.smtp.script(fault);
             app.settle().await;
             let (told, tries, detail) = fate(app, intent).await;
@@ -139,7 +132,7 @@ on_each_store! {
     /// Nobody can know whether a mail whose reply was lost arrived: it is sent again, recognisable as the same.
     async fn a_lost_reply_sends_the_same_mail_once_more(app: &mut TestApp) {
         for (fault, copies) in [(Fault::DropBeforeReply, 1), (Fault::KeepThenDrop, 2)] {
-            let (intent, _) = ask(app, json!({})).await;
+            let (intent, _) = app.agent().ask(json!({})).await;
             app.smtp.script(fault);
             app.settle().await;
             assert!(deliveries(app, intent).await.is_empty(), "{fault:?}");
@@ -163,7 +156,7 @@ on_each_store! {
     /// Once the mail server has said that it has the mail, nothing that happens to the connection matters.
     async fn a_mail_that_was_taken_is_never_sent_twice(app: &mut TestApp) {
         for fault in [Fault::DropAfterReply, Fault::ReplyThenLose] {
-            let (intent, id) = ask(app, json!({})).await;
+            let (intent, id) = app.agent().ask(json!({})).await;
             app.smtp.script(fault);
             app.settle().await;
             assert_eq!(fate(app, intent).await, ("delivery.sent".into(), 1, "250 2.0.0 kept".into()), "{fault:?}");
@@ -178,15 +171,15 @@ on_each_store! {
     /// A question that is over must not cost anybody a minute more.
     async fn nobody_is_asked_what_has_ended(app: &mut TestApp) {
         let (operator, agent) = (app.operator(), app.agent());
-        let (intent, id) = ask(app, json!({})).await;
+        let (intent, id) = app.agent().ask(json!({})).await;
         operator.respond(intent, &id, "approve").await.ok();
-        let (_, id) = ask(app, json!({})).await;
+        let (_, id) = app.agent().ask(json!({})).await;
         agent.post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
-        ask(app, json!({"timeout_seconds": 1})).await;
+        app.agent().ask(json!({"timeout_seconds": 1})).await;
         app.clock.jump(chrono::TimeDelta::seconds(1));
         app.settle().await;
         // Also when a try has failed meanwhile.
-        let (intent, id) = ask(app, json!({})).await;
+        let (intent, id) = app.agent().ask(json!({})).await;
         app.smtp.script(Fault::Defer);
         app.settle().await;
         operator.respond(intent, &id, "approve").await.ok();
@@ -197,7 +190,7 @@ on_each_store! {
 
     /// Two workers on one queue: who has lost the lease has lost its say.
     async fn only_the_holder_of_a_lease_completes(app: &mut TestApp) {
-        let (intent, id) = ask(app, json!({})).await;
+        let (intent, id) = app.agent().ask(json!({})).await;
         let store = app.store();
         let slow = store.lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
         app.clock.jump(chrono::TimeDelta::seconds(LEASE_SECONDS - 1));
@@ -223,7 +216,7 @@ on_each_store! {
 
     /// A server that dies with a message in its hands must not take the message with it.
     async fn a_message_of_a_dead_server_is_sent_by_the_next(app: &mut TestApp) {
-        let (intent, _) = ask(app, json!({})).await;
+        let (intent, _) = app.agent().ask(json!({})).await;
         let lost = app.store().lease_deliveries(Turn::of("email")).await.unwrap().deliveries.remove(0);
         app.settle().await;
         assert!(app.smtp.received().is_empty(), "it is another worker's");
@@ -239,8 +232,8 @@ on_each_store! {
 
     /// One message that a channel cannot bear must not keep the others from being sent.
     async fn a_panic_in_a_channel_fails_its_own_message_alone(app: &mut TestApp) {
-        let (bad, bad_id) = ask(app, json!({"question": "PANIC now?"})).await;
-        let (good, good_id) = ask(app, json!({})).await;
+        let (bad, bad_id) = app.agent().ask(json!({"question": "PANIC now?"})).await;
+        let (good, good_id) = app.agent().ask(json!({})).await;
         let worker = app.worker(Arc::new(Fragile));
         worker.run_due().await.unwrap();
         let (told, _, detail) = fate(app, bad).await;

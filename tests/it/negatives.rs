@@ -150,7 +150,7 @@ fn rows() -> Vec<Row> {
             .forbidden(&[Operator, Auditor, Channel])
             .invalid(json!({"because": "x"}), "because")
             .versioned(false),
-        Row::new("GET /api/v1/suspensions/{suspension_id}/deliveries", Agent),
+        Row::new("GET /api/v1/suspensions/{suspension_id}/deliveries", Agent).query("state=failed", "state"),
         Row::new("GET /api/v1/deliveries", Admin).forbidden(&[Agent, Operator, Channel]).query("state=sent", "state"),
         Row::new("POST /api/v1/deliveries/{delivery_id}/redrive", Admin).forbidden(&[Agent, Operator, Auditor, Channel]),
         Row::new("POST /api/v1/deliveries/bounces", Channel)

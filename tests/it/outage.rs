@@ -25,14 +25,6 @@ fn ladder() -> Value {
     })
 }
 
-/// Asks for `change`; returns the intent's and the suspension's id.
-async fn ask(app: &TestApp, change: Value) -> (domain::ids::IntentId, String) {
-    let agent = app.agent();
-    let intent = agent.active_intent().await;
-    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
-    (intent, id)
-}
-
 async fn expires_at(app: &TestApp, id: &str) -> String {
     app.agent().suspension(id).await["expires_at"].as_str().unwrap().to_owned()
 }
@@ -63,7 +55,7 @@ on_each_store! {
     /// Nobody could answer while the server was away. If the fallback applied all the same, an outage would be a way to get approval.
     async fn an_outage_gives_a_question_with_a_fallback_time_back_once(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());
-        let (intent, id) = ask(app, permissive(3600)).await;
+        let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         let link = app.next_link().await;
         app.advance(3000).await;
@@ -89,7 +81,7 @@ on_each_store! {
 
     /// Nobody answers after the outage either: the fallback comes at the new deadline, once.
     async fn the_fallback_comes_at_the_later_deadline(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(600)).await;
+        let (intent, id) = app.agent().ask(permissive(600)).await;
         app.settle().await;
         app.outage(7200).await;
         assert_eq!(expires_at(app, &id).await, "2026-11-24T10:10:00.000000Z", "at most a window is given back");
@@ -105,7 +97,7 @@ on_each_store! {
 
     /// A restart or an upgrade moves nobody's deadline; what takes longer than a minute moves all of them.
     async fn a_minute_is_no_outage(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(3600)).await;
+        let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         app.outage(60).await;
         assert_eq!(extensions(app, intent).await, []);
@@ -118,8 +110,8 @@ on_each_store! {
 
     /// `fail` needs no protection: no silence turns it into consent, and agents count on when it ends.
     async fn a_question_that_fails_keeps_its_deadline(app: &mut TestApp) {
-        let (intent, id) = ask(app, json!({"timeout_seconds": 600})).await;
-        let (open, _) = ask(app, json!({"timeout_seconds": null})).await;
+        let (intent, id) = app.agent().ask(json!({"timeout_seconds": 600})).await;
+        let (open, _) = app.agent().ask(json!({"timeout_seconds": null})).await;
         app.settle().await;
         app.outage(3600).await;
         app.settle().await;
@@ -131,7 +123,7 @@ on_each_store! {
 
     /// What was over before the server went away is over: people had all the time they were given.
     async fn a_deadline_before_the_outage_stands(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(600)).await;
+        let (intent, id) = app.agent().ask(permissive(600)).await;
         app.settle().await;
         app.clock.jump(chrono::TimeDelta::seconds(600)); // Due, and no worker runs here.
         app.outage(3600).await;
@@ -146,7 +138,7 @@ on_each_store! {
             "retry_policy": {"max_attempts": 3, "interval_seconds": 600, "final_fallback_policy": "complete_with_fallback"},
             "timeout_seconds": 3600, "fallback_value": "approve",
         });
-        let (intent, id) = ask(app, change).await;
+        let (intent, id) = app.agent().ask(change).await;
         app.settle().await;
         app.advance(600).await;
         app.advance(600).await;
@@ -159,7 +151,7 @@ on_each_store! {
 
     /// A clock that was set back while the server was stopped shows no outage, and hides none that comes later.
     async fn a_clock_set_back_across_a_restart_changes_nothing(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(3600)).await;
+        let (intent, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         app.outage(-7200).await;
         app.settle().await;
@@ -174,7 +166,7 @@ on_each_store! {
     async fn a_crash_while_time_is_given_back_gives_it_once_to_everybody(app: &mut TestApp) {
         let mut asked = Vec::new();
         for _ in 0..130 {
-            asked.push(ask(app, permissive(600)).await);
+            asked.push(app.agent().ask(permissive(600)).await);
         }
         app.settle().await;
         app.clock.jump(chrono::TimeDelta::seconds(3600)); // No worker runs here, so no sign of life is left.
@@ -196,9 +188,40 @@ on_each_store! {
         assert_eq!(app.operator().respond(*intent, id, "approve").await.status, 200);
     }
 
+    /// A server that starts every forty seconds and dies before its first turn is not there.
+    async fn a_start_is_no_sign_of_life(app: &mut TestApp) {
+        let (intent, _) = app.agent().ask(permissive(3600)).await;
+        app.settle().await;
+        for is_absence in [false, true] {
+            app.clock.jump(chrono::TimeDelta::seconds(40));
+            assert_eq!(app.store().recover().await.unwrap().done, !is_absence);
+        }
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, [("09:00:00".into(), "09:01:20".into())]);
+    }
+
+    /// With a million questions it takes minutes to give them time back: a server that served nobody meanwhile would prolong its outage.
+    async fn a_server_serves_while_it_gives_time_back(app: &mut TestApp) {
+        let (intent, id) = app.agent().ask(permissive(600)).await;
+        let (answered, in_time) = app.agent().ask(permissive(7200)).await;
+        app.settle().await;
+        app.outage_until_served(3600).await;
+        let operator = app.operator();
+        assert_eq!(app.anonymous().get("healthz").await.status, 200);
+        let ready = app.anonymous().get("readyz").await;
+        assert!(ready.status == 503 && ready.text.contains("get back the time"), "{}", ready.text);
+        assert_eq!(extensions(app, intent).await, []);
+        assert_eq!(operator.respond(intent, &id, "deny").await.status, 503, "whether it is late is not known yet");
+        assert_eq!(operator.respond(answered, &in_time, "deny").await.status, 200);
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "09:10:00".into())]);
+        assert_eq!(app.anonymous().get("readyz").await.status, 200);
+        assert_eq!(operator.respond(intent, &id, "deny").await.status, 200);
+    }
+
     /// What was missed is told once, to everybody it would have been told to, with the deadline that holds now.
     async fn a_ladder_goes_on_after_an_outage_with_one_message_each(app: &mut TestApp) {
-        let (intent, id) = ask(app, ladder()).await;
+        let (intent, id) = app.agent().ask(ladder()).await;
         app.settle().await;
         assert_eq!(mailed(app).await, [OPERATOR]);
         app.outage(7260).await; // Both attempts come due in it.
@@ -224,25 +247,102 @@ on_each_store! {
 
     /// A machine that slept, a process that was stopped, a disk that was full: nobody could answer then either.
     async fn a_server_that_slept_was_away_as_well(app: &mut TestApp) {
-        let (intent, id) = ask(app, permissive(600)).await;
+        let (intent, id) = app.agent().ask(permissive(600)).await;
+        app.store().attend();
         app.settle().await;
-        app.clock.jump(chrono::TimeDelta::seconds(60));
-        app.deadlines().catch_up().await.unwrap();
-        app.settle().await;
+        app.advance(60).await;
         assert_eq!(extensions(app, intent).await, [], "a minute is none");
-        app.clock.jump(chrono::TimeDelta::seconds(3600));
-        app.deadlines().catch_up().await.unwrap();
-        app.settle().await;
+        app.advance(3600).await;
         // max(08:10, 09:01) + min(1 h, 10 min).
         assert_eq!(expires_at(app, &id).await, "2026-11-24T09:11:00.000000Z");
-        app.advance(600).await;
+        for _ in 0..10 {
+            assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
+            app.advance(60).await;
+        }
         assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
         assert_eq!(extensions(app, intent).await.len(), 1);
     }
 
+    /// Whatever reaches the disk first after the machine slept must not find the deadline passed: nobody could answer in that time.
+    async fn nothing_comes_too_late_because_the_server_slept(app: &mut TestApp) {
+        let operator = app.operator();
+        let mut asked = Vec::new();
+        for _ in 0..3 {
+            asked.push(app.agent().ask(permissive(600)).await);
+        }
+        app.store().attend();
+        app.settle().await;
+        let delivered = app.smtp.received().len();
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        let late = operator.respond(asked[0].0, &asked[0].1, "deny").await;
+        assert_eq!((late.status, late.headers.contains_key("retry-after")), (503, true), "{}", late.text);
+        let withdrawn = app.agent().post(&format!("api/v1/suspensions/{}/cancel", asked[1].1), json!({})).await;
+        assert_eq!(withdrawn.status, 503, "{}", withdrawn.text);
+        assert_eq!(app.anonymous().get("readyz").await.status, 503);
+        app.settle().await;
+        assert_eq!(app.smtp.received().len(), delivered);
+        for (intent, id) in &asked {
+            // max(08:10, 09:00) + min(1 h, 10 min).
+            assert_eq!(extensions(app, *intent).await, [("08:10:00".into(), "09:10:00".into())]);
+            assert!(!app.agent().event_types(*intent).await.contains(&"intent.late_answer".to_owned()));
+            assert_eq!(operator.respond(*intent, id, "deny").await.status, 200);
+        }
+    }
+
+    /// A server that is told to stop right after it woke up leaves no sign of life over the time it slept.
+    async fn a_server_that_stops_as_it_wakes_hides_no_absence(app: &mut TestApp) {
+        let (intent, id) = app.agent().ask(permissive(600)).await;
+        app.store().attend();
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "09:10:00".into())]);
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
+    }
+
+    /// A server that slept and woke up with a wrong clock waits for the clock; the sleep is an absence all the same.
+    async fn an_absence_that_ends_with_a_clock_that_jumped_is_not_forgotten(app: &mut TestApp) {
+        let (intent, id) = app.agent().ask(permissive(600)).await;
+        app.store().attend();
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(900));
+        app.clock.set_by(chrono::TimeDelta::seconds(61));
+        for _ in 0..3 {
+            app.settle().await; // Held by the clock, turn after turn.
+            assert_eq!(extensions(app, intent).await, []);
+            app.clock.jump(chrono::TimeDelta::seconds(10));
+        }
+        app.settle().await;
+        // max(08:10:00, 08:16:31) + min(16 min 31 s, 10 min).
+        assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "08:26:31".into())]);
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
+    }
+
+    /// A server that slept while it gave time back for one absence has another one to make good for, after the first.
+    async fn an_absence_within_the_making_good_for_another_is_made_good_for_as_well(app: &mut TestApp) {
+        let mut asked = Vec::new();
+        for _ in 0..65 {
+            asked.push(app.agent().ask(permissive(600)).await);
+        }
+        app.store().attend();
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(300));
+        assert_eq!(app.store().fire_deadlines().await.unwrap().rows, 1, "the absence is recorded");
+        assert_eq!(app.store().fire_deadlines().await.unwrap().rows, 1, "the first batch is done");
+        app.clock.jump(chrono::TimeDelta::seconds(3600));
+        app.settle().await;
+        for (intent, id) in &asked {
+            // 08:10 + 5 min; max(08:15, 09:05) + min(1 h, 10 min).
+            let both = [("08:10:00".into(), "08:15:00".into()), ("08:15:00".into(), "09:15:00".into())];
+            assert_eq!(extensions(app, *intent).await, both);
+            assert_eq!(app.operator().respond(*intent, id, "deny").await.status, 200);
+        }
+    }
+
     /// An agent that waits hears of the new deadline like of any change.
     async fn a_waiting_agent_learns_of_the_new_deadline(app: &mut TestApp) {
-        let (_, id) = ask(app, permissive(3600)).await;
+        let (_, id) = app.agent().ask(permissive(3600)).await;
         app.settle().await;
         app.outage(600).await;
         let changed = app.agent().get(&format!("api/v1/suspensions/{id}?wait=50&after_version=1")).await.ok();
@@ -264,7 +364,7 @@ async fn attempts(app: &TestApp, intent: domain::ids::IntentId) -> Vec<(u64, usi
 on_each_store! {
     /// The whole ladder with a server that is stopped between any two steps: each step comes at its instant, and once.
     async fn a_ladder_keeps_its_instants_with_a_restart_between_any_two_steps(app: &mut TestApp) {
-        let (intent, id) = ask(app, ladder()).await;
+        let (intent, id) = app.agent().ask(ladder()).await;
         app.restart().await;
         for (second, people) in [(0, 1), (3600, 1), (7200, 2)] {
             app.settle().await;
@@ -303,7 +403,7 @@ on_each_store! {
             },
             "timeout_seconds": 3600,
         });
-        let (intent, id) = ask(app, review).await;
+        let (intent, id) = app.agent().ask(review).await;
         app.settle().await;
         assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
         assert_eq!(mailed(app).await, [OPERATOR]);

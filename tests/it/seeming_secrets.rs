@@ -55,6 +55,14 @@ on_each_store! {
             assert_eq!(fields, ["question", "choices[0].description", "context.database.password"]);
             assert!(!reply.text.contains(&key()) && !reply.text.contains("hunter2") && !reply.text.contains("4111"), "{}", reply.text);
         }
+        // A field that breaks its own rule comes first: what is too large is not searched.
+        let mut large = careless();
+        large["context"]["pad"] = json!("x".repeat(64 * 1024));
+        let refused = agent.suspend(intent, large).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "context", "length"), "{}", refused.text);
+        assert_eq!(refused.body["errors"].as_array().map(Vec::len), Some(1), "{}", refused.text);
+        let fallback = json!({"response_type": "text", "choices": [], "fallback_policy": "complete_with_fallback", "fallback_value": key()});
+        assert_eq!(agent.suspend(intent, fallback).await.field_problem(), (422, "invalid", "fallback_value", "secret"));
         assert_eq!(agent.everything(intent).await, before);
         agent.suspend(intent, json!({})).await.ok();
         strict.finish().await;

@@ -20,14 +20,6 @@ const LEAD: &str = "lead@example.com";
 /// How long our side waits for a mail server that has fallen silent; 30 seconds in earnest.
 const IMPATIENT: Duration = Duration::from_millis(300);
 
-async fn ask(app: &TestApp, change: Value) -> (IntentId, String) {
-    let agent = app.agent();
-    let intent = agent.active_intent().await;
-    let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
-    app.settle().await;
-    (intent, id)
-}
-
 /// What the operator sees: recipient, attempt and state of each message, and the last word about it.
 async fn seen(app: &TestApp, id: &str) -> Vec<(String, String)> {
     let listed = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
@@ -75,7 +67,7 @@ on_each_store! {
     /// Six hours without a mail server: the ladder goes on by the clock, nothing is lost, and nobody finds six mails in the morning.
     async fn a_mail_server_that_is_gone_for_six_hours_loses_nothing(app: &mut TestApp) {
         app.smtp.set_down(true);
-        let (intent, id) = ask(app, json!({
+        let (intent, id) = app.ask(json!({
             "timeout_seconds": 3600,
             "retry_policy": {"max_attempts": 8, "interval_seconds": 3600, "escalation_ladder": [{"attempt": 4, "notify_to": LEAD}]},
         })).await;
@@ -111,7 +103,7 @@ on_each_store! {
     /// Greylisting is how many mail servers greet a stranger: a wait, seen as one, and no reason to wake anybody.
     async fn a_greylisted_mail_is_seen_to_wait_and_then_to_arrive(app: &mut TestApp) {
         app.smtp.script(Fault::Defer);
-        let (intent, id) = ask(app, json!({})).await;
+        let (intent, id) = app.ask(json!({})).await;
         let [(state, detail)] = seen(app, &id).await.try_into().unwrap();
         assert_eq!(state, "ops@example.com 1 queued");
         assert!(detail.contains("451") && detail.contains("try again later"), "{detail}");
@@ -146,7 +138,7 @@ on_each_store! {
     /// One mailbox that is gone is that mailbox's trouble: the other person has the question.
     async fn one_refused_recipient_of_two_is_told_apart(app: &mut TestApp) {
         app.smtp.refuse("gone@example.com");
-        let (intent, id) = ask(app, json!({"notify_to": ["gone@example.com", OPERATOR]})).await;
+        let (intent, id) = app.ask(json!({"notify_to": ["gone@example.com", OPERATOR]})).await;
         let seen = seen(app, &id).await;
         assert_eq!(seen[1], ("ops@example.com 1 sent".to_owned(), "250 2.0.0 kept".to_owned()));
         assert_eq!(seen[0].0, "gone@example.com 1 failed");
@@ -163,7 +155,7 @@ on_each_store! {
     /// A connection that breaks before the mail was given says nothing about the mail.
     async fn a_dialogue_that_breaks_off_is_begun_again(app: &mut TestApp) {
         app.smtp.script(Fault::DropAtRecipient);
-        let (intent, id) = ask(app, json!({})).await;
+        let (intent, id) = app.ask(json!({})).await;
         assert_eq!(states(app, &id).await, ["ops@example.com 1 queued"]);
         assert!(logged(app, intent, "delivery.failed").await.is_empty());
         app.advance(5).await;
@@ -183,7 +175,7 @@ async fn a_mail_server_that_refuses_encryption_gets_nothing() {
     })
     .await;
     let question = json!({"fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
-    let (intent, id) = ask(&app, question).await;
+    let (intent, id) = app.ask(question).await;
     for _ in 0..3 {
         let [(state, detail)] = seen(&app, &id).await.try_into().unwrap();
         assert_eq!(state, "ops@example.com 1 queued", "the operator's to mend, and not the mail's fault");

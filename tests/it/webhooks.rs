@@ -5,6 +5,7 @@
 use domain::channel::{EMAIL, Reach};
 use harness::app::{OPERATOR, TestApp};
 use harness::receiver::{Answer, Receiver, SECRET, add, webhook};
+use harness::smtp::Fault;
 use serde_json::{Value, json};
 
 /// A server with mails and one webhook, which is its default.
@@ -116,7 +117,52 @@ async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
     assert_eq!(posted.len(), 1, "a room is told once, however many people are asked");
     let data = &posted[0].json()["data"];
     assert_eq!((&data["recipient"], &data["attempt"], &data["url"]), (&json!("ops-room"), &json!(2), &Value::Null));
-    assert_eq!((app.smtp.received().len(), pager.posted().len()), (2, 0));
+    assert_eq!((app.smtp.received().len(), pager.posted().len()), (4, 0), "a room without a link is told beside the default");
+    app.finish().await;
+}
+
+/// An agent that could ask where nobody can answer would choose its own fallback.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
+    let room = Receiver::start().await;
+    let app = TestApp::start_with(|config| {
+        let mut quiet = webhook("room", &room);
+        quiet.settings.links = false;
+        add(config, vec![(quiet, Reach::Audience("ops-room".into()))], &[EMAIL]);
+    })
+    .await;
+    let agent = app.agent();
+    let to_the_room = json!({
+        "channel_hint": "room", "timeout_seconds": 3600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve",
+    });
+    let body = json!({"question": "Go?", "response_type": "confirm", "channel_hint": "room"});
+    let preview = agent.post("api/v1/suspensions/preview", body).await.ok();
+    let told: Vec<(&Value, &Value)> =
+        preview["schedule"].as_array().unwrap().iter().map(|step| (&step["channel"], &step["recipients"])).collect();
+    assert_eq!(told, [(&json!("room"), &json!(["ops-room"])), (&json!(EMAIL), &json!([OPERATOR]))]);
+
+    // The people's mail is refused for good; the room has taken its message.
+    app.smtp.script(Fault::RejectRecipient);
+    let lost = agent.active_intent().await;
+    let id = agent.suspend(lost, to_the_room.clone()).await.ok()["id"].as_str().unwrap().to_owned();
+    app.settle().await;
+    let mut states: Vec<String> = seen(&app, &id).await.into_iter().map(|(state, ..)| state).collect();
+    states.sort();
+    assert_eq!((states, room.posted().len()), (vec!["failed".to_owned(), "sent".to_owned()], 1));
+    assert_eq!(agent.suspension(&id).await["reached"], json!(false));
+    let events = agent.events(lost).await;
+    let sent = events.iter().find(|event| event["event_type"] == "delivery.sent").unwrap();
+    assert_eq!((&sent["payload"]["channel"], &sent["payload"]["reached"]), (&json!("room"), &json!(false)));
+    app.advance(3600).await;
+    assert_eq!(agent.suspension(&id).await["resolution_reason"], json!("undeliverable"), "nobody could have answered");
+
+    // Whoever has a link was reached, and silence is theirs.
+    let id = agent.suspend(agent.active_intent().await, to_the_room).await.ok()["id"].as_str().unwrap().to_owned();
+    app.settle().await;
+    assert_eq!((app.smtp.next_mail().await.to, room.posted().len()), (vec![OPERATOR.to_owned()], 1));
+    assert_eq!(agent.suspension(&id).await["reached"], json!(true));
+    app.advance(3600).await;
+    assert_eq!(agent.suspension(&id).await["response"], json!("approve"));
     app.finish().await;
 }
 
@@ -347,5 +393,128 @@ async fn a_lost_page_becomes_a_mail_to_the_same_person() {
     app.settle().await;
     assert_eq!(app.smtp.next_mail().await.to, [OPERATOR]);
     assert!(agent.event_types(intent).await.contains(&"delivery.failover".to_owned()));
+    app.finish().await;
+}
+
+/// A mail server with nobody behind it, and a room that reads of every question and may answer.
+async fn with_room(default: &[&str]) -> (TestApp, Receiver) {
+    let room = Receiver::start().await;
+    let reach = Reach::Audience("ops-room".into());
+    let app = TestApp::start_with(|config| add(config, vec![(webhook("room", &room), reach)], default)).await;
+    (app, room)
+}
+
+async fn remind(app: &TestApp, id: &str) {
+    app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
+    app.settle().await;
+}
+
+/// Whoever reads the plan relies on it: a room's attempt tells the room, and not the people who would be told otherwise.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_plan_names_the_room_where_a_room_is_told() {
+    let (app, _room) = with_room(&[EMAIL]).await;
+    let agent = app.agent();
+    let ladder = json!({"timeout_seconds": 3600, "retry_policy": {
+        "max_attempts": 2, "interval_seconds": 600, "escalation_ladder": [{"attempt": 2, "channel_hint": "room"}],
+    }});
+    agent.suspend(agent.active_intent().await, ladder).await.ok();
+    app.settle().await;
+    let mail = app.smtp.next_mail().await;
+    let text = mail.text();
+    assert!(text.contains("08:10  ops-room will be asked") && !text.contains("You get a reminder"), "{text}");
+    let page = app.person().open(&mail.link(&app.base)).await;
+    assert!(page.html.contains("<bdi>ops-room, as an escalation</bdi>"), "{}", page.html);
+    app.finish().await;
+}
+
+/// The name of a room is nobody's address: a reminder goes the way the question went, and on no other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_room_is_reminded_in_the_room() {
+    let (app, room) = with_room(&[EMAIL, "room"]).await;
+    let agent = app.agent();
+    app.smtp.script(Fault::RejectRecipient);
+    let intent = agent.active_intent().await;
+    let id = agent.asked(intent).await;
+    app.settle().await;
+    assert_eq!((app.smtp.mailed().await.len(), room.posted().len()), (0, 1));
+    remind(&app, &id).await;
+    assert_eq!((app.smtp.mailed().await, room.posted().len()), (vec![], 1));
+    let events = agent.events(intent).await;
+    let reminded = events.iter().find(|event| event["event_type"] == "intent.suspension_reminded").unwrap();
+    assert_eq!(reminded["payload"]["notify_to"], json!(["ops-room"]));
+    app.finish().await;
+}
+
+/// After a restore every link is dead. Whoever had one gets a new one by the way they had it, also those an earlier rung had told.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_restore_everybody_is_told_again_the_way_they_had_been() {
+    let (mut app, room) = with_room(&[EMAIL]).await;
+    let agent = app.agent();
+    let ladder = json!({"timeout_seconds": 3600, "retry_policy": {
+        "max_attempts": 2, "interval_seconds": 600, "escalation_ladder": [{"attempt": 2, "channel_hint": "room"}],
+    }});
+    agent.suspend(agent.active_intent().await, ladder).await.ok();
+    app.settle().await;
+    app.advance(600).await;
+    assert_eq!((app.smtp.mailed().await, room.posted().len()), (vec![OPERATOR.to_owned()], 1));
+    app.restore().await;
+    app.store().release().await.unwrap();
+    app.settle().await;
+    assert_eq!((app.smtp.mailed().await, room.posted().len()), (vec![OPERATOR.to_owned()], 1));
+    app.finish().await;
+}
+
+/// A message an older attempt left behind is no reason to leave somebody out: it is about to be found replaced.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_of_an_older_attempt_does_not_stand_for_a_reminder() {
+    let (app, receiver) = with_pager().await;
+    let agent = app.agent();
+    let policy = json!({"timeout_seconds": 7200, "retry_policy": {"max_attempts": 2, "interval_seconds": 600}});
+    receiver.script([Answer::Status(429, vec!["retry-after: 80000".to_owned()])]);
+    let id = agent.suspend(agent.active_intent().await, policy).await.ok()["id"].as_str().unwrap().to_owned();
+    app.settle().await;
+    app.advance(600).await;
+    assert_eq!(receiver.posted().len(), 2);
+    assert_eq!(seen(&app, &id).await.iter().map(|(state, ..)| state.as_str()).collect::<Vec<_>>(), ["queued", "sent"]);
+    remind(&app, &id).await;
+    assert_eq!(receiver.posted().len(), 1, "reminded, and once");
+    app.finish().await;
+}
+
+/// One that waits itself is sent now instead, even if its endpoint wanted to be left alone: a person asked for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reminder_does_not_wait_for_retry_after() {
+    let (app, receiver) = with_pager().await;
+    receiver.script([Answer::Status(429, vec!["retry-after: 3000".to_owned()])]);
+    let id = app.agent().asked(app.agent().active_intent().await).await;
+    app.settle().await;
+    assert_eq!(receiver.posted().len(), 1);
+    remind(&app, &id).await;
+    assert_eq!((receiver.posted().len(), seen(&app, &id).await.len()), (1, 1), "the same message, now");
+    assert_eq!(seen(&app, &id).await[0].0, "sent");
+    app.finish().await;
+}
+
+/// One message makes up for every attempt that passed while the server was away, by the way of each.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_makes_up_for_missed_attempts_goes_by_the_way_of_each() {
+    let (mut app, room) = with_room(&[EMAIL]).await;
+    let agent = app.agent();
+    let ladder = json!({"timeout_seconds": 3600, "retry_policy": {"max_attempts": 4, "interval_seconds": 600, "escalation_ladder": [
+        {"attempt": 2, "notify_to": "lead@example.com", "channel_hint": EMAIL},
+        {"attempt": 3, "notify_to": "duty@example.com", "channel_hint": "room"},
+    ]}});
+    let intent = agent.active_intent().await;
+    agent.suspend(intent, ladder).await.ok();
+    app.settle().await;
+    assert_eq!(app.smtp.mailed().await, [OPERATOR]);
+    app.clock.jump(chrono::TimeDelta::seconds(1200));
+    app.restart().await;
+    app.settle().await;
+    assert_eq!(app.smtp.mailed().await, ["lead@example.com"], "whom the room's attempt would have left out");
+    let posted = room.posted();
+    assert_eq!(posted.iter().map(|posted| posted.json()["data"]["attempt"].clone()).collect::<Vec<_>>(), [json!(3)]);
+    app.advance(600).await;
+    assert_eq!((app.smtp.mailed().await.len(), room.posted().len()), (0, 1), "what was made up for is not made up for again");
     app.finish().await;
 }

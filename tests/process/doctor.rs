@@ -264,6 +264,13 @@ async fn files_that_others_can_read_or_change_are_found() {
     let said = examine(&site, &arguments).await;
     said.has("permissions", "fail", &["placet.toml", "password", "chmod 640"]);
     assert!(!said.ended.stdout.contains("hunter2"));
+    // A webhook's URL and the key of its signatures are secrets as well.
+    let secret = harness::receiver::SECRET;
+    let webhook = format!("[[channels.webhook]]\nname = 'pager'\nurl = 'https://hooks.example/hunter2'\nsecret = '{secret}'\n");
+    std::fs::write(&file, webhook).unwrap();
+    let said = examine(&site, &arguments).await;
+    said.has("permissions", "fail", &["placet.toml", "a webhook", "chmod 640"]);
+    assert!(!said.ended.stdout.contains("hunter2") && !said.ended.stdout.contains(secret));
     chmod(&file, 0o640);
 
     let folder = site.database().parent().unwrap().to_owned();

@@ -52,3 +52,17 @@ async fn there_must_be_something_to_restore() {
     site.run(site.command(["release"])).await.refused(&["there is no database at"]);
     assert!(!site.database().exists());
 }
+
+/// What the server's file says about the database holds for every command that opens one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_and_release_find_the_database_in_the_file() {
+    let site = Site::development();
+    let (file, database) = (site.folder().join("placet.toml"), site.folder().join("elsewhere/placet.db"));
+    std::fs::write(&file, format!("database_url = 'sqlite://{}'", database.display())).unwrap();
+    for arguments in [&["keys", "create", "--role", "admin", "--name", "admin"][..], &["release"]] {
+        let mut command = site.command([arguments, &["--config", file.to_str().unwrap()]].concat());
+        command.env_remove("PLACET_DATABASE_URL");
+        site.run(command).await.succeeded();
+    }
+    assert!(database.exists() && !site.database().exists());
+}

@@ -29,6 +29,8 @@ pub(crate) struct ModelIntent {
     pub(crate) status: String,
     pub(crate) version: i64,
     pub(crate) updated_at: i64,
+    /// Whether the last event may have happened before its date.
+    is_dated_later: bool,
     pub(crate) sequence: i64,
     pub(crate) last_hash: Option<Hash>,
     pub(crate) open: Option<String>,
@@ -56,6 +58,8 @@ pub(crate) struct ModelSuspension {
     pub(crate) attempt: i64,
     pub(crate) version: i64,
     pub(crate) reached: bool,
+    /// Whether a message arrived of which the log does not tell whether it was in time.
+    pub(crate) reached_perhaps: bool,
     pub(crate) refusals: i64,
     pub(crate) reminded_at: Option<i64>,
     /// Who was asked at an attempt in the place of people who cannot be reached.
@@ -151,6 +155,8 @@ impl ModelIntent {
         must!(event["previous_event_hash"] == previous, "I25: event {} does not name the one before it", event["sequence"]);
         must!(Hash::of(bytes) == hash, "I25: the hash of event {} is not that of its bytes", event["sequence"]);
         must!(at >= self.updated_at, "I19: event {} is older than the one before it", event["sequence"]);
+        // An event is not dated before the one it follows. One with the same date may have happened earlier, by a clock that was set back.
+        self.is_dated_later = at == self.updated_at;
         self.sequence += 1;
         self.last_hash = Some(hash);
         self.updated_at = at;
@@ -187,7 +193,8 @@ impl ModelIntent {
             }
             "intent.suspension_cancelled" => {
                 let reason = text(&payload["resolution_reason"]);
-                must!(!self.open(payload)?.is_expired(at), "I3: cancelled after its deadline");
+                let dated_later = self.is_dated_later;
+                must!(dated_later || !self.open(payload)?.is_expired(at), "I3: cancelled after its deadline");
                 self.end(payload, "cancelled", Some(&reason), at, Value::Null, payload["cancelled_by"].clone())
             }
             "intent.late_answer" | "intent.response_rejected" => {
@@ -255,8 +262,12 @@ impl ModelIntent {
         };
         let window = suspension.interval.map(|interval| interval * suspension.max_attempts);
         let window = window.or(seconds(&payload["timeout_seconds"]));
-        must!(suspension.suspended_at == at, "I16: asked at another time than its event's");
-        must!(suspension.expires_at == window.map(|window| at + window), "I16: the deadline is not the end of all attempts");
+        let asked_at = suspension.suspended_at;
+        must!(asked_at == at || (self.is_dated_later && asked_at < at), "I16: asked at another time than its event's");
+        must!(
+            suspension.expires_at == window.map(|window| asked_at + window),
+            "I16: the deadline is not the end of all attempts"
+        );
         let mut suspension = suspension;
         suspension.told.insert(1, once(suspension.people_at(1).iter()));
         let id = text(&payload["suspension_id"]);
@@ -267,6 +278,7 @@ impl ModelIntent {
     }
 
     fn renotified(&mut self, payload: &Value, at: i64) -> Checked {
+        let dated_later = self.is_dated_later;
         let open = self.open(payload)?;
         let attempt = payload["attempt"].as_i64().unwrap_or(0);
         must!(attempt == open.attempt + 1, "I9: attempt {attempt} follows {}", open.attempt);
@@ -279,7 +291,10 @@ impl ModelIntent {
             must!(told == open.people_at(attempt), "I13: attempt {attempt} names {told:?}");
         } else {
             let newest = (attempt..=open.max_attempts).rev().find(|later| open.due_at(*later) <= at).unwrap_or(attempt);
-            must!(attempt == newest || open.is_expired(at), "I9: attempt {attempt} was told although {newest} is due");
+            must!(
+                dated_later || attempt == newest || open.is_expired(at),
+                "I9: attempt {attempt} was told although {newest} is due"
+            );
             let since = open.told.keys().next_back().map_or(1, |last| last + 1);
             let people = once((since..=attempt).flat_map(|attempt| open.people_at(attempt)));
             must!(told == people, "I13: attempt {attempt} tells {told:?}, not {people:?}");
@@ -299,17 +314,19 @@ impl ModelIntent {
     }
 
     fn reminded(&mut self, payload: &Value, at: i64) -> Checked {
+        let dated_later = self.is_dated_later;
         let open = self.open(payload)?;
-        must!(!open.is_expired(at), "I10: reminded after the deadline");
+        must!(dated_later || !open.is_expired(at), "I10: reminded after the deadline");
         must!(payload["attempt"] == open.attempt, "I9: reminded at attempt {}", payload["attempt"]);
         let known = |person: &String| open.may_be_told(open.attempt, person);
         must!(texts(&payload["notify_to"]).iter().all(known), "I13: reminded others than the ladder says");
-        must!(open.reminded_at.is_none_or(|before| at - before >= REMINDER_PAUSE), "I10: reminded again too soon");
+        must!(dated_later || open.reminded_at.is_none_or(|before| at - before >= REMINDER_PAUSE), "I10: reminded again too soon");
         open.reminded_at = Some(at);
         Ok(())
     }
 
     fn extended(&mut self, payload: &Value, at: i64) -> Checked {
+        let dated_later = self.is_dated_later;
         let open = self.open(payload)?;
         must!(time(&payload["old_expires_at"]) == open.expires_at, "I16: the deadline was another before it was moved");
         let new = time(&payload["new_expires_at"]);
@@ -317,7 +334,7 @@ impl ModelIntent {
         if payload["cause"] == "outage" {
             must!(open.fallback_policy != "fail", "I16: a question without a fallback got an outage's time back");
         } else {
-            must!(!open.is_expired(at), "I16: a deadline was moved after it had passed");
+            must!(dated_later || !open.is_expired(at), "I16: a deadline was moved after it had passed");
         }
         open.expires_at = new;
         open.version += 1;
@@ -325,12 +342,13 @@ impl ModelIntent {
     }
 
     fn resumed(&mut self, payload: &Value, at: i64) -> Checked {
+        let responded_at = time(&payload["responded_at"]).ok_or("an answer without a time")?;
+        must!(responded_at == at || (self.is_dated_later && responded_at < at), "I2: answered at another time than its event's");
         let open = self.open(payload)?;
-        must!(!open.is_expired(at), "I2: an answer was accepted after the deadline");
+        must!(!open.is_expired(responded_at), "I2: an answer was accepted after the deadline");
         must!(open.takes(&payload["value"]), "I6: the accepted value {} is no answer", payload["value"]);
         must!(payload["responded_by"] != open.asked_by.as_str(), "I7: the asker answered");
-        must!(time(&payload["responded_at"]) == Some(at), "I2: answered at another time than its event's");
-        self.end(payload, "responded", None, at, payload["value"].clone(), payload["responded_by"].clone())
+        self.end(payload, "responded", None, responded_at, payload["value"].clone(), payload["responded_by"].clone())
     }
 
     fn expired(&mut self, payload: &Value, at: i64) -> Checked {
@@ -343,6 +361,7 @@ impl ModelIntent {
         let open = self.open(payload)?;
         must!(open.is_expired(at), "I3: expired before its deadline");
         must!(payload["attempts"] == open.attempt, "I9: expired after {} attempts", payload["attempts"]);
+        open.reached |= open.reached_perhaps && payload["reached"] == true;
         must!(payload["reached"] == open.reached, "I15: the log says reached: {}", payload["reached"]);
         let falls_back = open.fallback_policy != "fail";
         must!(
@@ -380,8 +399,9 @@ impl ModelIntent {
     }
 
     fn failover(&mut self, payload: &Value, at: i64) -> Checked {
+        let dated_later = self.is_dated_later;
         let open = self.open(payload)?;
-        must!(!open.is_expired(at), "I10: somebody was asked in another's place after the deadline");
+        must!(dated_later || !open.is_expired(at), "I10: somebody was asked in another's place after the deadline");
         let attempt = payload["attempt"].as_i64().unwrap_or(0);
         must!(attempt == open.attempt, "I9: failover at attempt {attempt}, which is not the one in force");
         let rung = payload["rung_attempt"].as_i64().unwrap_or(0);
@@ -393,14 +413,16 @@ impl ModelIntent {
     }
 
     fn delivered(&mut self, payload: &Value, at: i64, state: &'static str) -> Checked {
+        let dated_later = self.is_dated_later;
         let suspension = self.any(payload)?;
         let attempt = payload["attempt"].as_i64().unwrap_or(0);
         let recipient = text(&payload["recipient"]);
         must!(suspension.may_be_told(attempt, &recipient), "I13: a message to {recipient} nobody asked for");
         let twice = suspension.finished.insert(text(&payload["delivery_id"]), state);
         must!(twice.is_none(), "I11: a message ended twice: {twice:?}, then {state}");
-        if state == "sent" && suspension.resolution.is_none() && !suspension.is_expired(at) {
-            suspension.reached = true;
+        if state == "sent" && suspension.resolution.is_none() {
+            suspension.reached |= !suspension.is_expired(at);
+            suspension.reached_perhaps |= dated_later;
         }
         Ok(())
     }

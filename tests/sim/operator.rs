@@ -84,7 +84,7 @@ async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
         let cause = ExtensionCause::Request;
         ("extends", Action::Extend, Command::Extend { suspension_id: id, later, reason: None, cause })
     } else {
-        ("reminds", Action::Remind, Command::Remind { suspension_id: id, question: None, messages: Vec::new() })
+        ("reminds", Action::Remind, Command::Remind { suspension_id: id, asked: None })
     };
     let request = Request {
         principal: principal(name),

@@ -143,7 +143,7 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
         entropy: world.entropy.clone(),
         metrics: Arc::new(Metrics::new(clock.now())),
     };
-    let deliveries = Arc::new(Deliveries::new(around, vec![Lane::email(channel)], url, world.policy.operators.clone()));
+    let deliveries = Arc::new(Deliveries::new(around, vec![Lane::email(channel)], url, &world.policy));
     let starting = world.clone();
     world.executor.spawn(Some(process), "startup", async move {
         prepare(&starting, &store).await;

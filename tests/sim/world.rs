@@ -12,7 +12,7 @@ use domain::problem::Rejection;
 use domain::time::from_micros;
 use futures_util::future::BoxFuture;
 use placet_server::store::sqlite::simulated::SimulatedDatabase;
-use placet_server::store::{Hold, Store, StoreError};
+use placet_server::store::{Store, StoreError};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
@@ -228,14 +228,18 @@ impl World {
                 self.tell(format!("{what}: {}", rejection.entry().code));
                 Err(Failed::Rejected(rejection))
             }
+            Ok(Err(StoreError::Held(why))) => {
+                self.tell(format!("{what}: held: {why}"));
+                self.coverage.count("deadline held back");
+                let may_wait = self.executor.micros() < self.unsteady_until.load(Ordering::SeqCst);
+                if self.faults.load(Ordering::SeqCst) == faults && !may_wait {
+                    self.fail(format!("I24: {what} is held without a fault: {why}"));
+                }
+                Err(Failed::Unknown)
+            }
             Ok(Err(StoreError::Unavailable(why))) => {
                 self.tell(format!("{what}: unavailable: {why}"));
-                let waits = why == Hold::Clock.why() || why == Hold::Recovery.why();
-                if waits {
-                    self.coverage.count("deadline held back");
-                }
-                let may_wait = waits && self.executor.micros() < self.unsteady_until.load(Ordering::SeqCst);
-                if self.faults.load(Ordering::SeqCst) == faults && !may_wait {
+                if self.faults.load(Ordering::SeqCst) == faults {
                     self.fail(format!("I24: {what} is unavailable without a fault: {why}"));
                 }
                 Err(Failed::Unknown)

@@ -96,7 +96,8 @@ impl AddressFilter {
     }
 }
 
-/// Whether two addresses lead to one listener; one that listens everywhere is at every loopback address too.
+/// Whether two addresses lead to one listener; one that listens everywhere is at every loopback address too, and at those of this
+/// machine's interfaces, which it does not know: those are refused for being private, unless the operator opens them.
 fn is_same(own: SocketAddr, other: SocketAddr) -> bool {
     let ip = other.ip().to_canonical();
     own.port() == other.port() && (own.ip() == ip || (own.ip().is_unspecified() && (ip.is_loopback() || ip.is_unspecified())))

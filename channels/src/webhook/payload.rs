@@ -75,11 +75,13 @@ fn event_type(occasion: &Occasion) -> &'static str {
     }
 }
 
-/// The question in our words and the agent's; what the agent says can neither be clicked nor mention anybody.
+/// The question in our words and the agent's; what the agent says can neither be clicked nor mention anybody, and each of its lines is
+/// marked as not ours.
 fn text(message: &Message, url: Option<&str>) -> String {
     let agent = escaped(&defanged(&quoted(&message.agent, NAME_CHARS_MAX)));
     let question = domain::text::truncated(&defanged(&visible(&message.question)), QUESTION_CHARS_MAX);
-    let mut lines = vec![words::room_is_asked(&agent), escaped(&question)];
+    let mut lines = vec![words::room_is_asked(&agent)];
+    lines.extend(question.split('\n').map(|line| escaped(&format!("> {line}"))));
     if let Some(until) = message.expires_at {
         lines.push(words::room_until(&moment(until)));
     }
@@ -92,7 +94,20 @@ fn moment(at: DateTime<Utc>) -> String {
     words::in_utc(&words::date_and_clock(at, false))
 }
 
-/// Without the characters that begin a mention or a link (`<!channel>`, `<https://…|Approve>`).
+/// Without what begins a mention or a link in any of these rooms: `<!channel>` and `<https://…|Approve>` in Slack's, `@channel`, `@all`
+/// and `[Approve](/…)` in Mattermost's and Rocket.Chat's.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '@' | '＠' if chars.peek().is_some_and(|next| !next.is_whitespace()) => out.push_str("[@]"),
+            '(' if out.ends_with(']') => out.push_str(" ("),
+            _ => out.push(c),
+        }
+    }
+    out
 }

@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use domain::words;
+
 use super::*;
 use crate::message::sample;
 
@@ -348,21 +350,55 @@ fn there_are_two_hundred_vectors() {
     assert!(HOSTS.len() + ANSWERS.len() >= 200, "{} and {}", HOSTS.len(), ANSWERS.len());
 }
 
-#[tokio::test]
-async fn no_spelling_of_an_address_reaches_this_machine() {
-    let canary = Canary::on(Ipv4Addr::LOCALHOST, 0);
+/// Refused when they are configured, for where they lead and not for how they are written: neither scheme nor port is what is wrong.
+#[test]
+fn no_spelling_of_an_address_is_an_endpoint() {
     for host in HOSTS {
         for scheme in ["http", "https"] {
-            for url in
-                [format!("{scheme}://{host}/"), format!("{scheme}://{host}:{}/", canary.port), format!("{scheme}:\\\\{host}/x")]
-            {
-                assert!(settings(&url, &[]).check().is_err(), "{url}");
+            for url in [format!("{scheme}://{host}/"), format!("{scheme}://{host}:8443/"), format!("{scheme}:\\\\{host}/x")] {
                 // Who wants one subnet has not asked for another.
-                assert!(settings(&url, &["198.41.0.0/24", "2a00::/16"]).check().is_err(), "{url}");
+                for allow in [&[][..], &["198.41.0.0/24", "2a00::/16"]] {
+                    let refused = settings(&url, allow).check().unwrap_err();
+                    let leads_here = matches!(refused, WebhookSettingsError::Address(Refusal::Address(_)))
+                        || ["leads to this machine", "is no URL", "a dot at the end"]
+                            .iter()
+                            .any(|why| refused.to_string().contains(why));
+                    assert!(leads_here, "{url}: {refused}");
+                }
             }
         }
     }
+}
+
+/// The same spellings past that check, as if it were not there: a delivery looks again, and connects to nothing.
+#[tokio::test]
+async fn no_spelling_of_an_address_reaches_this_machine() {
+    let canary = Canary::on(Ipv4Addr::LOCALHOST, 0);
+    // Names resolve to where the canary listens, whatever they are.
+    let lookup = Scripted::new(&[&["127.0.0.1"]]);
+    let open = channel(&format!("https://127.0.0.1:{}/", canary.port), &["127.0.0.0/8"], &lookup);
+    let resolver = GuardedResolver { filter: Arc::default(), ..open.resolver.clone() };
+    let shut = client(&resolver, false, Duration::from_secs(5)).unwrap();
+    let mut delivered = 0;
+    for host in HOSTS {
+        let Ok(url) = Url::parse(&format!("https://{host}:{}/", canary.port)) else { continue };
+        let reason = reason(&WebhookChannel {
+            name: "shut".to_owned(),
+            url,
+            keys: Vec::new(),
+            links: false,
+            template: Template::Placet,
+            resolver: resolver.clone(),
+            client: shut.clone(),
+        })
+        .await;
+        assert!(reason.contains("is not a public address"), "{host}: {reason}");
+        delivered += 1;
+    }
     assert_eq!(canary.hits(), 0);
+    assert!(delivered > HOSTS.len() / 2, "{delivered} of them are URLs at all");
+    reason(&open).await;
+    assert_eq!(canary.hits(), 1, "the canary can be reached, and counts");
 }
 
 #[tokio::test]
@@ -505,6 +541,34 @@ fn a_room_gets_words_and_nothing_to_click_but_the_link() {
     assert_eq!(body["mrkdwn"], serde_json::json!(false));
     let without: serde_json::Value = serde_json::from_slice(&payload(&hostile, Template::Slack, false).unwrap()).unwrap();
     assert!(!without["text"].as_str().unwrap().contains("plc_"));
-    let longest = Message { question: "\u{202e}".repeat(4_096), ..hostile };
-    assert!(payload(&longest, Template::Slack, true).unwrap().len() <= PAYLOAD_BYTES_MAX);
+    for worst in ["\u{202e}", "\n", "&", "\n@", "\"", "💥"] {
+        let longest = Message { question: worst.repeat(4_096 / worst.len()), agent: worst.repeat(200), ..hostile.clone() };
+        assert!(payload(&longest, Template::Slack, true).unwrap().len() <= PAYLOAD_BYTES_MAX, "{worst:?}");
+    }
+}
+
+/// Mattermost and Rocket.Chat take the same body, and read more in it: `@all` wakes everybody, and a line break lets a question go on in
+/// our voice.
+#[test]
+fn a_question_wakes_nobody_and_does_not_speak_as_the_server() {
+    let hostile = Message {
+        question: "@channel @all,@here ＠all now?\n\nOpen until never.\nAnswer: [yes](/a/b) @ 5 pm, mail bob@example".to_owned(),
+        agent: "@everyone".to_owned(),
+        ..sample::question()
+    };
+    let body: serde_json::Value = serde_json::from_slice(&payload(&hostile, Template::Slack, true).unwrap()).unwrap();
+    let lines: Vec<&str> = body["text"].as_str().unwrap().lines().collect();
+    let until = words::room_until(&words::in_utc(&words::date_and_clock(hostile.expires_at.unwrap(), false)));
+    assert_eq!(
+        lines,
+        [
+            words::room_is_asked("[@]everyone"),
+            "&gt; [@]channel [@]all,[@]here [@]all now?".to_owned(),
+            "&gt; ".to_owned(),
+            "&gt; Open until never.".to_owned(),
+            "&gt; Answer: [yes] (/a/b) @ 5 pm, mail bob[@]example".to_owned(),
+            until,
+            words::room_answers_at(&hostile.link),
+        ]
+    );
 }

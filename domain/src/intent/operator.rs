@@ -5,11 +5,11 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{Intent, Refusal, expired, why_refused};
 use crate::authority::Principal;
 use crate::command::Later;
-use crate::delivery::{Sibling, reachable_at};
+use crate::delivery::{Asked, recipients_of, ways_again};
 use crate::event::{Delivery, Event, Extended, ExtensionCause, Reminded};
 use crate::ids::SuspensionId;
 use crate::problem::Rejection;
-use crate::suspension::{Question, REMINDER_PAUSE_SECONDS, WINDOW_SECONDS_MAX};
+use crate::suspension::{REMINDER_PAUSE_SECONDS, WINDOW_SECONDS_MAX};
 use crate::time::seconds;
 
 /// Moves the deadline of an open suspension, later only, whoever asks and why.
@@ -74,12 +74,11 @@ pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now:
 pub(super) fn remind(
     intent: &Intent,
     suspension_id: SuspensionId,
-    question: Option<&Question>,
-    messages: &[Sibling],
+    asked: Option<&Asked>,
     by: &Principal,
     now: DateTime<Utc>,
 ) -> Result<Vec<Event>, Refusal> {
-    let (Some(open), Some(question)) = (intent.open.as_ref().filter(|open| open.id == suspension_id), question) else {
+    let (Some(open), Some(asked)) = (intent.open.as_ref().filter(|open| open.id == suspension_id), asked) else {
         return Err(why_refused(intent, &suspension_id.expose()).into());
     };
     if open.is_expired(now) {
@@ -92,11 +91,12 @@ pub(super) fn remind(
         let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);
         return Err(Rejection::TooSoon { retry_after_seconds }.into());
     }
-    let notify_to = reachable_at(open.attempt, question, messages);
+    let ways = ways_again(open.attempt, asked);
+    let notify_to = recipients_of(&ways);
     if notify_to.is_empty() {
         return Err(Rejection::invalid("notify_to", "required", "the question names nobody who could be reminded").into());
     }
     let attempt = open.attempt;
     let reminded_by = by.subject.clone();
-    Ok(vec![Event::SuspensionReminded(Box::new(Reminded { suspension_id, attempt, notify_to, reminded_by }))])
+    Ok(vec![Event::SuspensionReminded(Box::new(Reminded { suspension_id, attempt, notify_to, ways, reminded_by }))])
 }

@@ -79,16 +79,16 @@ impl SuspensionPreview {
         let Accepted { suspend, warnings } = accepted;
         let silence =
             Silence::new(suspend.fallback_policy, suspend.fallback_value.as_ref(), &suspend.choices, suspend.requires_delivery);
-        let plan = Plan::new(&suspend.question, now, suspend.schedule.expires_at(now), silence);
+        let plan = Plan::new(&suspend.question, &policy.channels, now, suspend.schedule.expires_at(now), silence);
         let schedule = plan.steps.iter().flat_map(|step| {
-            let scheduled = |(channel, recipients): (&str, &[String])| ScheduledAttempt {
+            let scheduled = |(channel, recipients): &(&str, &[String])| ScheduledAttempt {
                 attempt: step.attempt,
                 at: step.at,
-                channel: channel.to_owned(),
+                channel: (*channel).to_owned(),
                 recipients: recipients.to_vec(),
                 escalation: step.escalation,
             };
-            policy.channels.recipients(step.channel_hint, step.recipients).into_iter().map(scheduled)
+            step.ways.iter().map(scheduled)
         });
         let (what, text) = match (plan.ends_at, &plan.silence) {
             (None, _) => (What::StaysOpen, words::STAYS_OPEN_FOR_THE_ASKER.to_owned()),

@@ -189,7 +189,7 @@ pub fn more_steps(count: usize) -> String {
 pub const YOU_GET_A_REMINDER: &str = "You get a reminder";
 
 /// In the plan: others are told.
-pub fn will_be_asked(people: &[String]) -> String {
+pub fn will_be_asked(people: &[&str]) -> String {
     format!("{} will be asked", people.join(", "))
 }
 
@@ -390,4 +390,4 @@ pub fn room_answers_at(link: &str) -> String {
 }
 
 /// What a room reads that gets no link.
-pub const ROOM_HAS_NO_LINK: &str = "Whoever was asked has a message with the link to answer.";
+pub const ROOM_HAS_NO_LINK: &str = "There is no link here: it goes to whoever is asked in person, if anybody is.";

@@ -14,9 +14,8 @@ use secrecy::{ExposeSecret, SecretString};
 use super::remote::tell;
 use super::say;
 use crate::clock::{SystemClock, SystemEntropy};
-use crate::config::{DatabaseArgs, parse_database};
+use crate::config::DatabaseArgs;
 use crate::keys::{IMPORT_BITS_MIN, KEY_CHARS_MAX, bits, generate, new_key};
-use crate::store::postgres::CONNECTIONS_MIN;
 use crate::store::sqlite::Exclusive;
 use crate::store::{self, Outside, Store};
 
@@ -101,8 +100,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
 }
 
 async fn open(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
-    let database = parse_database(database, None, CONNECTIONS_MIN)?;
-    store::open(&database, Exclusive::Beside, Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy))).await
+    store::open(&database.database()?, Exclusive::Beside, Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy))).await
 }
 
 async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString) -> anyhow::Result<KeyView> {

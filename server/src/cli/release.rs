@@ -6,8 +6,7 @@ use clap::Args;
 
 use super::say;
 use crate::clock::{SystemClock, SystemEntropy};
-use crate::config::{DatabaseArgs, parse_database};
-use crate::store::postgres::CONNECTIONS_MIN;
+use crate::config::DatabaseArgs;
 use crate::store::sqlite::Exclusive;
 use crate::store::{self, Database, Outside};
 
@@ -18,7 +17,7 @@ pub(super) struct ReleaseArgs {
 }
 
 pub(super) async fn run(args: ReleaseArgs) -> anyhow::Result<()> {
-    let database = parse_database(&args.database, None, CONNECTIONS_MIN)?;
+    let database = args.database.database()?;
     if let Database::Sqlite(path) = &database
         && !path.exists()
     {

@@ -65,7 +65,7 @@ impl ChannelsSection {
         }
         let mut known = Vec::new();
         if sends_mails {
-            known.push(NamedChannel { name: EMAIL.to_owned(), reach: Reach::People });
+            known.push(NamedChannel { name: EMAIL.to_owned(), reach: Reach::People, links: true });
         }
         let mut webhooks = Vec::new();
         for section in self.webhook {
@@ -75,6 +75,12 @@ impl ChannelsSection {
             }
             if let Some(wrong) = recipient.as_ref().filter(|recipient| !is_channel_name(recipient)) {
                 bail!("channels.webhook {name:?}: recipient {wrong:?} is no name: 1 to 64 of a-z, 0-9 and -");
+            }
+            if template == Template::Slack && links && recipient.is_none() {
+                bail!(
+                    "channels.webhook {name:?}: template \"slack\" with links and without recipient would post each person's own \
+                     link into one room; set recipient, or links = false"
+                );
             }
             let settings = WebhookSettings {
                 name: name.clone(),
@@ -87,7 +93,7 @@ impl ChannelsSection {
                 timeout: TOTAL_TIMEOUT,
             };
             let is_this_machine = settings.check().map_err(|error| anyhow!("channels.webhook {name:?}: {error}"))?;
-            known.push(NamedChannel { name, reach: recipient.map_or(Reach::People, Reach::Audience) });
+            known.push(NamedChannel { name, reach: recipient.map_or(Reach::People, Reach::Audience), links });
             webhooks.push(WebhookConfig { settings, is_this_machine });
         }
         let default = match self.default {
@@ -158,6 +164,7 @@ mod tests {
             webhook("pager", "") + &webhook("pager", ""),
             webhook("pager", "recipient = 'ops@example.com'"),
             webhook("pager", "previous_secret = 'whsec_short'"),
+            webhook("pager", "template = 'slack'\nlinks = true"),
             webhook("pager", "").replace(SECRET, "hunter2"),
             url("http://hooks.example/s3cr3t"),
             url("https://10.0.0.1/s3cr3t"),
@@ -171,6 +178,9 @@ mod tests {
             assert!(!["s3cr3t", "hunter2", "MfKQ"].iter().any(|secret| refused.contains(secret)), "{refused}");
         }
         assert!(resolve(&webhook(&"x".repeat(64), ""), true).is_ok());
+        for right in ["template = 'slack'", "template = 'slack'\nlinks = true\nrecipient = 'room'", "links = true"] {
+            assert!(resolve(&webhook("pager", right), true).is_ok(), "{right}");
+        }
         assert!(resolve(&(0..WEBHOOKS_MAX).map(|n| webhook(&format!("w{n}"), "")).collect::<String>(), true).is_ok());
     }
 }

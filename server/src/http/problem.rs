@@ -112,16 +112,26 @@ impl From<Rejection> for Failure {
     }
 }
 
+impl Failure {
+    fn not_now() -> Self {
+        let mut failure =
+            Self::edge(edge::UNAVAILABLE, "the server cannot do this right now; sending the same request again is safe");
+        failure.more.retry_after = Some(RETRY_AFTER_SECONDS);
+        failure
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Rejected(rejection) => rejection.into(),
             StoreError::Unavailable(why) => {
                 tracing::warn!(why, "the store could not take a request");
-                let mut failure =
-                    Self::edge(edge::UNAVAILABLE, "the server cannot do this right now; sending the same request again is safe");
-                failure.more.retry_after = Some(RETRY_AFTER_SECONDS);
-                failure
+                Self::not_now()
+            }
+            StoreError::Held(why) => {
+                tracing::debug!(why, "a request waits with the deadlines");
+                Self::not_now()
             }
             StoreError::Failed(error) => {
                 tracing::error!(error = format!("{error:#}"), "a request failed");

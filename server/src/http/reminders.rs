@@ -27,7 +27,7 @@ pub(super) async fn remind(request: HttpRequest, payload: Payload, shared: Data<
     let write = Write { action: Action::Remind, scope: "POST /suspensions/{id}/remind", if_match_required: false };
     let outcome = write
         .send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, |_: RemindRequest| {
-            Ok(Command::Remind { suspension_id, question: None, messages: Vec::new() })
+            Ok(Command::Remind { suspension_id, asked: None })
         })
         .await?;
     Ok(respond(outcome))

@@ -12,6 +12,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Action, Principal};
+use domain::channel::Channels;
 use domain::command::{Command, Respond};
 use domain::plan::Plan;
 use domain::problem::Rejection;
@@ -133,7 +134,9 @@ pub(super) async fn decide(
             again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
         }
         Err(StoreError::Rejected(_)) => to_outcome(&request),
-        Err(StoreError::Unavailable(_) | StoreError::Failed(_)) => again(FormError::CannotSave, StatusCode::SERVICE_UNAVAILABLE),
+        Err(StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_)) => {
+            again(FormError::CannotSave, StatusCode::SERVICE_UNAVAILABLE)
+        }
     }
 }
 
@@ -200,7 +203,7 @@ fn open_page(
         now,
         expires_at: link.suspension.expires_at,
         silence: silence(link),
-        plan: plan(link),
+        plan: plan(link, &shared.asking.channels),
         form_action: request.path().to_owned(),
         script_path: script_path(),
         nonce: pages.nonce(&cookie, token),
@@ -260,8 +263,8 @@ fn silence(link: &LinkView) -> Silence {
     }
 }
 
-fn plan(link: &LinkView) -> Vec<PlanRow> {
-    let plan = Plan::of(&link.suspension, &link.question);
+fn plan(link: &LinkView, channels: &Channels) -> Vec<PlanRow> {
+    let plan = Plan::of(&link.suspension, &link.question, channels);
     let told = plan.steps.iter().map(|step| PlanRow { at: step.at, sentence: step.sentence(&link.recipient), end: false });
     told.chain(plan.ends_at.map(|at| PlanRow { at, sentence: plan.silence.sentence(), end: true })).collect()
 }

@@ -142,7 +142,7 @@ impl Fact {
             outcome,
             method: Method::of(event, !ran_out),
             unreached: ran_out && !ended.reached,
-            open_for: ending.at - ended.suspended_at,
+            open_for: (ending.at - ended.suspended_at).max(TimeDelta::zero()),
         })
     }
 }

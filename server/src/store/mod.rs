@@ -17,6 +17,8 @@ pub mod span;
 pub mod sqlite;
 mod unit;
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Action, Principal, Role};
 use domain::body::IntentBody;
@@ -50,6 +52,9 @@ pub enum StoreError {
     /// The outcome is unknown, or the queue is full. Sending the same command again is safe.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// Time would decide, and may not at present; nothing was written. Sending the same command again is safe.
+    #[error("deadlines wait: {0}")]
+    Held(&'static str),
     /// The database or a row in it is not what it must be.
     #[error("the store failed")]
     Failed(#[source] anyhow::Error),
@@ -328,7 +333,10 @@ pub trait Store: Send + Sync + 'static {
     fn keys(&self) -> Unit<'_, Vec<KeyView>>;
     /// Stops a key from counting; `NotFound` if there is none.
     fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView>;
-    /// Makes good for an absence of the server, a bounded batch at a time, until that is done; for a server that starts.
+    /// From now on the deadline loop runs: that it does not turn for more than a minute is an absence of the server.
+    fn attend(&self);
+    /// Makes good for an absence of the server, a bounded step at a time: first it is recorded. A server that starts takes one step; the
+    /// rest is the deadline loop's, which fires nothing before.
     fn recover(&self) -> Unit<'_, Recovered>;
     /// Leaves a last sign of life; for a server that stops.
     fn depart(&self) -> Unit<'_, ()>;
@@ -407,6 +415,8 @@ pub struct Fired {
     pub rows: usize,
     /// When the next one is due.
     pub next_due: Option<DateTime<Utc>>,
+    /// When it began, since boot, if the loop did its work in it: nothing was held, and no absence goes unnoticed.
+    pub turned: Option<Duration>,
 }
 
 /// What leasing deliveries did.

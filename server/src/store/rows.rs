@@ -155,7 +155,7 @@ pub(super) struct PresenceRow {
 }
 
 impl PresenceRow {
-    /// That of a server which starts for the first time.
+    /// That of a server which was last there at a time.
     pub(super) fn at(now: DateTime<Utc>) -> Self {
         Self { beat_at: now, held_since: None, released: false, tokens_void_to: 0, recovery: None }
     }
@@ -284,6 +284,8 @@ pub(super) trait ReadRows {
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>>;
     /// What the server knows of its own presence; absent before its first start.
     fn presence(&mut self) -> RowsResult<Option<PresenceRow>>;
+    /// When the newest event happened.
+    fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     /// The next open suspensions to deal with, in order: all, or those with a fallback other than `fail`.
     fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>>;
     /// The row of the newest suspension; 0 if there is none.

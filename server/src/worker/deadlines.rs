@@ -4,11 +4,10 @@
 //! loop sleeps until the next one, or until a commit announces an earlier one. Failure: a crash leaves the rows; the next start
 //! finds them due. Being late changes nothing but the lateness: an answer counts iff it came before the deadline.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use domain::absence::ABSENCE_SECONDS_MAX;
 use domain::clock::Clock;
 use tokio::sync::watch;
 
@@ -16,8 +15,6 @@ use crate::store::{Store, StoreError};
 
 /// The longest sleep: wake-ups are hints, looking again is the truth, and a clock that jumped is noticed.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
-/// A loop that has not turned for longer than this was away.
-const AWAY_MAX: Duration = Duration::from_secs(ABSENCE_SECONDS_MAX.unsigned_abs());
 /// The pause before a timer that seems due is looked at again.
 const NOT_OURS: Duration = Duration::from_millis(10);
 /// The pause after a failure.
@@ -28,14 +25,12 @@ pub struct Deadlines {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     beat: Box<dyn Fn() + Send + Sync>,
-    /// When it last did its work, since boot. A std mutex: held for a copy, never across an await.
-    turned: Mutex<Option<Duration>>,
 }
 
 impl Deadlines {
     /// A loop over `store` that calls `beat` each time it turns.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, beat: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { store, clock, beat: Box::new(beat), turned: Mutex::default() }
+        Self { store, clock, beat: Box::new(beat) }
     }
 
     /// Fires everything that is due; returns how many rows that were, and when the next one is due.
@@ -45,7 +40,6 @@ impl Deadlines {
             let fired = self.store.fire_deadlines().await?;
             // Only a turn that worked is a sign of life.
             (self.beat)();
-            *self.turned.lock().unwrap_or_else(PoisonError::into_inner) = self.clock.since_boot();
             rows += fired.rows;
             // A full batch may have left some behind; the next due time says so.
             if fired.rows == 0 {
@@ -54,27 +48,13 @@ impl Deadlines {
         }
     }
 
-    /// Notices that this loop itself was away: the machine slept, the process was stopped, the disk took nothing. Nobody could answer
-    /// then, so it counts as an outage like any other.
-    pub async fn catch_up(&self) -> Result<(), StoreError> {
-        let turned = *self.turned.lock().unwrap_or_else(PoisonError::into_inner);
-        let away = self.clock.since_boot().zip(turned).map(|(now, turned)| now.saturating_sub(turned));
-        if away.is_some_and(|away| away > AWAY_MAX) {
-            self.store.recover().await?;
-        }
-        Ok(())
-    }
-
-    async fn turn(&self) -> Result<Option<DateTime<Utc>>, StoreError> {
-        self.catch_up().await?;
-        Ok(self.run_due().await?.1)
-    }
-
-    /// Runs until the server stops.
+    /// Runs until the server stops. That this loop itself is away counts as an outage like any other: when the machine sleeps, the
+    /// process is stopped or the disk takes nothing, nobody can answer either.
     pub(crate) async fn run(&self, mut stopping: watch::Receiver<bool>) {
+        self.store.attend();
         while !*stopping.borrow() {
-            let pause = match self.turn().await {
-                Ok(next) => self.until(next),
+            let pause = match self.run_due().await {
+                Ok((_, next)) => self.until(next),
                 Err(error) => {
                     tracing::error!(error = %error, "failed to fire deadlines; trying again");
                     PAUSE

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use channels::{Answers, DeliveryError, Message, Occasion};
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::asking::AskingPolicy;
+use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::{DeliveryId, Entropy};
 use domain::plan::Plan;
@@ -52,15 +54,17 @@ pub struct Deliveries {
     lanes: Vec<Lane>,
     public_url: Url,
     operators: Vec<String>,
+    channels: Channels,
 }
 
 impl Deliveries {
-    /// A loop that sends through `lanes`.
-    pub fn new(around: Surroundings, lanes: Vec<Lane>, public_url: Url, operators: Vec<String>) -> Self {
+    /// A loop that sends through `lanes` what was asked under this policy.
+    pub fn new(around: Surroundings, lanes: Vec<Lane>, public_url: Url, asking: &AskingPolicy) -> Self {
         for lane in lanes.iter().filter(|lane| lane.shares_room()) {
             around.metrics.circuit(&lane.name, false);
         }
-        Self { around, lanes, public_url, operators }
+        let (operators, channels) = (asking.operators.clone(), asking.channels.clone());
+        Self { around, lanes, public_url, operators, channels }
     }
 
     /// Sends everything that is due; returns how many messages that were, and when the next one is due.
@@ -237,7 +241,7 @@ impl Deliveries {
             sent_at: delivery.now,
             suspended_at: suspension.suspended_at,
             expires_at: suspension.expires_at,
-            plan: plan(delivery),
+            plan: plan(delivery, &self.channels),
             public_host: crate::pages::host_with_port(&self.public_url),
             why_you: if named { words::BECAUSE_THE_AGENT_ASKED } else { words::BECAUSE_YOU_OPERATE }.to_owned(),
         }
@@ -260,12 +264,12 @@ fn occasion(delivery: &LeasedDelivery) -> Occasion {
 }
 
 /// Who is told when, from now on, as this recipient should read it; the last row is the end.
-fn plan(delivery: &LeasedDelivery) -> Vec<(DateTime<Utc>, String)> {
-    let plan = Plan::of(&delivery.suspension, &delivery.question);
+fn plan(delivery: &LeasedDelivery, channels: &Channels) -> Vec<(DateTime<Utc>, String)> {
+    let plan = Plan::of(&delivery.suspension, &delivery.question, channels);
     let to_come = plan.steps.iter().filter(|step| step.attempt > delivery.attempt);
     let rows = to_come.map(|step| {
         let you = step.tells(&delivery.recipient);
-        let sentence = if you { words::YOU_GET_A_REMINDER.to_owned() } else { words::will_be_asked(step.recipients) };
+        let sentence = if you { words::YOU_GET_A_REMINDER.to_owned() } else { words::will_be_asked(&step.recipients()) };
         (step.at, sentence)
     });
     rows.chain(plan.ends_at.map(|at| (at, plan.silence.sentence()))).collect()

@@ -282,8 +282,14 @@ impl Conversation<'_> {
 
     /// Ends the intent, which was made for this question alone. The answer is out already, so a failure is not worth more than a log line.
     async fn close(&self, record: &SuspensionRecord, ending: Ending) {
-        let Some(status) = ending.closes_as() else { return };
-        if !matches!(timeout(LAST_CALL, self.client.set_status(record.intent_id, status, None)).await, Ok(Ok(_))) {
+        if let Some(status) = ending.closes_as() {
+            self.leave(record, status, None).await;
+        }
+    }
+
+    /// Gives the intent of a question that has ended the status it is left in.
+    async fn leave(&self, record: &SuspensionRecord, status: Status, reason: Option<&str>) {
+        if !matches!(timeout(LAST_CALL, self.client.set_status(record.intent_id, status, reason)).await, Ok(Ok(_))) {
             tracing::debug!(intent.id = %record.intent_id, "failed to close the intent of a question that has ended");
         }
     }
@@ -308,10 +314,7 @@ impl Conversation<'_> {
         match withdrawn {
             Some(Ok(())) => {
                 tell("interrupted; the question is withdrawn");
-                let closing = self.client.set_status(pending.record().intent_id, Status::Abandoned, Some(interrupt.reason()));
-                if !matches!(timeout(LAST_CALL, closing).await, Ok(Ok(_))) {
-                    tracing::debug!(intent.id = %pending.record().intent_id, "failed to abandon the intent of a withdrawn question");
-                }
+                self.leave(pending.record(), Status::Abandoned, Some(interrupt.reason())).await;
             }
             Some(Err(CallError::Refused(problem))) if problem.is("already_resolved") || problem.is("expired") => {
                 return self.ended_before(signals, pending, interrupt, positive).await;

@@ -35,8 +35,7 @@ fn told(attempt: &ScheduledAttempt) -> String {
     let step = Step {
         attempt: attempt.attempt,
         at: attempt.at,
-        channel_hint: Some(&attempt.channel),
-        recipients: &attempt.recipients,
+        ways: vec![(&attempt.channel, &attempt.recipients)],
         escalation: attempt.escalation,
     };
     // Addresses as they are: a broken one could not be compared.

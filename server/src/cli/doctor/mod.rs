@@ -58,7 +58,7 @@ async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut 
     // Wrong settings elsewhere are no reason not to look at the database.
     let database = match config {
         Ok(config) => Some(config.database.clone()),
-        Err(_) => Config::database(args).ok(),
+        Err(_) => args.database().ok(),
     };
     let needs_key = config.as_ref().is_ok_and(|config| !config.development);
     let (inspection, path) = match database {

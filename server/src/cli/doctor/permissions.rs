@@ -21,7 +21,7 @@ pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Ve
     if let Some(file) = crate::config::secret_file(crate::config::DATABASE_URL) {
         secret("It holds the database's password.", &file, true, findings);
     }
-    if let Some(file) = &args.config {
+    if let Some(file) = &args.database.config {
         configuration(file, findings);
     }
     if findings.len() == before {
@@ -88,7 +88,7 @@ fn secret(why: &str, path: &Path, group_may_read: bool, findings: &mut Vec<Findi
 #[cfg(unix)]
 fn configuration(path: &Path, findings: &mut Vec<Finding>) {
     if crate::config::holds_secret(path) {
-        secret("It holds the mail server's address with its password.", path, true, findings);
+        secret("It holds secrets: the mail server's password, or what lets others send as a webhook.", path, true, findings);
     } else if let Some(mode) = mode(path).filter(|mode| mode & NOT_OWNER_WRITES != 0) {
         findings.push(Finding::fail(
             CHECK,

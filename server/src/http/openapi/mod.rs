@@ -96,7 +96,7 @@ fn complete(path: &str, method: &str, operation: &mut Value) {
     // The handler's name alone is not unique.
     operation["operationId"] = json!(format!("{}_{}", text(&operation["tags"][0]), text(&operation["operationId"])));
     for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
-        parameters::complete(parameter);
+        parameters::complete(path, parameter);
     }
     let bodied = operation.get("requestBody").is_some();
     if let Some(example) = examples::body(text(&operation["operationId"])) {

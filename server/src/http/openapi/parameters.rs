@@ -1,4 +1,4 @@
-//! What a parameter may be, by its name: the same name means the same everywhere.
+//! What a parameter may be, by its name: the same name means the same everywhere, but for what the list of messages has of its own.
 
 use serde_json::{Value, json};
 
@@ -9,13 +9,13 @@ use crate::http::suspensions::WAIT_SECONDS_MAX;
 use crate::instance::CHALLENGE_CHARS;
 
 /// Gives a parameter its bounds and its meaning.
-pub(super) fn complete(parameter: &mut Value) {
-    let Some((schema, description)) = meaning(text(&parameter["name"])) else { return };
+pub(super) fn complete(path: &str, parameter: &mut Value) {
+    let Some((schema, description)) = meaning(path, text(&parameter["name"])) else { return };
     parameter["schema"] = schema;
     parameter["description"] = json!(description);
 }
 
-fn meaning(name: &str) -> Option<(Value, &'static str)> {
+fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let id = json!({ "type": "string", "format": "uuid" });
     let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
     let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
@@ -47,6 +47,7 @@ fn meaning(name: &str) -> Option<(Value, &'static str)> {
             one_of(&["draft", "active", "suspended_awaiting_input", "blocked", "completed", "abandoned", ""]),
             "Only intents with this status; empty means any.",
         ),
+        "state" if path == "/api/v1/deliveries" => (one_of(&["failed", ""]), "Those that have failed, which is the default."),
         "state" => (one_of(&["open", "all", ""]), "Open ones, which is the default, or all."),
         "include" => (one_of(&["all", ""]), "`all` shows what the OpenIntent client does not know, too."),
         "event_type" => (json!({ "type": "string" }), "Only events of this type."),
@@ -58,6 +59,9 @@ fn meaning(name: &str) -> Option<(Value, &'static str)> {
             json!({ "type": "string", "minLength": CHALLENGE_CHARS, "maxLength": CHALLENGE_CHARS, "pattern": "^[A-Za-z0-9_-]+$" }),
             "Base64url of 32 random bytes, fresh for each question.",
         ),
+        "cursor" if path == "/api/v1/deliveries" => {
+            (json!({ "anyOf": [id, { "type": "string", "maxLength": 0 }] }), "The page before gave it as `next_cursor`.")
+        }
         "cursor" => (json!({ "type": "string", "pattern": "^(-?[0-9]{1,18})?$" }), "The page before gave it as `next_cursor`."),
         _ => return None,
     };

@@ -228,7 +228,17 @@ impl Store for PostgresStore {
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {
-        self.write("fire_deadlines", |rows, env| unit::timers::fire_deadlines(rows, env))
+        let (watch, fired) =
+            (self.watch.clone(), self.write("fire_deadlines", |rows, env| unit::timers::fire_deadlines(rows, env)));
+        async move {
+            let fired = fired.await?;
+            // Only now: a turn that did not reach the disk is none.
+            if let Some(began) = fired.turned {
+                watch.turned(began);
+            }
+            Ok(fired)
+        }
+        .boxed()
     }
 
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
@@ -262,6 +272,10 @@ impl Store for PostgresStore {
         self.write("release_deliveries", |rows, env| unit::deliveries::release_deliveries(rows, env))
     }
 
+    fn attend(&self) {
+        self.watch.attend();
+    }
+
     fn recover(&self) -> Unit<'_, Recovered> {
         self.write("recover", |rows, env| unit::presence::recover(rows, env))
     }
@@ -282,7 +296,7 @@ impl Store for PostgresStore {
         let watch = self.watch.clone();
         let look = move |rows: &mut Session| {
             rows.look_at_the_clock()?;
-            unit::presence::hold(rows, watch.is_steady())
+            unit::presence::hold(rows, &watch)
         };
         // Whoever asks whether the server is ready does not queue behind heavy reads.
         async move { self.key_readers.run(move |pool| transaction::read(pool, look)).await }.boxed()

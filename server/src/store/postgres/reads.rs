@@ -250,6 +250,11 @@ impl ReadRows for Session {
         Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(&mut self.conn)?)
     }
 
+    /// Ids are drawn in blocks, so the newest row need not have the highest. Asked only where no server ever left a sign of life.
+    fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
+        Ok(events::table.select(diesel::dsl::max(events::created_at)).first(&mut self.conn)?)
+    }
+
     fn newest_suspension(&mut self) -> RowsResult<i64> {
         let newest = suspensions::table.select(diesel::dsl::max(suspensions::rid));
         Ok(newest.first::<Option<i64>>(&mut self.conn)?.unwrap_or(0))

@@ -250,7 +250,7 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
             said,
         )) => StoreError::Unavailable(said.message().to_owned()),
         RowsError::Database(error) => StoreError::Failed(anyhow::anyhow!("the database refused: {error}")),
-        RowsError::Held(why) => StoreError::Unavailable((*why).to_owned()),
+        RowsError::Held(why) => StoreError::Held(why),
         RowsError::Inconsistent(_) | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}")),
     }
 }

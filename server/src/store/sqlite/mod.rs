@@ -125,7 +125,7 @@ impl SqliteStore {
 /// How a unit of work reaches the database: production queues it for the writer, the simulator runs it on the spot.
 trait Units: Send + Sync + 'static {
     fn clock(&self) -> &dyn Clock;
-    fn watch(&self) -> &ClockWatch;
+    fn watch(&self) -> &Arc<ClockWatch>;
     fn announcements(&self) -> &Hub;
     /// Proves that a write can be committed.
     fn prove(&self) -> Unit<'_, ()>;
@@ -166,7 +166,7 @@ impl Units for SqliteStore {
         &*self.clock
     }
 
-    fn watch(&self) -> &ClockWatch {
+    fn watch(&self) -> &Arc<ClockWatch> {
         &self.watch
     }
 
@@ -295,7 +295,16 @@ impl<U: Units> Store for U {
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {
-        self.write(|rows, env| unit::timers::fire_deadlines(rows, env))
+        let (watch, fired) = (self.watch().clone(), self.write(|rows, env| unit::timers::fire_deadlines(rows, env)));
+        async move {
+            let fired = fired.await?;
+            // Only now: a turn that did not reach the disk is none.
+            if let Some(began) = fired.turned {
+                watch.turned(began);
+            }
+            Ok(fired)
+        }
+        .boxed()
     }
 
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
@@ -338,6 +347,10 @@ impl<U: Units> Store for U {
         self.decide(move |rows, env| unit::keys::revoke_key(rows, env, id))
     }
 
+    fn attend(&self) {
+        self.watch().attend();
+    }
+
     fn recover(&self) -> Unit<'_, Recovered> {
         self.write(|rows, env| unit::presence::recover(rows, env))
     }
@@ -355,9 +368,9 @@ impl<U: Units> Store for U {
     }
 
     fn hold(&self) -> Unit<'_, Option<Hold>> {
-        let is_steady = self.watch().is_steady();
+        let watch = self.watch().clone();
         // Whoever asks whether the server is ready does not queue behind heavy reads.
-        self.read_keys(move |rows| unit::presence::hold(rows, is_steady))
+        self.read_keys(move |rows| unit::presence::hold(rows, &watch))
     }
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
@@ -477,8 +490,66 @@ impl From<anyhow::Error> for MigrateError {
 
 #[cfg(test)]
 mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+    use domain::authority::{Assurance, Role};
+    use domain::body::IntentBody;
+    use domain::ids::Entropy;
+    use serde_json::{Map, Value};
+
     use super::*;
     use crate::clock::{SystemClock, SystemEntropy};
+    use crate::store::NewIntent;
+
+    /// So many seconds after the first instant.
+    struct Seconds(std::sync::atomic::AtomicI64);
+
+    impl Clock for Seconds {
+        fn now(&self) -> DateTime<Utc> {
+            DateTime::UNIX_EPOCH + TimeDelta::seconds(self.0.load(std::sync::atomic::Ordering::SeqCst))
+        }
+    }
+
+    /// An intent by an agent.
+    fn intent() -> CreateIntent {
+        let text = || "a".to_owned();
+        let principal = Principal {
+            key_id: None,
+            name: text(),
+            subject: text(),
+            owner: text(),
+            role: Role::Agent,
+            assurance: Assurance::ApiKey,
+        };
+        let body = IntentBody {
+            title: text(),
+            description: text(),
+            created_by: text(),
+            parent_intent_id: None,
+            depends_on: Vec::new(),
+            constraints: Value::Null,
+            state: Map::new(),
+            governance_policy: None,
+            confidence: 0.0,
+        };
+        let id = IntentId(SystemEntropy.uuid(DateTime::UNIX_EPOCH));
+        CreateIntent { principal, idempotency: None, intent: Ok(NewIntent { id, status: Status::Active, body }) }
+    }
+
+    /// A database from before there were signs of life, or a backup of one: the time since its newest event is no silence either.
+    #[tokio::test]
+    async fn without_a_sign_of_life_the_newest_event_is_the_last_one() {
+        for (seconds, is_absence) in [(60, false), (61, true)] {
+            let folder = tempfile::tempdir().unwrap();
+            let clock = Arc::new(Seconds(0.into()));
+            let path = folder.path().join("placet.db");
+            let store =
+                SqliteStore::open(&path, Exclusive::Serve, Outside::alone(clock.clone(), Arc::new(SystemEntropy))).unwrap();
+            store.create(intent()).await.unwrap();
+            clock.0.store(seconds, std::sync::atomic::Ordering::SeqCst);
+            assert_eq!(store.recover().await.unwrap().done, !is_absence, "{seconds}");
+            assert_eq!(store.hold().await.unwrap().is_some(), is_absence, "{seconds}");
+        }
+    }
 
     fn open(path: &Path) -> anyhow::Result<SqliteStore> {
         SqliteStore::open(path, Exclusive::Beside, Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy)))

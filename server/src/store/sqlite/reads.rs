@@ -228,6 +228,11 @@ impl ReadRows for SqliteConnection {
         Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self)?)
     }
 
+    fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
+        let newest = events::table.order(events::rid.desc()).select(events::created_at).first::<i64>(self).optional()?;
+        Ok(newest.map(from_micros))
+    }
+
     fn newest_suspension(&mut self) -> RowsResult<i64> {
         Ok(suspensions::table.select(diesel::dsl::max(suspensions::rid)).first::<Option<i64>>(self)?.unwrap_or(0))
     }

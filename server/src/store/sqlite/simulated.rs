@@ -153,7 +153,7 @@ impl SimulatedDatabase {
 pub struct SimulatedStore {
     database: Arc<SimulatedDatabase>,
     clock: Arc<dyn Clock>,
-    watch: ClockWatch,
+    watch: Arc<ClockWatch>,
     channels: Channels,
     entropy: Arc<dyn Entropy>,
     surroundings: Arc<dyn Surroundings>,
@@ -177,7 +177,7 @@ impl SimulatedStore {
             let engine = &mut *engine;
             engine.ids = RowIds::load(&mut engine.conn)?;
         }
-        let watch = ClockWatch::new(clock.clone());
+        let watch = Arc::new(ClockWatch::new(clock.clone()));
         Ok(Self { database, clock, watch, channels: Channels::email(), entropy, surroundings, hub: Hub::default() })
     }
 
@@ -244,7 +244,7 @@ impl Units for SimulatedStore {
         &*self.clock
     }
 
-    fn watch(&self) -> &ClockWatch {
+    fn watch(&self) -> &Arc<ClockWatch> {
         &self.watch
     }
 

@@ -82,19 +82,23 @@ impl Job for Last {
 
 struct Task<T, W> {
     work: W,
-    result: Option<T>,
+    result: Option<Result<T, StoreError>>,
     reply: oneshot::Sender<Result<T, StoreError>>,
 }
 
 impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for Task<T, W> {
     fn run(&mut self, rows: &mut Writing<'_>, env: &Env<'_>) -> RowsResult<()> {
-        self.result = Some((self.work)(rows, env)?);
+        self.result = Some(match (self.work)(rows, env) {
+            // Decided before anything was written: its neighbours in the batch have nothing to undo.
+            Err(RowsError::Held(why)) => Err(StoreError::Held(why)),
+            done => Ok(done?),
+        });
         Ok(())
     }
 
     fn answer(self: Box<Self>) {
         let Self { result, reply, .. } = *self;
-        let result = result.ok_or_else(|| StoreError::Unavailable("the job did not run".into()));
+        let result = result.unwrap_or_else(|| Err(StoreError::Unavailable("the job did not run".into())));
         // A caller that went away stops hearing of the write; the write stays.
         drop(reply.send(result));
     }
@@ -313,7 +317,7 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
         | RowsError::Inconsistent(_)
         | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}: {}", cause(error))),
         RowsError::Database(error) => StoreError::Unavailable(in_words(&error.to_string())),
-        RowsError::Held(why) => StoreError::Unavailable((*why).to_owned()),
+        RowsError::Held(why) => StoreError::Held(why),
     }
 }
 
@@ -382,6 +386,17 @@ mod tests {
         }
     }
 
+    fn exposition(metrics: &Metrics) -> String {
+        let standing = crate::store::Standing {
+            questions_open: 0,
+            deliveries_queued: 0,
+            deliveries_leased: 0,
+            next_deadline: None,
+            next_delivery: None,
+        };
+        metrics.exposition(&standing, SystemClock.now()).unwrap()
+    }
+
     async fn count(writer: &Writer) -> i64 {
         let count = |rows: &mut Writing<'_>, _: &Env<'_>| {
             #[derive(diesel::QueryableByName)]
@@ -416,6 +431,17 @@ mod tests {
         results
     }
 
+    /// A deadline that waits is no failure: whoever shares its batch is not done again, and no write is doubted.
+    #[tokio::test]
+    async fn what_is_held_costs_its_neighbours_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, metrics) = measured(&folder);
+        let held = writer.submit(|_, _| -> RowsResult<()> { Err(RowsError::Held("the clock jumped")) }).await;
+        assert!(matches!(held, Err(StoreError::Held("the clock jumped"))));
+        assert!(exposition(&metrics).contains("placet_writer_batch_jobs_count 1\n"), "its batch was committed");
+        assert!(!writer.doubtful.load(Ordering::Relaxed));
+    }
+
     /// One bad write among many: its neighbours must not pay, and it must leave nothing behind.
     #[tokio::test]
     async fn a_failed_statement_leaves_its_neighbours_alone() {
@@ -440,14 +466,7 @@ mod tests {
         let (writer, metrics) = measured(&folder);
         batch(&writer, &[1, 2, 1, 3]).await;
         count(&writer).await; // Answered after the batch's own counting.
-        let standing = crate::store::Standing {
-            questions_open: 0,
-            deliveries_queued: 0,
-            deliveries_leased: 0,
-            next_deadline: None,
-            next_delivery: None,
-        };
-        let exposition = metrics.exposition(&standing, SystemClock.now()).unwrap();
+        let exposition = exposition(&metrics);
         assert!(exposition.contains("placet_questions_asked_total 3\n"), "{exposition}");
         // The holder, three that were applied alone, and the count; not the batch that failed, nor the job that did.
         assert!(exposition.contains("placet_writer_batch_jobs_count 5\n"), "{exposition}");

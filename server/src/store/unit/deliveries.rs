@@ -78,12 +78,45 @@ pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_
     Ok(())
 }
 
-/// Makes those messages of a question due that wait for another try.
-pub(super) fn requeue<R: Rows>(rows: &mut R, known: &[(OutboxRow, DeliveryState)], now: DateTime<Utc>) -> RowsResult<()> {
-    for (row, _) in known.iter().filter(|(row, state)| *state == DeliveryState::Queued && row.lease.is_none()) {
+/// The messages of a question that are still to go out: an older one that a newer took the place of is not, whatever its row says.
+pub(super) fn waiting(known: &[(OutboxRow, DeliveryState)]) -> Vec<&OutboxRow> {
+    let is_superseded = |row: &OutboxRow| known.iter().any(|(newer, _)| supersedes(newer, row));
+    known.iter().filter(|(row, state)| *state == DeliveryState::Queued && !is_superseded(row)).map(|(row, _)| row).collect()
+}
+
+/// Whether the one takes the place of the other.
+fn supersedes(newer: &OutboxRow, older: &OutboxRow) -> bool {
+    newer.attempt > older.attempt && newer.route().is_same(&older.route())
+}
+
+/// Makes those of them due that wait for another try. A person who asks for a reminder is worth a try that an endpoint did not expect yet.
+pub(super) fn requeue<R: Rows>(rows: &mut R, waiting: &[&OutboxRow], now: DateTime<Utc>) -> RowsResult<()> {
+    for row in waiting.iter().filter(|row| row.lease.is_none()) {
         rows.requeue_outbox(row.rid, now, None)?;
         rows.notice(Notice::Delivery);
     }
+    Ok(())
+}
+
+/// Settles those messages of a question that has ended that nobody has under way: one that waits a day for its next try would be
+/// listed and counted as waiting for so long.
+pub(super) fn settle_waiting<R: Rows>(
+    rows: &mut R,
+    known: Vec<(OutboxRow, DeliveryState)>,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    for (row, state) in known {
+        if state == DeliveryState::Queued && row.lease.is_none() && !planted(Bug::EndedQuestionSent) {
+            settle(rows, row, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends a message whose question has ended. No event: the question's ending says it already, for all its messages at once.
+fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) -> RowsResult<()> {
+    rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
+    rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
     Ok(())
 }
 
@@ -91,7 +124,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
     let now = env.clock.now();
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
-    if presence::hold(rows.reads(), env.watch.is_steady())?.is_some() {
+    if presence::hold(rows.reads(), env.watch)?.is_some() {
         return Ok(leased);
     }
     let mut shared_room = turn.shared_room;
@@ -150,10 +183,7 @@ fn take<R: Rows>(
     let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
     if ended && !planted(Bug::EndedQuestionSent) {
         leased.untried += 1;
-        // No event: the question's ending says it already, for all its messages at once.
-        rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
-        rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
-        return Ok(());
+        return settle(rows, row, now);
     }
     // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
     if told.superseded {
@@ -215,7 +245,7 @@ impl Told {
             let person = other.recipient.eq_ignore_ascii_case(&row.recipient);
             let same = other.route().is_same(&row.route());
             let earlier = other.rid < row.rid && state == DeliveryState::Sent;
-            told.superseded |= same && other.attempt > row.attempt;
+            told.superseded |= supersedes(&other, row);
             told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
                 told.first = Some(other.id);
@@ -289,7 +319,13 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
         rows.finish_outbox(rid, DeliveryState::Obsolete, env.clock.now(), None)?;
         return Ok(true);
     }
+    let suspension = rows.reads().suspension_at(row.suspension)?;
     let (fate, detail) = match result {
+        DeliveryResult::Retry { .. } if suspension.suspension.ending.is_some() && !planted(Bug::EndedQuestionSent) => {
+            rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result: Attempted::Retry }));
+            settle(rows, row, env.clock.now())?;
+            return Ok(true);
+        }
         DeliveryResult::Sent(reply) => (Fate::Sent, reply),
         DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
@@ -301,7 +337,6 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
     };
     let result = if fate == Fate::Sent { Attempted::Sent } else { Attempted::Failed };
     rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
-    let suspension = rows.reads().suspension_at(row.suspension)?;
     finish_delivery(rows, env, row, &suspension, fate, detail)?;
     Ok(true)
 }
@@ -322,7 +357,8 @@ fn finish_delivery<R: Rows>(
     };
     // What a report says stands beside the mail server's last word, not in its place.
     let last_word = (fate != Fate::Bounced).then_some(detail);
-    rows.finish_outbox(row.rid, state, env.clock.now(), last_word)?;
+    let now = env.clock.now();
+    rows.finish_outbox(row.rid, state, now, last_word)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
     // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
     let (mut siblings, mut question) = (Vec::new(), None);
@@ -334,7 +370,7 @@ fn finish_delivery<R: Rows>(
     let delivery = told(row, suspension, detail);
     let loaded = load_of(rows, suspension)?;
     let record = DeliveryRecord { delivery, fate, siblings, question, channels: env.channels.clone() };
-    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)))
+    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)), now)
 }
 
 /// A message as the log tells of it.
@@ -368,6 +404,14 @@ pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, repo
     let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id));
     let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
     let (rid, now) = (row.rid, env.clock.now());
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    // While a passed deadline waits, nobody knows yet whether the report is in time: the reporter tries again.
+    if suspension.suspension.ending.is_none()
+        && suspension.suspension.is_expired(now)
+        && let Some(hold) = presence::hold(rows.reads(), env.watch)?
+    {
+        return Err(RowsError::Held(hold.why()));
+    }
     // Late mail is reported again and again, and the news that it never arrives is not taken back by older news.
     let before = rows.reads().bounce(rid)?;
     if before.is_none_or(|before| before.kind == BounceKind::Soft) {
@@ -376,7 +420,6 @@ pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, repo
     }
     // One that is queued again was perhaps taken, and only the reply was lost.
     let may_be_lost = matches!(state, DeliveryState::Sent | DeliveryState::Queued);
-    let suspension = rows.reads().suspension_at(row.suspension)?;
     if report.kind == BounceKind::Hard && may_be_lost {
         let detail = report.detail.as_deref().unwrap_or("returned without a reason");
         finish_delivery(rows, env, row, &suspension, Fate::Bounced, detail)?;

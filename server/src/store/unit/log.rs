@@ -1,22 +1,25 @@
 //! The log, and every row an appended event implies.
 
 use chrono::{DateTime, Utc};
-use domain::channel::Route;
+use domain::channel::{Route, Way};
+use domain::delivery::each_once;
 use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
 use domain::log::Envelope;
 use domain::planted::{Bug, planted};
 
-use super::deliveries::{Queueing, queue, requeue};
+use super::deliveries::{Queueing, queue, requeue, settle_waiting, waiting};
 use super::{Env, Loaded};
-use crate::store::codes::{DeliveryState, TimerKind};
+use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
-use crate::store::rows::{NewEvent, OutboxRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
+use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
 use crate::store::span::SpanEnd;
 
 /// Appends events to the intent's log and writes every row they imply. Returns the last event as served.
+///
+/// `now` is the clock's; an event is not dated before the one it follows, whatever the clock shows.
 pub(super) fn append<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -26,14 +29,15 @@ pub(super) fn append<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<Option<String>> {
     let mut last = None;
+    let dated = if planted(Bug::ClockRunsBackwards) { now } else { now.max(loaded.intent.updated_at) };
     for event in events {
         let rid = rows.next(Table::Events)?;
         let sealed = Envelope {
-            id: env.entropy.uuid(now),
+            id: env.entropy.uuid(dated),
             intent_id: loaded.intent.id,
             sequence: loaded.row.last_sequence + 1,
             actor,
-            created_at: now,
+            created_at: dated,
             previous: loaded.row.last_hash,
             salt: env.entropy.bytes32(),
         }
@@ -44,7 +48,7 @@ pub(super) fn append<R: Rows>(
             intent: loaded.row.rid,
             previous,
             event_type: event.event_type(),
-            created_at: now,
+            created_at: dated,
             sealed: &sealed,
         })?;
         loaded.row.last_event = rid;
@@ -52,7 +56,7 @@ pub(super) fn append<R: Rows>(
         if !planted(Bug::ChainUnlinked) || events.len() == 1 {
             loaded.row.last_hash = Some(sealed.hash);
         }
-        evolve(&mut loaded.intent, event, now);
+        evolve(&mut loaded.intent, event, now, dated);
         follow(rows, env, loaded, event, now)?;
         last = Some(sealed);
     }
@@ -106,11 +110,14 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
-        Event::DeliverySent(delivery) | Event::DeliveryBounced { delivery, .. } => touch(rows, loaded, delivery.suspension_id),
+        Event::DeliverySent { delivery, .. } | Event::DeliveryBounced { delivery, .. } => {
+            touch(rows, loaded, delivery.suspension_id)
+        }
         Event::DeliveryFailover(failover) => {
             rows.notice(Notice::Fact(Fact::FailedOver));
             let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
-            ask(rows, env, suspension, failover.attempt, failover.channel_hint.as_deref(), &failover.notify_to, now)
+            let routes = env.channels.routes(failover.channel_hint.as_deref(), &failover.notify_to);
+            ask(rows, env, suspension, failover.attempt, routes, now)
         }
         Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
             loaded.row.has_leases = true;
@@ -143,7 +150,13 @@ fn ask_again<R: Rows>(
         let attempt = renotified.attempt + 1;
         rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
     }
-    ask(rows, env, suspension, renotified.attempt, renotified.channel_hint.as_deref(), &renotified.notify_to, now)
+    let row = loaded.suspension_row(renotified.suspension_id)?;
+    let question = rows.reads().question(row)?;
+    // Each skipped attempt would have gone by its own channels: its people may have no way among those of the newest.
+    let made_up = renotified.makes_up_from..=renotified.attempt;
+    let routes = made_up.flat_map(|attempt| env.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)));
+    let ways = each_once(routes, env.channels);
+    ask(rows, env, suspension, renotified.attempt, ways.iter().map(Way::route).collect(), now)
 }
 
 /// Queues a message for each way there is none of this attempt for yet.
@@ -152,51 +165,26 @@ fn ask<R: Rows>(
     env: &Env<'_>,
     suspension: i64,
     attempt: u32,
-    channel_hint: Option<&str>,
-    people: &[String],
+    routes: Vec<Route<'_>>,
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
     let known = rows.reads().deliveries(suspension)?;
-    let mut queueing = Queueing { suspension, attempt, routes: env.channels.routes(channel_hint, people), known: &known };
+    let mut queueing = Queueing { suspension, attempt, routes, known: &known };
     queueing.leave_out_the_asked();
     queue(rows, env, &queueing, now)
 }
 
-/// Writes what a reminder on request implies: when it was, and a message to each; one still under way is sent now instead.
+/// Writes what a reminder on request implies: when it was, and a message by each way; one still under way is sent now instead.
 fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
-    let row = loaded.suspension_row(reminded.suspension_id)?;
-    let (suspension, attempt) = (row.rid, reminded.attempt);
-    let question = rows.reads().question(row)?;
-    rows.mark_reminded(suspension, now)?;
+    let suspension = loaded.suspension_row(reminded.suspension_id)?.rid;
+    rows.mark_reminded(suspension, loaded.intent.updated_at)?;
     let known = rows.reads().deliveries(suspension)?;
-    requeue(rows, &known, now)?;
-    let mut routes = env.channels.routes(question.channel_at(attempt), &reminded.notify_to);
-    // Whom this channel could not reach may have been reached by another: the reminder goes where the question is.
-    let reached = reached_at(attempt, &known, &reminded.notify_to);
-    let is_lost = |route: &Route<'_>| {
-        let mut same = known.iter().filter(|(row, _)| row.attempt == attempt && row.route().is_same(route)).peekable();
-        same.peek().is_some() && same.all(|(row, state)| state.shown(row).is_lost())
-    };
-    if !reached.is_empty() && routes.iter().all(is_lost) {
-        routes = reached;
-    }
-    let is_waiting =
-        |route: &Route<'_>| known.iter().any(|(row, state)| *state == DeliveryState::Queued && row.route().is_same(route));
-    routes.retain(|route| !is_waiting(route));
+    let waiting = waiting(&known);
+    requeue(rows, &waiting, now)?;
+    let mut routes: Vec<_> = reminded.ways.iter().map(Way::route).collect();
+    routes.retain(|route| !waiting.iter().any(|row| row.route().is_same(route)));
     // Whoever has a message of this attempt gets another: that is what was asked for.
-    queue(rows, env, &Queueing { suspension, attempt, routes, known: &known }, now)
-}
-
-/// The ways by which these people have a message of this attempt, each once.
-fn reached_at<'a>(attempt: u32, known: &'a [(OutboxRow, DeliveryState)], people: &[String]) -> Vec<Route<'a>> {
-    let mut routes: Vec<Route<'a>> = Vec::new();
-    for (row, state) in known.iter().filter(|(row, _)| row.attempt == attempt) {
-        let is_asked = people.iter().any(|person| person.eq_ignore_ascii_case(&row.recipient));
-        if *state == DeliveryState::Sent && is_asked && !routes.iter().any(|route| route.is_same(&row.route())) {
-            routes.push(row.route());
-        }
-    }
-    routes
+    queue(rows, env, &Queueing { suspension, attempt: reminded.attempt, routes, known: &known }, now)
 }
 
 /// Moves the deadline and its timer; whoever waits or has the page open learns of it.
@@ -222,6 +210,8 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
     rows.notice(Notice::Suspension(ended.id));
+    let known = rows.reads().deliveries(rid)?;
+    settle_waiting(rows, known, now)?;
     if let Some(fact) = Fact::of_ending(event, ended) {
         if env.traced
             && let Fact::Ended { outcome, method, .. } = fact

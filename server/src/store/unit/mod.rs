@@ -21,9 +21,10 @@ use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
 use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::command::Command;
+use domain::delivery::Asked;
 use domain::event::Event;
 use domain::ids::{Entropy, IntentId};
-use domain::intent::{Intent, decide, permit};
+use domain::intent::{Intent, Refusal, decide, permit};
 use domain::log::Hash;
 use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
@@ -98,15 +99,16 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load(rows, row, named)?;
     loaded.trace_parent = request.trace_parent;
-    // `now` is read here, in the transaction, and never runs backwards for one intent.
-    let now = if planted(Bug::ClockRunsBackwards) { env.clock.now() } else { env.clock.now().max(loaded.intent.updated_at) };
+    // Read here, in the transaction. What is due is due by the clock alone: one event written by a clock that was ahead must not make
+    // deadlines bind early. Only the log's own times never run backwards.
+    let now = env.clock.now();
     match admit(rows, &loaded, request, now)? {
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
         Ok(None) => {}
     }
     let command = match &request.command {
-        Ok(command) => &completed(rows, &loaded, command)?,
+        Ok(command) => &completed(rows, env, &loaded, command)?,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
     if let Precondition::Version(version) = request.precondition {
@@ -117,12 +119,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
     match decide(&loaded.intent, command, &request.principal, now) {
         Err(refusal) => {
-            // A deadline that may not come by its timer may not come by a late answer either.
-            if !refusal.deadline.is_empty()
-                && let Some(hold) = presence::hold(rows.reads(), env.watch.is_steady())?
-            {
-                return Err(RowsError::Held(hold.why()));
-            }
+            may_end(rows, env, &refusal)?;
             // What time did is the server's act, whoever's try brought it to light.
             let trace_parent = loaded.trace_parent.take();
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
@@ -149,15 +146,23 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
 }
 
+/// A deadline that may not come by its timer may not come by a late answer either.
+fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -> RowsResult<()> {
+    if refusal.deadline.is_empty() {
+        return Ok(());
+    }
+    presence::hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
+}
+
 /// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
-fn completed<'a, R: Rows>(rows: &mut R, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
-    let Command::Remind { suspension_id, question: None, .. } = command else { return Ok(Cow::Borrowed(command)) };
+fn completed<'a, R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
+    let Command::Remind { suspension_id, asked: None } = command else { return Ok(Cow::Borrowed(command)) };
     let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
         return Ok(Cow::Borrowed(command));
     };
-    let question = Some(Box::new(rows.reads().question(open)?));
-    let messages = deliveries::siblings(rows, open.rid)?;
-    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, question, messages }))
+    let question = rows.reads().question(open)?;
+    let asked = Asked { question, messages: deliveries::siblings(rows, open.rid)?, channels: env.channels.clone() };
+    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
 }
 
 fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::SuspensionId>) -> RowsResult<Loaded> {
@@ -306,15 +311,13 @@ fn load_of<R: Rows>(rows: &mut R, suspension: &SuspensionRow) -> RowsResult<Load
     load(rows, row, Some(suspension.suspension.id))
 }
 
-/// Applies a command of the server's own.
-fn act<R: Rows>(rows: &mut R, env: &Env<'_>, mut loaded: Loaded, command: &Command) -> RowsResult<()> {
-    let now = env.clock.now();
+/// Applies a command of the server's own. `now` is what the caller found it due by: a clock that is set back between two looks must not
+/// undo what the first one decided.
+fn act<R: Rows>(rows: &mut R, env: &Env<'_>, mut loaded: Loaded, command: &Command, now: DateTime<Utc>) -> RowsResult<()> {
     let server = Principal::server();
-    // The server's own commands are never refused; if one were, nothing would happen. What is due is due by the clock alone: a clock that
-    // was set back must not make an attempt early. Only the log's own times never run backwards.
+    // The server's own commands are never refused; if one were, nothing would happen.
     if let Ok(events) = decide(&loaded.intent, command, &server, now) {
-        let dated = now.max(loaded.intent.updated_at);
-        append(rows, env, &mut loaded, &events, &server.name, dated)?;
+        append(rows, env, &mut loaded, &events, &server.name, now)?;
     }
     Ok(())
 }

@@ -2,17 +2,20 @@
 //!
 //! Guarantee: an absence of more than a minute gives every open question with a fallback time back, once. Mechanism: the deadline loop
 //! leaves a sign of life in the transactions it makes anyway; a start compares it with the clock, records the absence and the new sign
-//! of life in one transaction, and then works through the open questions in bounded batches, each of which records how far it got.
+//! of life in one transaction; the loop then works through the open questions in bounded batches, each of which records how far it got.
 //! Failure: a crash in the middle leaves the absence recorded and half made good; the next start goes on behind the last batch.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::absence::Absence;
 use domain::authority::Principal;
 use domain::command::{Command, Later};
+use domain::delivery::{each_once, recipients_of};
 use domain::event::{Event, ExtensionCause, Reminded};
+use domain::suspension::Question;
 
 use super::log::append;
-use super::{Env, act, load_of};
+use super::{Env, Loaded, act, load_of};
+use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
 use crate::store::codes::DeliveryState;
 use crate::store::hub::Notice;
@@ -24,34 +27,52 @@ const BEAT_SECONDS: i64 = 10;
 /// Questions dealt with in one transaction after an absence.
 const QUESTIONS_PER_UNIT: u32 = 64;
 
-/// Why nothing that time decides may happen at present.
-pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, clock_is_steady: bool) -> RowsResult<Option<Hold>> {
-    if !clock_is_steady {
+/// Why nothing that time decides may happen at present. An absence nobody has noticed yet is a reason: whatever comes first after it, be
+/// it the deadline's own turn, decides nothing.
+pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<Option<Hold>> {
+    if !watch.is_steady() {
         return Ok(Some(Hold::Clock));
     }
     let Some(presence) = rows.presence()? else { return Ok(None) };
     Ok(match presence.held_since {
         Some(since) => Some(Hold::Restore { since }),
-        None if presence.released || presence.recovery.is_some() => Some(Hold::Recovery),
+        None if presence.released || presence.recovery.is_some() || watch.is_away(presence.beat_at) => Some(Hold::Recovery),
         None => None,
     })
 }
 
 /// What the deadline loop does before it fires anything: a hold and an absence come first. `None` if time may go on.
 pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {
-    match hold(rows.reads(), env.watch.is_steady())? {
-        // Not even a sign of life: the time may be wrong, and what waits is given the time of its waiting back.
-        Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None })),
+    let began = env.watch.since_boot();
+    match hold(rows.reads(), env.watch)? {
+        // Not even a sign of life, nor a turn: the time may be wrong, and what waits is given the time of its waiting back.
+        Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None, turned: None })),
         Some(Hold::Recovery) => {
+            let recovered = recover(rows, env)?;
+            // An absence during another one's making good is recorded after it: until then the server counts as away.
+            let is_noticed = rows.reads().presence()?.is_some_and(|presence| is_fresh(presence.beat_at, now));
             // Not nothing, while something is left: the loop turns at once.
-            let rows = usize::from(!recover(rows, env)?.done);
-            Ok(Some(Fired { rows, next_due: None }))
+            let rows = usize::from(!recovered.done);
+            Ok(Some(Fired { rows, next_due: None, turned: began.filter(|_| is_noticed) }))
         }
         None => {
             beat(rows, now)?;
             Ok(None)
         }
     }
+}
+
+/// What is known of the presence before a start. A database from before there were signs of life has events, and the newest is one.
+fn last_presence<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<PresenceRow> {
+    if let Some(presence) = rows.reads().presence()? {
+        return Ok(presence);
+    }
+    Ok(PresenceRow::at(rows.reads().newest_event_at()?.unwrap_or(now)))
+}
+
+/// Whether no absence lies between a sign of life and now.
+fn is_fresh(beat_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    Absence::between(beat_at, now).is_none()
 }
 
 /// Leaves a sign of life, unless the last one is fresh. One that lies ahead was left by a clock that has been set back since.
@@ -69,7 +90,9 @@ pub(in crate::store) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
     let now = env.clock.now();
     let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
     // What waits, or was released a moment ago, is given the time of its waiting back: that time has no sign of life.
-    if !env.watch.is_steady() || presence.held_since.is_some() || presence.released {
+    // An absence nobody has noticed is for the next start to find.
+    let is_held = !env.watch.is_steady() || presence.held_since.is_some() || presence.released;
+    if is_held || env.watch.is_away(presence.beat_at) {
         return Ok(());
     }
     rows.save_presence(&PresenceRow { beat_at: now, ..presence })
@@ -78,10 +101,7 @@ pub(in crate::store) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
 /// Makes good for an absence, a bounded batch at a time: first for one that is recorded, then for the one since the last sign of life.
 pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recovered> {
     let now = env.clock.now();
-    let Some(presence) = rows.reads().presence()? else {
-        rows.save_presence(&PresenceRow::at(now))?;
-        return Ok(Recovered { done: true, held_since: None });
-    };
+    let presence = last_presence(rows, now)?;
     // By a clock that cannot be trusted nobody can tell how long the server was away.
     if presence.held_since.is_some() || !env.watch.is_steady() {
         return Ok(Recovered { done: true, held_since: presence.held_since });
@@ -101,8 +121,9 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
     let up_to = rows.reads().newest_suspension()?;
     let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
     let recovery = (absence.is_some() || restored).then_some(recovery);
-    // A clock that was set back is believed as well: the sign of life is always the present.
-    rows.save_presence(&PresenceRow { beat_at: now, released: false, recovery, ..presence })?;
+    // A start is no sign of life: a server that dies again and again before it serves is away. A clock that was set back is believed.
+    let beat_at = if recovery.is_some() || presence.beat_at > now { now } else { presence.beat_at };
+    rows.save_presence(&PresenceRow { beat_at, released: false, recovery, ..presence })?;
     Ok(Recovered { done: recovery.is_none(), held_since: None })
 }
 
@@ -110,8 +131,7 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
 fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: Recovery, now: DateTime<Utc>) -> RowsResult<()> {
     let questions = rows.reads().open_in(&recovery, !recovery.restored, QUESTIONS_PER_UNIT)?;
     for rid in &questions {
-        let row = rows.reads().suspension_at(*rid).and_then(|row| Ok((rows.reads().question(&row)?, row)));
-        let (question, row) = match row {
+        let (question, row, loaded) = match open_question(rows, *rid) {
             Ok(read) => read,
             Err(error) => {
                 unreadable(*rid, error)?;
@@ -123,8 +143,7 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
             let suspension_id = row.suspension.id;
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
-            let loaded = load_of(rows, &row)?;
-            act(rows, env, loaded, &command)?;
+            act(rows, env, loaded, &command, now)?;
         }
         if recovery.restored {
             ask_afresh(rows, env, &row, now)?;
@@ -137,7 +156,16 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
         rows.notice(Notice::Timer);
         rows.notice(Notice::Delivery);
     }
-    rows.save_presence(&PresenceRow { recovery, ..presence })
+    // A server that is at work is there; one that starts, or slept meanwhile, has another absence to record first.
+    let beat_at = if is_fresh(presence.beat_at, now) { now } else { presence.beat_at };
+    rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
+}
+
+/// Reads everything that giving a question time back needs.
+fn open_question<R: Rows>(rows: &mut R, rid: i64) -> RowsResult<(Question, SuspensionRow, Loaded)> {
+    let row = rows.reads().suspension_at(rid)?;
+    let (question, loaded) = (rows.reads().question(&row)?, load_of(rows, &row)?);
+    Ok((question, row, loaded))
 }
 
 /// A question that cannot be read must not keep the server from starting; its deadline is put off when it comes due.
@@ -151,30 +179,27 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
     Ok(())
 }
 
-/// Reminds everybody whose link the restore has killed, whichever rung told them: nobody could answer otherwise.
+/// Tells everybody again who had been told, by the way they had been, whichever rung it was: their links are dead, and nobody could answer.
 fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: DateTime<Utc>) -> RowsResult<()> {
-    let mut notify_to: Vec<String> = Vec::new();
-    for (delivery, state) in rows.reads().deliveries(row.rid)? {
-        if state == DeliveryState::Sent && !notify_to.iter().any(|known| known.eq_ignore_ascii_case(&delivery.recipient)) {
-            notify_to.push(delivery.recipient);
-        }
-    }
+    let known = rows.reads().deliveries(row.rid)?;
+    let sent = known.iter().filter(|(_, state)| *state == DeliveryState::Sent);
+    let ways = each_once(sent.map(|(row, _)| row.route()), env.channels);
+    let notify_to = recipients_of(&ways);
     let mut loaded = load_of(rows, row)?;
     let Some(open) = loaded.intent.open.as_ref().filter(|open| !notify_to.is_empty() && !open.is_expired(now)) else {
         return Ok(());
     };
     let server = Principal::server();
     let (suspension_id, attempt) = (open.id, open.attempt);
-    let reminded = Reminded { suspension_id, attempt, notify_to, reminded_by: server.subject };
-    let dated = now.max(loaded.intent.updated_at);
-    append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, dated)?;
+    let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by: server.subject };
+    append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
     Ok(())
 }
 
 /// Holds deadlines and messages until they are released, and kills every answer link there is.
 pub(in crate::store) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
-    let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
+    let presence = last_presence(rows, now)?;
     let tokens_void_to = rows.reads().newest_token()?;
     let held_since = presence.held_since.or(Some(now));
     rows.save_presence(&PresenceRow { held_since, released: false, tokens_void_to, ..presence })

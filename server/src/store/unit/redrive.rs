@@ -9,7 +9,7 @@ use domain::wire::DeliveryView;
 
 use super::deliveries::told;
 use super::log::append;
-use super::{Decided, Env, load_of};
+use super::{Decided, Env, load_of, may_end};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Fact, Settled};
 use crate::store::hub::Notice;
@@ -27,17 +27,18 @@ pub(in crate::store) fn redrive<R: Rows>(
     let Some(row) = rows.reads().failed_delivery(id)? else { return Ok(Err(Rejection::NotFound)) };
     let suspension = rows.reads().suspension_at(row.suspension)?;
     let mut loaded = load_of(rows, &suspension)?;
-    let now = env.clock.now().max(loaded.intent.updated_at);
+    let now = env.clock.now();
     let detail = row.detail.clone().unwrap_or_default();
     let command = Command::Redrive(Box::new(told(row.clone(), &suspension, &detail)));
     match decide(&loaded.intent, &command, principal, now) {
         Err(refusal) => {
+            may_end(rows, env, &refusal)?;
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
             return Ok(Err(refusal.rejection));
         }
         Ok(events) => append(rows, env, &mut loaded, &events, &principal.name, now)?,
     };
-    rows.revive_outbox(row.rid, env.clock.now())?;
+    rows.revive_outbox(row.rid, now)?;
     rows.notice(Notice::Redriven(row.channel.clone()));
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Queued }));
     let (row, state) = rows.reads().delivery(row.rid)?.ok_or(RowsError::Inconsistent("a message vanished while it was read"))?;

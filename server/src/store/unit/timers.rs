@@ -16,7 +16,7 @@ pub(in crate::store) const TIMERS_PER_UNIT: u32 = 64;
 pub(super) const PUT_OFF_SECONDS: i64 = 3_600;
 
 pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Fired> {
-    let now = env.clock.now();
+    let (now, turned) = (env.clock.now(), env.watch.since_boot());
     if let Some(fired) = presence::first(rows, env, now)? {
         return Ok(fired);
     }
@@ -24,7 +24,7 @@ pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> 
     for timer in &due {
         match command_of(rows, *timer) {
             Ok(Some((loaded, command))) => {
-                act(rows, env, loaded, &command)?;
+                act(rows, env, loaded, &command, now)?;
                 if timer.kind == TimerKind::Deadline {
                     rows.notice(Notice::Fact(Fact::DeadlineApplied { late: now - timer.due_at }));
                 }
@@ -34,7 +34,7 @@ pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> 
         }
         rows.delete_timer(*timer)?;
     }
-    Ok(Fired { rows: due.len(), next_due: rows.reads().next_timer()? })
+    Ok(Fired { rows: due.len(), next_due: rows.reads().next_timer()?, turned })
 }
 
 /// What a due timer asks for, and of which intent; nothing if its suspension has ended. Reads only.

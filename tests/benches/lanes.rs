@@ -1,0 +1,130 @@
+//! What one endpoint that never answers costs the others: fifty webhooks, with and without one of them hanging.
+//!
+//! ```text
+//! cargo bench -p placet-tests --bench lanes
+//! ```
+//!
+//! The server is its own process; it, the endpoints and this one share the machine. Figures are from the request that asks to the
+//! request that tells the endpoint. Goal: the others' p99 does not change with the one that hangs.
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a benchmark talks to whoever runs it and ends when it cannot go on"
+)]
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use harness::api::Api;
+use harness::figures::{circumstances, percentile};
+use harness::process::Site;
+use harness::receiver::{Answer, Receiver, SECRET};
+use serde_json::json;
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+const ENDPOINTS: usize = 50;
+/// Questions of a round, spread over the endpoints that answer.
+const QUESTIONS: usize = 490;
+/// The time from one question to the next.
+const PACE: Duration = Duration::from_millis(20);
+/// Questions to the endpoint that hangs, before a round begins and once more in it.
+const HANGING: usize = 100;
+/// How often it is looked what has arrived: the figures are as exact as this.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// One `[[channels.webhook]]` per endpoint; the last one hangs.
+fn settings(healthy: &Receiver, hanging: &Receiver) -> String {
+    (0..ENDPOINTS).fold("[channels]\ndefault = ['email']\n".to_owned(), |mut text, number| {
+        let url = if number + 1 == ENDPOINTS { hanging.url() } else { healthy.url() };
+        writeln!(
+            text,
+            "[[channels.webhook]]\nname = 'w{number}'\nurl = '{url}'\nsecret = '{SECRET}'\nallow_subnets = ['127.0.0.0/8']\nlinks = true"
+        )
+        .unwrap();
+        text
+    })
+}
+
+/// Asks over an endpoint; returns the question's id.
+async fn ask(agent: &Api, endpoint: usize) -> String {
+    let intent = agent.active_intent().await;
+    let asked = agent.suspend(intent, json!({"channel_hint": format!("w{endpoint}")})).await.ok();
+    asked["id"].as_str().unwrap().to_owned()
+}
+
+/// Notes when each of so many questions arrives.
+async fn watch(receiver: &Receiver, questions: usize) -> HashMap<String, Instant> {
+    let mut arrived = HashMap::new();
+    while arrived.len() < questions {
+        sleep(LOOK).await;
+        let now = Instant::now();
+        for posted in receiver.posted() {
+            let id = posted.json()["data"]["suspension_id"].as_str().unwrap().to_owned();
+            arrived.entry(id).or_insert(now);
+        }
+    }
+    arrived
+}
+
+/// Asks one after the other; returns how long each question took to its endpoint, in milliseconds, sorted.
+async fn round(agent: &Api, healthy: &Receiver, with_hanging: bool) -> Vec<f64> {
+    let asking = async {
+        let mut pace = interval(PACE);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut asked = Vec::new();
+        for number in 0..QUESTIONS {
+            pace.tick().await;
+            if with_hanging && number % (QUESTIONS / HANGING) == 0 {
+                ask(agent, ENDPOINTS - 1).await;
+            }
+            let started = Instant::now();
+            asked.push((ask(agent, number % (ENDPOINTS - 1)).await, started));
+        }
+        asked
+    };
+    let (asked, arrived) = tokio::join!(asking, timeout(Duration::from_mins(2), watch(healthy, QUESTIONS)));
+    let arrived = arrived.expect("a healthy endpoint was not told");
+    let mut latencies: Vec<f64> = asked.iter().map(|(id, started)| (arrived[id] - *started).as_secs_f64() * 1_000.0).collect();
+    latencies.sort_by(f64::total_cmp);
+    latencies
+}
+
+async fn measure() {
+    let (healthy, hanging) = (Receiver::start().await, Receiver::start().await);
+    hanging.script(std::iter::repeat_n(Answer::Hang, 10_000));
+    let site = Site::development();
+    let file = site.folder().join("placet.toml");
+    std::fs::write(&file, settings(&healthy, &hanging)).unwrap();
+    let agent = site.api("agent", "agent").await;
+    let mut server = site.start(site.command(["serve", "--config", file.to_str().unwrap()]));
+    server.line_with("Placet listens on ").await;
+
+    round(&agent, &healthy, false).await; // The first one warms everything up.
+    let without = round(&agent, &healthy, false).await;
+    for _ in 0..HANGING {
+        ask(&agent, ENDPOINTS - 1).await;
+    }
+    let with = round(&agent, &healthy, true).await;
+    assert!(hanging.connections() > 0, "the endpoint that hangs was tried");
+    for (name, latencies) in [("none hangs", &without), ("one hangs", &with)] {
+        println!(
+            "lanes, {ENDPOINTS} endpoints, {name}, ms: p50 {:.1}, p95 {:.1}, p99 {:.1}, max {:.1}",
+            percentile(latencies, 0.50),
+            percentile(latencies, 0.95),
+            percentile(latencies, 0.99),
+            percentile(latencies, 1.0)
+        );
+    }
+    println!("{} questions a round, one every {} ms; {}", QUESTIONS, PACE.as_millis(), circumstances());
+    server.kill().await;
+}
+
+fn main() {
+    // `cargo test --all-targets` starts benchmarks as well, but only `cargo bench` wants figures.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    runtime.block_on(measure());
+}
