@@ -235,6 +235,12 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
+    fn take_outbox(&mut self, rid: i64) -> RowsResult<bool> {
+        let queued = outbox::table.find(rid).filter(outbox::state.eq(DeliveryState::Queued.code()));
+        let free = queued.filter(outbox::lease.is_null()).select(outbox::rid).for_no_key_update().skip_locked();
+        Ok(free.first::<i64>(&mut self.session.conn).optional()?.is_some())
+    }
+
     fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()> {
         hot::LeaseOutbox { lease, leased_by: &self.session.server, due_at: &due_at, tries: &signed(tries), rid: &rid }
             .execute(&mut self.session.conn)?;
