@@ -77,7 +77,7 @@ struct StateLabel {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CauseLabel {
+pub(crate) struct CauseLabel {
     cause: &'static str,
 }
 
@@ -111,12 +111,44 @@ pub(crate) struct WriterMetrics {
     pub(crate) queue: Gauge,
     /// Jobs refused because too many waited.
     pub(crate) refused: Counter,
+    /// Transactions run again, by what was in the way.
+    pub(crate) retried: Family<CauseLabel, Counter>,
     /// Jobs that shared a commit.
     pub(crate) batch_jobs: Histogram,
     /// A whole batch, from its first read to the end of its commit.
     pub(crate) batch_seconds: Histogram,
     /// The commit alone: the disk.
     pub(crate) commit_seconds: Histogram,
+}
+
+/// What was in the way of a transaction that is run again. Only a database with several writers has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Another transaction inserted the same row first.
+    Overtaken,
+    /// The database broke it off: a deadlock, a wait that took too long, a server that stops.
+    BrokenOff,
+    /// The connection was lost.
+    Disconnected,
+}
+
+impl Again {
+    const ALL: [Self; 3] = [Self::Overtaken, Self::BrokenOff, Self::Disconnected];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Overtaken => "overtaken",
+            Self::BrokenOff => "broken_off",
+            Self::Disconnected => "disconnected",
+        }
+    }
+}
+
+impl WriterMetrics {
+    /// Counts a transaction that is run again.
+    pub(crate) fn again(&self, why: Again) {
+        self.retried.get_or_create(&CauseLabel { cause: why.as_str() }).inc();
+    }
 }
 
 /// What the hub measures about who waits.
@@ -176,6 +208,7 @@ impl Metrics {
             writer: WriterMetrics {
                 queue: Gauge::default(),
                 refused: Counter::default(),
+                retried: Family::default(),
                 batch_jobs: Histogram::new(BATCH_JOBS),
                 batch_seconds: Histogram::new(DISK_SECONDS),
                 commit_seconds: Histogram::new(DISK_SECONDS),
@@ -189,6 +222,9 @@ impl Metrics {
         };
         for (outcome, method) in Outcome::WITH_METHODS {
             drop(metrics.decisions.get_or_create(&DecisionLabels { outcome: outcome.as_str(), method: method.as_str() }));
+        }
+        for why in Again::ALL {
+            drop(metrics.writer.retried.get_or_create(&CauseLabel { cause: why.as_str() }));
         }
         for kind in [BounceKind::Hard, BounceKind::Soft] {
             drop(metrics.bounces.get_or_create(&BounceLabel { kind: bounce_word(kind) }));
@@ -263,6 +299,7 @@ impl Metrics {
         let writer = &self.writer;
         it.register("placet_writer_queue_jobs", "Writes that wait for the batch under way", writer.queue.clone());
         it.register("placet_writer_refusals", "Writes refused because too many waited", writer.refused.clone());
+        it.register("placet_writer_retries", "Transactions run again, by what was in the way", writer.retried.clone());
         it.register("placet_writer_batch_jobs", "Writes that shared a commit", writer.batch_jobs.clone());
         it.register_with_unit(
             "placet_writer_batch_duration",

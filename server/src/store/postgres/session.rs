@@ -7,8 +7,10 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::clock::Clock;
 use domain::time::{from_micros, micros};
+use tokio::runtime::Handle;
 
 use super::columns::{IntentColumns, SuspensionColumns};
 use super::connection::Connection;
@@ -125,6 +127,21 @@ impl Session {
         self.mode = mode;
         self.presence_version = None;
         self.locked.clear();
+    }
+
+    /// Begins a transaction that writes, reads the time, and returns the transaction's number, in one trip to the database.
+    pub(super) fn begin(&mut self) -> QueryResult<String> {
+        let mut conn: &AsyncPgConnection = &self.conn;
+        let mut first = conn;
+        let begun = async {
+            let opened = SimpleAsyncConnection::batch_execute(&mut first, "BEGIN");
+            let asked = diesel_async::RunQueryDsl::get_result::<(DateTime<Utc>, String)>(hot::Begin, &mut conn);
+            // The first one polled is the first one sent.
+            futures_util::try_join!(opened, asked)
+        };
+        let ((), (time, number)) = Handle::current().block_on(begun)?;
+        self.time.begin(time);
+        Ok(number)
     }
 
     /// Reads the database's time where no transaction that writes has.
