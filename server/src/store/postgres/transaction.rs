@@ -122,6 +122,7 @@ fn once<T>(
     let env =
         Env { clock: &*clock, watch: around.watch, entropy: around.entropy, channels: around.channels, traced: around.traced };
     let value = work(&mut Writing { session: &mut *session, notices: &mut *notices }, &env)?;
+    session.flush()?;
     // A transaction nobody hears of is no place to look for what a crash loses.
     let told = !notices.is_empty();
     if told {
