@@ -9,6 +9,7 @@ pub mod collector;
 pub mod crawler;
 pub mod figures;
 pub mod person;
+pub mod plans;
 pub mod postgres;
 pub mod process;
 pub mod receiver;
