@@ -328,9 +328,14 @@ impl Metrics {
         }
     }
 
-    /// Notes whether a webhook endpoint's circuit is open.
-    pub(crate) fn circuit(&self, channel: &str, is_open: bool) {
-        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(i64::from(is_open));
+    /// Notes that a webhook endpoint is not tried.
+    pub(crate) fn circuit_opened(&self, channel: &str) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(1);
+    }
+
+    /// Notes that a webhook endpoint is tried.
+    pub(crate) fn circuit_closed(&self, channel: &str) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(0);
     }
 
     /// Counts a request that was answered; `route` is a pattern of ours, `method` anything a client sent.

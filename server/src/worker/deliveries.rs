@@ -26,7 +26,8 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use super::circuit::Outcome;
-use super::lane::Lane;
+use super::lane::{Change, Lane};
+use super::results::{Kept, Results};
 use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError, Turn};
@@ -59,7 +60,7 @@ impl Deliveries {
     /// A loop that sends through `lanes` what was asked under this policy.
     pub fn new(around: Surroundings, lanes: Vec<Lane>, public_url: Url, asking: &AskingPolicy) -> Self {
         for lane in lanes.iter().filter(|lane| lane.shares_room()) {
-            around.metrics.circuit(&lane.name, false);
+            around.metrics.circuit_closed(&lane.name);
         }
         let (operators, channels) = (asking.operators.clone(), asking.channels.clone());
         Self { around, lanes, public_url, operators, channels }
@@ -169,7 +170,7 @@ impl Deliveries {
     fn reopen(&self) {
         for name in self.around.store.hub().take_redriven() {
             if self.lanes.iter().any(|lane| lane.name == name && lane.reopen()) {
-                self.around.metrics.circuit(&name, false);
+                self.around.metrics.circuit_closed(&name);
                 tracing::info!(delivery.channel = name, "a message is sent again by hand: the endpoint's circuit is closed");
             }
         }
@@ -180,20 +181,21 @@ impl Deliveries {
         let gone = matches!(seen, Outcome::Gone(_));
         let mut random = [0; 2];
         self.around.entropy.fill(&mut random);
-        let Some(is_open) = lane.end(seen, self.around.clock.now(), u16::from_le_bytes(random)) else { return };
-        self.around.metrics.circuit(&lane.name, is_open);
-        if gone {
-            tracing::error!(
-                delivery.channel = lane.name,
-                "the endpoint says it is gone (410): nothing is sent to it until a restart or a redrive"
-            );
-        } else if is_open {
-            tracing::error!(
-                delivery.channel = lane.name,
-                "the endpoint keeps failing: its circuit is open, and it is probed now and then"
-            );
-        } else {
-            tracing::info!(delivery.channel = lane.name, "the endpoint works again: its circuit is closed");
+        match lane.end(seen, self.around.clock.now(), u16::from_le_bytes(random)) {
+            None => {}
+            Some(Change::Opened) => {
+                self.around.metrics.circuit_opened(&lane.name);
+                let what = if gone {
+                    "the endpoint says it is gone (410): nothing is sent to it until a restart or a redrive"
+                } else {
+                    "the endpoint keeps failing: its circuit is open, and it is probed now and then"
+                };
+                tracing::error!(delivery.channel = lane.name, "{what}");
+            }
+            Some(Change::Closed) => {
+                self.around.metrics.circuit_closed(&lane.name);
+                tracing::info!(delivery.channel = lane.name, "the endpoint works again: its circuit is closed");
+            }
         }
     }
 

@@ -14,6 +14,13 @@ const MAILS_IN_FLIGHT_MAX: u32 = 16;
 /// Messages on their way to one webhook endpoint at the same time.
 const WEBHOOK_IN_FLIGHT_MAX: u32 = 4;
 
+/// What a try did to a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Opened,
+    Closed,
+}
+
 /// A channel by its name, with what is on its way.
 pub struct Lane {
     pub(super) name: String,
@@ -72,10 +79,18 @@ impl Lane {
     /// A message's try has ended; returns whether the circuit is open now, if that changed.
     pub(super) fn end(&self, outcome: Outcome, now: DateTime<Utc>, random: u16) -> Option<bool> {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A message's try has ended; returns what that did to the circuit.
+    pub(super) fn end(&self, outcome: Outcome, now: DateTime<Utc>, random: u16) -> Option<Change> {
         let mut circuit = self.circuit()?;
         let was_open = circuit.is_open();
         circuit.record(outcome, now, random);
-        (circuit.is_open() != was_open).then(|| circuit.is_open())
+        match (was_open, circuit.is_open()) {
+            (false, true) => Some(Change::Opened),
+            (true, false) => Some(Change::Closed),
+            (false, false) | (true, true) => None,
+        }
     }
 
     /// Lets messages through again, whatever was; returns whether none passed before.
