@@ -27,6 +27,7 @@ mod preview;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;
+mod recording;
 mod reference;
 mod remind;
 mod reminders;
@@ -38,6 +39,7 @@ mod sdk_hooks;
 mod sdk_waiting;
 mod secrets;
 mod seeming_secrets;
+mod site;
 mod smtp_faults;
 mod superseded;
 mod suspend;

@@ -49,7 +49,7 @@ impl Lane {
         self.circuit.is_some()
     }
 
-    /// Messages on their way.
+    /// Messages on their way, or whose result is not recorded yet: so these have a limit too.
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight.load(Ordering::Relaxed)
     }
@@ -76,8 +76,8 @@ impl Lane {
         }
     }
 
-    /// A message's try has ended; returns whether the circuit is open now, if that changed.
-    pub(super) fn end(&self, outcome: Outcome, now: DateTime<Utc>, random: u16) -> Option<bool> {
+    /// What became of a message is recorded: there is room for another one.
+    pub(super) fn release(&self) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
     }
 
