@@ -144,20 +144,48 @@ pub(super) struct TokenRow {
 pub(super) struct PresenceRow {
     /// The last sign of life.
     pub(super) beat_at: DateTime<Utc>,
-    /// Since when deadlines and messages wait after a restore.
-    pub(super) held_since: Option<DateTime<Utc>>,
-    /// Whether they were let go, and the server has not gone on yet.
-    pub(super) released: bool,
+    /// Whether it waits after a restore.
+    pub(super) restore: Restore,
     /// Answer links up to this row count no more.
     pub(super) tokens_void_to: i64,
-    /// The absence being made good for.
+    /// The absence being made good for. One that a restore interrupted goes on once that is released.
     pub(super) recovery: Option<Recovery>,
+}
+
+/// Where a server stands after its database was restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Restore {
+    /// It was not restored, or has gone on since.
+    Over,
+    /// Deadlines and messages wait for the operator.
+    Held { since: DateTime<Utc> },
+    /// They were let go, and the server has not gone on yet.
+    Released,
+}
+
+impl Restore {
+    /// From the two columns it is kept in.
+    pub(super) fn of(held_since: Option<DateTime<Utc>>, released: bool) -> Self {
+        match held_since {
+            Some(since) => Self::Held { since },
+            None if released => Self::Released,
+            None => Self::Over,
+        }
+    }
+
+    /// Since when deadlines and messages wait.
+    pub(super) fn held_since(self) -> Option<DateTime<Utc>> {
+        match self {
+            Self::Held { since } => Some(since),
+            Self::Over | Self::Released => None,
+        }
+    }
 }
 
 impl PresenceRow {
     /// That of a server which was last there at a time.
     pub(super) fn at(now: DateTime<Utc>) -> Self {
-        Self { beat_at: now, held_since: None, released: false, tokens_void_to: 0, recovery: None }
+        Self { beat_at: now, restore: Restore::Over, tokens_void_to: 0, recovery: None }
     }
 }
 

@@ -34,10 +34,11 @@ pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> R
         return Ok(Some(Hold::Clock));
     }
     let Some(presence) = rows.presence()? else { return Ok(None) };
-    Ok(match presence.held_since {
-        Some(since) => Some(Hold::Restore { since }),
-        None if presence.released || presence.recovery.is_some() || watch.is_away(presence.beat_at) => Some(Hold::Recovery),
-        None => None,
+    Ok(match presence.restore {
+        Restore::Held { since } => Some(Hold::Restore { since }),
+        Restore::Released => Some(Hold::Recovery),
+        Restore::Over if presence.recovery.is_some() || watch.is_away(presence.beat_at) => Some(Hold::Recovery),
+        Restore::Over => None,
     })
 }
 
@@ -91,7 +92,7 @@ pub(in crate::store) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
     let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
     // What waits, or was released a moment ago, is given the time of its waiting back: that time has no sign of life.
     // An absence nobody has noticed is for the next start to find.
-    let is_held = !env.watch.is_steady() || presence.held_since.is_some() || presence.released;
+    let is_held = !env.watch.is_steady() || presence.restore != Restore::Over;
     if is_held || env.watch.is_away(presence.beat_at) {
         return Ok(());
     }
@@ -103,8 +104,9 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
     // By a clock that cannot be trusted nobody can tell how long the server was away.
-    if presence.held_since.is_some() || !env.watch.is_steady() {
-        return Ok(Recovered { done: true, held_since: presence.held_since });
+    let held_since = presence.restore.held_since();
+    if held_since.is_some() || !env.watch.is_steady() {
+        return Ok(Recovered { done: true, held_since });
     }
     if let Some(recovery) = presence.recovery {
         go_on(rows, env, presence, recovery, now)?;
@@ -117,13 +119,13 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
             "the server was away; open questions with a fallback get time back, so that an outage is no answer"
         );
     }
-    let restored = presence.released;
+    let restored = presence.restore == Restore::Released;
     let up_to = rows.reads().newest_suspension()?;
     let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
     let recovery = (absence.is_some() || restored).then_some(recovery);
     // A start is no sign of life: a server that dies again and again before it serves is away. A clock that was set back is believed.
     let beat_at = if recovery.is_some() || presence.beat_at > now { now } else { presence.beat_at };
-    rows.save_presence(&PresenceRow { beat_at, released: false, recovery, ..presence })?;
+    rows.save_presence(&PresenceRow { beat_at, restore: Restore::Over, recovery, ..presence })?;
     Ok(Recovered { done: recovery.is_none(), held_since: None })
 }
 
@@ -201,13 +203,15 @@ pub(in crate::store) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>)
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
     let tokens_void_to = rows.reads().newest_token()?;
-    let held_since = presence.held_since.or(Some(now));
-    rows.save_presence(&PresenceRow { held_since, released: false, tokens_void_to, ..presence })
+    // Restored again before the first restore was released: people have waited since the first.
+    let since = presence.restore.held_since().unwrap_or(now);
+    rows.save_presence(&PresenceRow { restore: Restore::Held { since }, tokens_void_to, ..presence })
 }
 
 /// Lets go what waits after a restore; the running server, or the next one, does the rest. False if nothing waits.
 pub(in crate::store) fn release<R: Rows>(rows: &mut R) -> RowsResult<bool> {
-    let Some(presence) = rows.reads().presence()?.filter(|presence| presence.held_since.is_some()) else { return Ok(false) };
-    rows.save_presence(&PresenceRow { held_since: None, released: true, ..presence })?;
+    let held = rows.reads().presence()?.filter(|presence| presence.restore.held_since().is_some());
+    let Some(presence) = held else { return Ok(false) };
+    rows.save_presence(&PresenceRow { restore: Restore::Released, ..presence })?;
     Ok(true)
 }
