@@ -122,15 +122,21 @@ fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) -> RowsResu
 
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
-    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
+    let queued = rows.reads().queued_channels()?;
+    // Most turns find nothing that is due: they need to know no more.
+    if queued.first().is_none_or(|first| first.next_due > now) {
+        leased.next_due = queued.first().map(|first| first.next_due);
+        return Ok(leased);
+    }
     if presence::hold(rows.reads(), env.watch)?.is_some() {
         return Ok(leased);
     }
+    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut shared_room = turn.shared_room;
     let mut full = Vec::new();
     // Whose message has waited longest goes first: the shared room is handed out fairly.
-    for QueuedChannel { channel, next_due } in rows.reads().queued_channels()? {
+    for QueuedChannel { channel, next_due } in queued {
         let lane = turn.lanes.iter().find(|lane| lane.channel == channel);
         let gate = lane.map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone());
         let room = match &gate {
