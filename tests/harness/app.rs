@@ -203,6 +203,11 @@ impl TestApp {
         self.running().deadlines.clone()
     }
 
+    /// The delivery loop.
+    pub fn deliveries(&self) -> Arc<Deliveries> {
+        self.running().deliveries.clone()
+    }
+
     /// The store, for what no surface shows.
     pub fn store(&self) -> Arc<dyn Store> {
         self.running().store.clone()

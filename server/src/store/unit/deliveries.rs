@@ -374,9 +374,16 @@ fn finish_delivery<R: Rows>(
         question = Some(Box::new(rows.reads().question(suspension)?));
     }
     let delivery = told(row, suspension, detail);
-    let loaded = load_of(rows, suspension)?;
+    let mut loaded = load_of(rows, suspension)?;
     let record = DeliveryRecord { delivery, fate, siblings, question, channels: env.channels.clone() };
-    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)), now)
+    act(rows, env, &mut loaded, &Command::RecordDelivery(Box::new(record)), now)
+}
+
+/// The other messages about the same question, and the question.
+fn beside<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<(Vec<Sibling>, Question)> {
+    let all = rows.reads().deliveries(row.suspension)?.into_iter();
+    let others = all.filter(|(other, _)| other.rid != row.rid).map(|(other, state)| sibling(other, state)).collect();
+    Ok((others, rows.reads().question(suspension)?))
 }
 
 /// A message as the log tells of it.

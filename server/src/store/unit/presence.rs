@@ -8,6 +8,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::absence::Absence;
 use domain::authority::Principal;
+use domain::channel::{Channels, Route};
 use domain::command::{Command, Later};
 use domain::delivery::{each_once, recipients_of};
 use domain::event::{Event, ExtensionCause, Reminded};
@@ -19,7 +20,7 @@ use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
 use crate::store::codes::DeliveryState;
 use crate::store::hub::Notice;
-use crate::store::rows::{PresenceRow, ReadRows, Recovery, Rows, RowsError, RowsResult, SuspensionRow};
+use crate::store::rows::{OutboxRow, PresenceRow, ReadRows, Recovery, Restore, Rows, RowsError, RowsResult, SuspensionRow};
 use crate::store::{Fired, Hold, Recovered};
 
 /// How old a sign of life may get before the next one, in seconds.
@@ -133,22 +134,22 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
 fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: Recovery, now: DateTime<Utc>) -> RowsResult<()> {
     let questions = rows.reads().open_in(&recovery, !recovery.restored, QUESTIONS_PER_UNIT)?;
     for rid in &questions {
-        let (question, row, loaded) = match open_question(rows, *rid) {
-            Ok(read) => read,
+        let mut open = match OpenQuestion::read(rows, *rid, &recovery) {
+            Ok(open) => open,
             Err(error) => {
                 unreadable(*rid, error)?;
                 continue;
             }
         };
         let absence = Absence::between(recovery.from, recovery.until);
-        if let Some(at) = absence.and_then(|absence| absence.extended(&row.suspension, &question)) {
-            let suspension_id = row.suspension.id;
+        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question)) {
+            let suspension_id = open.row.suspension.id;
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
-            act(rows, env, loaded, &command, now)?;
+            act(rows, env, &mut open.loaded, &command, now)?;
         }
         if recovery.restored {
-            ask_afresh(rows, env, &row, now)?;
+            ask_afresh(rows, env, open, now)?;
         }
         kill_points::reached(Point::WithinRecovery);
     }
@@ -163,11 +164,31 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
     rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
 }
 
-/// Reads everything that giving a question time back needs.
-fn open_question<R: Rows>(rows: &mut R, rid: i64) -> RowsResult<(Question, SuspensionRow, Loaded)> {
-    let row = rows.reads().suspension_at(rid)?;
-    let (question, loaded) = (rows.reads().question(&row)?, load_of(rows, &row)?);
-    Ok((question, row, loaded))
+/// An open question with everything that making good for an absence needs: read before anything is written, so that one that cannot be
+/// read is left out as a whole.
+struct OpenQuestion {
+    row: SuspensionRow,
+    question: Question,
+    loaded: Loaded,
+    /// The messages about it; after a restore only.
+    messages: Vec<(OutboxRow, DeliveryState)>,
+}
+
+impl OpenQuestion {
+    fn read<R: Rows>(rows: &mut R, rid: i64, recovery: &Recovery) -> RowsResult<Self> {
+        let row = rows.reads().suspension_at(rid)?;
+        let (question, loaded) = (rows.reads().question(&row)?, load_of(rows, &row)?);
+        let messages = if recovery.restored { rows.reads().deliveries(rid)? } else { Vec::new() };
+        Ok(Self { row, question, loaded, messages })
+    }
+
+    /// Whom the attempts tell that came due meanwhile and have not been made.
+    fn told_anyway<'a>(&'a self, channels: &'a Channels, now: DateTime<Utc>) -> Vec<Route<'a>> {
+        let (made, policy) = (self.row.suspension.attempt, self.question.retry_policy.as_ref());
+        let newest = policy.map_or(made, |policy| policy.newest_due(self.row.suspension.suspended_at, now));
+        let routes = |attempt| channels.routes(self.question.channel_at(attempt), self.question.recipients_at(attempt));
+        (made + 1..=newest).flat_map(routes).collect()
+    }
 }
 
 /// A question that cannot be read must not keep the server from starting; its deadline is put off when it comes due.
@@ -177,24 +198,24 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
     {
         return Err(error.into());
     }
-    tracing::error!(suspension.rid = rid, "an open question cannot be read, so it got no time back");
+    tracing::error!(suspension.rid = rid, "an open question cannot be read, so it got no time back and was not asked afresh");
     Ok(())
 }
 
-/// Tells everybody again who had been told, by the way they had been, whichever rung it was: their links are dead, and nobody could answer.
-fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: DateTime<Utc>) -> RowsResult<()> {
-    let known = rows.reads().deliveries(row.rid)?;
-    let sent = known.iter().filter(|(_, state)| *state == DeliveryState::Sent);
-    let ways = each_once(sent.map(|(row, _)| row.route()), env.channels);
+/// Tells everybody again who had been told, by the way they had been, whichever rung it was: their links are dead, and nobody could
+/// answer. Whom an attempt that is due tells in a moment gets the new link with that.
+fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now: DateTime<Utc>) -> RowsResult<()> {
+    let sent = open.messages.iter().filter(|(_, state)| *state == DeliveryState::Sent).map(|(row, _)| row.route());
+    let told_anyway = open.told_anyway(env.channels, now);
+    let ways = each_once(sent.filter(|route| !told_anyway.iter().any(|told| told.is_same(route))), env.channels);
     let notify_to = recipients_of(&ways);
-    let mut loaded = load_of(rows, row)?;
-    let Some(open) = loaded.intent.open.as_ref().filter(|open| !notify_to.is_empty() && !open.is_expired(now)) else {
+    let Some(suspension) = open.loaded.intent.open.as_ref().filter(|open| !notify_to.is_empty() && !open.is_expired(now)) else {
         return Ok(());
     };
     let server = Principal::server();
-    let (suspension_id, attempt) = (open.id, open.attempt);
+    let (suspension_id, attempt) = (suspension.id, suspension.attempt);
     let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by: server.subject };
-    append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
+    append(rows, env, &mut open.loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
     Ok(())
 }
 
