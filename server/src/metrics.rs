@@ -140,6 +140,8 @@ pub struct Metrics {
     deliveries: Family<DeliveryLabels, Counter>,
     bounces: Family<BounceLabel, Counter>,
     failovers: Counter,
+    queue_full: Counter,
+    timers_mended: Counter,
     circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
@@ -168,6 +170,8 @@ impl Metrics {
             deliveries: Family::default(),
             bounces: Family::default(),
             failovers: Counter::default(),
+            queue_full: Counter::default(),
+            timers_mended: Counter::default(),
             circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
@@ -221,6 +225,11 @@ impl Metrics {
             "Age of the oldest deadline that is due and not applied",
             seconds(),
             self.deadline_overdue.clone(),
+        );
+        it.register(
+            "placet_timers_mended",
+            "Timers that open questions had lost and got back; each is a bug",
+            self.timers_mended.clone(),
         );
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
         it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
@@ -324,6 +333,12 @@ impl Metrics {
             }
             Fact::FailedOver => {
                 self.failovers.inc();
+            }
+            Fact::QueueFull => {
+                self.queue_full.inc();
+            }
+            Fact::TimerMended => {
+                self.timers_mended.inc();
             }
         }
     }

@@ -43,6 +43,7 @@ mod site;
 mod smtp_faults;
 mod superseded;
 mod suspend;
+mod sweep;
 mod tidy;
 mod traces;
 mod waiting;

@@ -345,6 +345,8 @@ pub trait Store: Send + Sync + 'static {
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
     /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
     fn forget_expired(&self) -> Unit<'_, u64>;
+    /// Looks at a page of the open questions after a row, and gives those a timer back that have lost it.
+    fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
     /// What stands open right now, in one snapshot.
     fn standing(&self) -> Unit<'_, Standing>;
     /// Proves that a write can be committed.
@@ -408,6 +410,15 @@ pub struct Fired {
     pub next_due: Option<DateTime<Utc>>,
     /// When it began, since boot, if the loop did its work in it: nothing was held, and no absence goes unnoticed.
     pub turned: Option<Duration>,
+}
+
+/// What a sweep over a page of open questions did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Timers that were missing, and are there again.
+    pub mended: u64,
+    /// Where the next page begins; absent at the end.
+    pub next: Option<i64>,
 }
 
 /// What leasing deliveries did.

@@ -284,6 +284,8 @@ pub(super) trait ReadRows {
     /// The leases of an intent that were not given back.
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>>;
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>>;
+    /// Whether a suspension has this timer, at its time or, put off, at another.
+    fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool>;
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     /// Those of one channel, longest due first.
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
@@ -314,8 +316,8 @@ pub(super) trait ReadRows {
     fn presence(&mut self) -> RowsResult<Option<PresenceRow>>;
     /// When the newest event happened.
     fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
-    /// The next open suspensions to deal with, in order: all, or those with a fallback other than `fail`.
-    fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The next open suspensions after a row and up to another, in order: all, or those with a fallback other than `fail`.
+    fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>>;
     /// The row of the newest suspension; 0 if there is none.
     fn newest_suspension(&mut self) -> RowsResult<i64>;
     /// The row of the newest answer link; 0 if there is none.

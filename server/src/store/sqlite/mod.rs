@@ -38,8 +38,8 @@ use super::link::LinkToken;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    BounceReport, CreateIntent, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome,
-    Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
+    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -396,6 +396,19 @@ impl<U: Units> Store for U {
 
     fn forget_expired(&self) -> Unit<'_, u64> {
         self.write(|rows, env| unit::forget_expired(rows, env))
+    }
+
+    fn sweep_timers(&self, after: i64) -> Unit<'_, Swept> {
+        let now = self.clock().now();
+        async move {
+            let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
+            let mut mended = 0;
+            for rid in look.found {
+                mended += self.write(move |rows, env| unit::sweep::mend(rows, env, rid)).await?;
+            }
+            Ok(Swept { mended, next: look.next })
+        }
+        .boxed()
     }
 
     fn standing(&self) -> Unit<'_, Standing> {

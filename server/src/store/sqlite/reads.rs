@@ -14,7 +14,7 @@ use domain::wire::KeyView;
 
 use super::columns::{
     BodyColumns, BounceColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns,
-    TimerColumns, TokenColumns, uuid,
+    TimerColumns, TokenColumns, signed, uuid,
 };
 use super::schema::{
     api_keys, bounces, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys,
@@ -23,8 +23,8 @@ use super::schema::{
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, Recovery, RowsError, RowsResult,
-    SuspensionRow, TimerRow, TokenRow,
+    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult, SuspensionRow,
+    TimerRow, TokenRow,
 };
 use crate::store::unit::day;
 
@@ -116,6 +116,17 @@ impl ReadRows for SqliteConnection {
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>> {
         let due = timers::table.filter(timers::due_at.le(micros(now))).order(timers::due_at).limit(i64::from(limit));
         due.load::<TimerColumns>(self)?.into_iter().map(TimerColumns::into_row).collect()
+    }
+
+    fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool> {
+        let key = (micros(timer.due_at), timer.suspension, timer.kind.code(), signed(timer.attempt));
+        if diesel::select(diesel::dsl::exists(timers::table.find(key))).get_result(self)? {
+            return Ok(true);
+        }
+        // Looks at all timers, for the rare one that is not where it should be.
+        let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(timer.kind.code()));
+        let elsewhere = elsewhere.filter(timers::attempt.eq(signed(timer.attempt)));
+        Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self)?)
     }
 
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
@@ -218,8 +229,8 @@ impl ReadRows for SqliteConnection {
         Ok(presence::table.find(1).first::<PresenceColumns>(self).optional()?.map(PresenceColumns::into_row))
     }
 
-    fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
-        let left = suspensions::rid.gt(recovery.done_to).and(suspensions::rid.le(recovery.up_to));
+    fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
+        let left = suspensions::rid.gt(after).and(suspensions::rid.le(up_to));
         let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
         if with_fallback {
             // Written out, so that the partial index serves it.

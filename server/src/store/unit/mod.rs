@@ -11,6 +11,7 @@ mod log;
 mod outcome;
 pub(super) mod presence;
 pub(super) mod redrive;
+pub(super) mod sweep;
 pub(super) mod timers;
 
 use std::borrow::Cow;

@@ -132,7 +132,7 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
 
 /// Deals with the next questions, and records how far that went in the same transaction.
 fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: Recovery, now: DateTime<Utc>) -> RowsResult<()> {
-    let questions = rows.reads().open_in(&recovery, !recovery.restored, QUESTIONS_PER_UNIT)?;
+    let questions = rows.reads().open_in(recovery.done_to, recovery.up_to, !recovery.restored, QUESTIONS_PER_UNIT)?;
     for rid in &questions {
         let mut open = match OpenQuestion::read(rows, *rid, &recovery) {
             Ok(open) => open,
