@@ -134,7 +134,8 @@ mod tests {
         let settings = &webhooks[0].settings;
         assert!(settings.previous_secret.is_some() && settings.links && settings.template == Template::Slack);
         assert_eq!((settings.allow_subnets.len(), webhooks[0].is_this_machine), (1, false));
-        assert!(channels.reach_an_audience(Some("pager")) && !channels.reach_an_audience(None), "mails are the default");
+        assert_eq!(channels.routes(Some("pager"), &[])[0].recipient, "room");
+        assert!(channels.routes(None, &[]).is_empty(), "mails are the default");
         let (channels, webhooks) = resolve(&format!("default = ['pager']\n{}", webhook("pager", "")), true).unwrap();
         assert_eq!(channels.names(), [EMAIL, "pager"]);
         assert_eq!(channels.routes(None, &["a@b.example".to_owned()])[0].channel, "pager");
