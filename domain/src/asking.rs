@@ -192,6 +192,32 @@ impl AskingPolicy {
         Ok(Accepted { suspend, warnings: check.warnings })
     }
 
+    /// Checks the server's own retry policy against its other rules: what every call inherits must not be refused for it.
+    ///
+    /// # Errors
+    ///
+    /// All fields that break a rule, named as in the policy.
+    pub fn check_default_retry_policy(&self) -> Result<(), Vec<FieldError>> {
+        let Some(policy) = &self.default_retry_policy else { return Ok(()) };
+        let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
+        let schedule = Schedule::resolve(Some(policy.clone()), None, None)?;
+        self.check_ladder(Some(&schedule), &mut check);
+        if let Some(fallback) = policy.final_fallback_policy {
+            if !self.fallback_allowed.contains(&fallback) {
+                check.error("final_fallback_policy", "allowed", "is not among those this server allows (fallback.allowed)");
+            }
+            let minimum = self.fallback_min_window_seconds;
+            if fallback != FallbackPolicy::Fail && schedule.window_seconds.is_some_and(|window| window < minimum) {
+                check.error(
+                    "interval_seconds",
+                    "min",
+                    format!("times max_attempts must be at least {minimum} for a fallback other than fail (fallback.min_window_seconds)"),
+                );
+            }
+        }
+        if check.errors.is_empty() { Ok(()) } else { Err(check.errors) }
+    }
+
     fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
         let Some(hint) = hint else { return };
         if hint.chars().count() > CHANNEL_HINT_MAX {

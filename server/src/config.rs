@@ -11,7 +11,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel, is_address};
 use domain::channel::Channels;
-use domain::retry::{PartialRetryPolicy, Schedule};
+use domain::problem::FieldError;
+use domain::retry::PartialRetryPolicy;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -365,17 +366,11 @@ fn asking(
     let allowed = notify_allow.unwrap_or_else(|| operators.clone());
     let notify_allow =
         AllowList::parse(allowed.iter().map(String::as_str)).map_err(|why| anyhow::anyhow!("PLACET_NOTIFY_ALLOW: {why}"))?;
-    if let Some(policy) = &suspension.default_retry_policy
-        && let Err(errors) = Schedule::resolve(Some(policy.clone()), None, None)
-    {
-        let first = errors.first().map(|error| format!("{} {}", error.field, error.message)).unwrap_or_default();
-        bail!("suspension.default_retry_policy: {first}");
-    }
     let min_window_seconds = fallback.min_window_seconds.unwrap_or(1);
     if min_window_seconds > WINDOW_SECONDS_MAX {
         bail!("fallback.min_window_seconds must be at most {WINDOW_SECONDS_MAX}");
     }
-    Ok(AskingPolicy {
+    let asking = AskingPolicy {
         default_retry_policy: suspension.default_retry_policy,
         operators,
         notify_allow,
@@ -388,7 +383,14 @@ fn asking(
         fallback_allowed: fallback.allowed.unwrap_or_else(|| FallbackPolicy::ALL.to_vec()),
         fallback_min_window_seconds: min_window_seconds,
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
-    })
+    };
+    // A policy that breaks the server's own rules would have every call refused that relies on it.
+    if let Err(errors) = asking.check_default_retry_policy() {
+        let name = |error: &FieldError| error.field.trim_start_matches("retry_policy.").to_owned();
+        let first = errors.first().map(|error| format!("{} {}", name(error), error.message)).unwrap_or_default();
+        bail!("suspension.default_retry_policy.{first}");
+    }
+    Ok(asking)
 }
 
 /// Reads the secrets the environment holds; they have no flags, because command lines are seen by others.
@@ -524,6 +526,7 @@ mod tests {
             "database_url = 'sqlite://'",
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
             "[fallback]\nallowed = ['maybe']",
+            "[fallback]\nallowed = ['fail']\n[suspension.default_retry_policy]\ninterval_seconds = 60\nfinal_fallback_policy = 'use_default_and_continue'",
             "[questions]\nsecrets = 'ask'",
             "smtp_url = 'smtps://x.example'",
             "mail_bounce_to = 'c@b.example'",
@@ -541,6 +544,10 @@ mod tests {
             (
                 "operators = ['a@b.example']\n\nlistem = '127.0.0.1:1'",
                 vec!["line 3, listem: unknown field, expected one of `listen`"],
+            ),
+            (
+                "[suspension.default_retry_policy]\nmax_attempts = 2\ninterval_seconds = 60\nescalation_ladder = [{attempt = 2, notify_to = 'x@y.example'}]",
+                vec!["suspension.default_retry_policy.escalation_ladder[0].notify_to is not on the server's allow-list"],
             ),
             ("[fallback]\nmin_window_seconds = 'soon'", vec!["line 2, min_window_seconds: invalid type: string, expected u32"]),
             ("[channels]\nwebhook = 'https://hooks.slack.com/hunter2'", vec!["line 2, webhook: invalid type: string, expected"]),
