@@ -124,8 +124,11 @@ pub struct SuspensionRecord {
     pub context: Map<String, Value>,
     /// The preferred channel.
     pub channel_hint: Option<String>,
-    /// Who is told.
+    /// Who is told first.
     pub notify_to: Vec<String>,
+    /// Whom a rung without `notify_to` of its own tells; only where the first attempt has a rung that tells others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_notify_to: Option<Vec<String>>,
     /// When it began.
     #[serde(with = "crate::time::z")]
     pub suspended_at: DateTime<Utc>,
@@ -195,7 +198,8 @@ impl SuspensionRecord {
             choices: suspension.choices.clone(),
             context: question.context.clone(),
             channel_hint: question.channel_hint.clone(),
-            notify_to: question.recipients.clone(),
+            notify_to: question.recipients_at(1).to_vec(),
+            original_notify_to: (question.recipients_at(1) != question.recipients).then(|| question.recipients.clone()),
             suspended_at: suspension.suspended_at,
             timeout_seconds: question.timeout_seconds,
             expires_at: suspension.expires_at,
@@ -229,7 +233,7 @@ impl SuspensionRecord {
             retry_policy: self.retry_policy,
             confidence_at_suspension: self.confidence_at_suspension,
             decision_record: self.decision_record,
-            recipients: self.notify_to,
+            recipients: self.original_notify_to.unwrap_or(self.notify_to),
         }
     }
 
