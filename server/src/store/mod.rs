@@ -26,9 +26,7 @@ use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::{FieldError, Rejection};
 use domain::suspension::{Question, Suspension};
-use domain::wire::{
-    DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord,
-};
+use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -156,6 +154,14 @@ pub struct SuspensionFilter {
     pub open: bool,
     /// Only those before this row.
     pub before: Option<i64>,
+}
+
+/// Which messages about one question to read, in the order of `sequence`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveryFilter {
+    pub limit: u32,
+    /// Only those whose `sequence` is larger.
+    pub after: i64,
 }
 
 /// Which failed messages to read, newest first.
@@ -302,7 +308,7 @@ pub trait Store: Send + Sync + 'static {
     /// Lists the suspensions the principal may read.
     fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage>;
     /// Lists the messages about a suspension, in their order.
-    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList>;
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage>;
     /// Opens an answer link; `None` for a token nobody minted.
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
     /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and when the next one is due.

@@ -27,7 +27,7 @@ use domain::clock::Clock;
 use domain::ids::{DeliveryId, Entropy, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use tokio::sync::Semaphore;
 
@@ -303,8 +303,8 @@ impl<U: Units> Store for U {
         self.read(move |rows| read::suspensions(rows, &principal, &filter))
     }
 
-    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList> {
-        self.authorized(move |rows| read::deliveries(rows, &principal, id))
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage> {
+        self.authorized(move |rows| read::deliveries(rows, &principal, id, filter))
     }
 
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
