@@ -240,7 +240,16 @@ impl Metrics {
             "Attempts at which nobody could be reached, so that the next people were asked at once",
             self.failovers.clone(),
         );
-        it.register("placet_deliveries_pending", "Messages that are queued or under way", self.pending.clone());
+        it.register(
+            "placet_delivery_queue_full",
+            "Messages given up because too many waited for their webhook endpoint",
+            self.queue_full.clone(),
+        );
+        it.register(
+            "placet_deliveries_pending",
+            "Messages that wait for their turn or another try, and messages under way, also when the question has just ended",
+            self.pending.clone(),
+        );
         it.register_with_unit(
             "placet_delivery_overdue",
             "Age of the oldest message that is due and not under way",

@@ -6,6 +6,7 @@ use domain::channel::{EMAIL, Reach};
 use harness::app::{OPERATOR, TestApp};
 use harness::receiver::{Answer, Receiver, SECRET, add, webhook};
 use harness::smtp::Fault;
+use placet_server::store::{Gate, Lane, Turn};
 use serde_json::{Value, json};
 
 /// A server with mails and one webhook, which is its default.

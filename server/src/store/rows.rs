@@ -289,6 +289,8 @@ pub(super) trait ReadRows {
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     /// Those of one channel, longest due first.
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// The messages queued for a channel behind the first `keep` of them, in the order in which they were queued.
+    fn queued_beyond(&mut self, channel: &str, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     /// Messages that have failed, newest first.
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>>;

@@ -140,6 +140,19 @@ impl ReadRows for SqliteConnection {
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
+    fn queued_beyond(&mut self, channel: &str, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let queued = || {
+            let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
+            queued.filter(outbox::channel.eq(channel))
+        };
+        // The index knows how many there are; sorting them is for the rare time when there are too many.
+        if queued().count().get_result::<i64>(self)? <= i64::from(keep) {
+            return Ok(Vec::new());
+        }
+        let beyond = queued().order((outbox::queued_at, outbox::rid)).offset(i64::from(keep)).limit(i64::from(limit));
+        beyond.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
         let mut failed = outbox::table.filter(is_failed()).into_boxed();
         if let Some(before) = before {

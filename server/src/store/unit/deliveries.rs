@@ -1,7 +1,7 @@
 //! Messages: queued with their cause, leased to one worker, completed by the lease's token.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::channel::Route;
+use domain::channel::{EMAIL, Route};
 use domain::command::Command;
 use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling, has_another_way, is_worth_waiting};
 use domain::event::Delivery;
@@ -27,6 +27,8 @@ use crate::store::{BounceReport, DeliveryResult, Gate, Leased, LeasedDelivery, T
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
+/// Messages that wait for one webhook endpoint at the same time; what comes on top is given up, and asked by the next way.
+const ENDPOINT_QUEUE_MAX: u32 = 1_000;
 /// How long a worker may take to send one message before another may try, in seconds.
 pub(in crate::store) const DELIVERY_LEASE_SECONDS: i64 = 120;
 
@@ -145,6 +147,9 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
             Gate::Paused(_) | Gate::Closed(_) => u32::MAX,
         };
         let before = leased.deliveries.len();
+        if next_due <= now && channel != EMAIL {
+            turn_away(rows, env, &channel, now, &mut leased)?;
+        }
         if room > 0 && next_due <= now {
             for row in rows.reads().due_deliveries(&channel, now, room.min(DELIVERIES_PER_UNIT))? {
                 take(rows, env, row, &gate, &bounce_secret, now, &mut leased)?;
