@@ -124,7 +124,7 @@ pub(crate) struct WriterMetrics {
 pub(crate) struct WaiterMetrics {
     /// Requests that wait for a question.
     pub(crate) waiting: Gauge,
-    /// Waits ended by a commit.
+    /// Times a commit made one of them look again.
     pub(crate) woken: Counter,
 }
 
@@ -222,7 +222,7 @@ impl Metrics {
         );
         it.register_with_unit(
             "placet_deadline_overdue",
-            "Age of the oldest deadline that is due and not applied",
+            "Time since the earliest deadline was due that is not applied",
             seconds(),
             self.deadline_overdue.clone(),
         );
@@ -232,6 +232,27 @@ impl Metrics {
             self.timers_mended.clone(),
         );
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
+        it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
+        it.register("placet_waiters", "Requests that wait for a question", self.waiters.waiting.clone());
+        it.register(
+            "placet_waiters_woken",
+            "Times a commit made a waiting request look again, whether or not its wait was over",
+            self.waiters.woken.clone(),
+        );
+        it.register("placet_http_requests", "Requests answered", self.requests.clone());
+        it.register_with_unit(
+            "placet_http_request_duration",
+            "Time from a request's head to its response's",
+            seconds(),
+            self.request_seconds.clone(),
+        );
+        it.register("placet_auth_failures", "Requests refused for want of a key that counts", self.auth_failures.clone());
+        it.register("placet_rate_limit_refusals", "Requests refused because there were too many", self.rate_limited.clone());
+        self.registered_deliveries(started)
+    }
+
+    fn registered_deliveries(mut self, started: DateTime<Utc>) -> Self {
+        let it = &mut self.registry;
         it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
         it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
         it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
@@ -252,8 +273,8 @@ impl Metrics {
         );
         it.register_with_unit(
             "placet_delivery_overdue",
-            "Age of the oldest message that is due and not under way",
-            seconds(),
+            "Time since the message was due that has been due for the longest; one that waits for another try is not",
+            Unit::Seconds,
             self.delivery_overdue.clone(),
         );
         it.register(
@@ -261,18 +282,6 @@ impl Metrics {
             "Whether a webhook endpoint is not tried because it keeps failing or is gone",
             self.circuits.clone(),
         );
-        it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
-        it.register("placet_waiters", "Requests that wait for a question", self.waiters.waiting.clone());
-        it.register("placet_waiters_woken", "Waits ended by a commit", self.waiters.woken.clone());
-        it.register("placet_http_requests", "Requests answered", self.requests.clone());
-        it.register_with_unit(
-            "placet_http_request_duration",
-            "Time from a request's head to its response's",
-            seconds(),
-            self.request_seconds.clone(),
-        );
-        it.register("placet_auth_failures", "Requests refused for want of a key that counts", self.auth_failures.clone());
-        it.register("placet_rate_limit_refusals", "Requests refused because there were too many", self.rate_limited.clone());
         self.registered_process(started)
     }
 
