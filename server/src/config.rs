@@ -28,13 +28,13 @@ pub const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
 
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-const KEYS: [&str; 35] = [
+const KEYS: [&str; 37] = [
     "listen", "database_url", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
     "otlp_endpoint", "suspension", "fallback", "channels", "questions",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
     "allowed", "min_window_seconds", "requires_delivery",
     "unknown", "default", "webhook",
-    "name", "url", "secret", "previous_secret", "allow_subnets", "recipient", "links", "template",
+    "name", "url", "secret", "secret_file", "previous_secret", "previous_secret_file", "allow_subnets", "recipient", "links", "template",
     "secrets",
 ];
 
@@ -210,7 +210,7 @@ impl Config {
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
         // Development keeps mails in memory, so there they are always.
         let unknown = file.channels.unknown();
-        let (channels, webhooks) = file.channels.resolve(development || mail.is_some())?;
+        let (channels, webhooks) = file.channels.resolve(development || mail.is_some(), &secret_from_environment)?;
         let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown, &file.questions)?;
         let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
@@ -247,6 +247,11 @@ fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
 /// Whether a file holds the mail server's address or a webhook's; also one that cannot be understood may.
 pub fn holds_secret(path: &Path) -> bool {
     read_file(path).map_or(true, |file| file.smtp_url.is_some() || !file.channels.webhook.is_empty())
+}
+
+/// The files that a file reads secrets from; none if it cannot be understood.
+pub fn secret_files(path: &Path) -> Vec<PathBuf> {
+    read_file(path).map_or_else(|_| Vec::new(), |file| file.channels.secret_files().into_iter().map(Path::to_path_buf).collect())
 }
 
 /// What the parser says, without what stands in the file: `invalid type: string "…", expected a sequence` repeats a value.
