@@ -42,17 +42,17 @@ impl Authority {
 
     /// A certificate for a name or an address.
     pub fn certificate(&self, name: &str) -> Identity {
-        self.sign(CertificateParams::new([name.to_owned()]).unwrap())
+        self.sign(&CertificateParams::new([name.to_owned()]).unwrap())
     }
 
     /// One that was good until the year 2020.
     pub fn expired_certificate(&self, name: &str) -> Identity {
         let mut params = CertificateParams::new([name.to_owned()]).unwrap();
         (params.not_before, params.not_after) = (date_time_ymd(2019, 1, 1), date_time_ymd(2020, 1, 1));
-        self.sign(params)
+        self.sign(&params)
     }
 
-    fn sign(&self, params: CertificateParams) -> Identity {
+    fn sign(&self, params: &CertificateParams) -> Identity {
         let key = KeyPair::generate().unwrap();
         let certificate = params.signed_by(&key, &self.issuer).unwrap().der().clone();
         Identity { certificate, key }
