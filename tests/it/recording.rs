@@ -1,7 +1,5 @@
 //! What became of a message is recorded, also when the store is away just then: the message has been sent.
 
-#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
-
 use std::sync::atomic::Ordering;
 
 use domain::delivery::DeliveryState;

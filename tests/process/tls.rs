@@ -39,13 +39,12 @@ async fn an_endpoint_with_a_wrong_certificate_is_sent_nothing() {
     ];
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
-    let mut settings = String::new();
-    for (name, endpoint, _) in &endpoints {
-        settings.push_str(&format!(
-            "[[channels.webhook]]\nname = '{name}'\nurl = '{}'\nsecret = '{SECRET}'\nallow_subnets = ['127.0.0.0/8']\nlinks = true\n",
-            endpoint.url()
-        ));
-    }
+    let section = |name: &str, url: &str| {
+        format!(
+            "[[channels.webhook]]\nname = '{name}'\nurl = '{url}'\nsecret = '{SECRET}'\nallow_subnets = ['127.0.0.0/8']\nlinks = true\n"
+        )
+    };
+    let settings = endpoints.iter().map(|(name, endpoint, _)| section(name, &endpoint.url())).collect::<Vec<_>>().concat();
     let (config, trusted) = (site.folder().join("placet.toml"), site.folder().join("trusted.pem"));
     std::fs::write(&config, settings).unwrap();
     std::fs::write(&trusted, authority.pem()).unwrap();
