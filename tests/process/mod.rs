@@ -15,4 +15,5 @@ mod restore;
 mod silence;
 mod startup;
 mod stop;
+mod tls;
 mod traces;
