@@ -32,7 +32,7 @@ pub(super) fn suspension_routes(config: &mut ServiceConfig) {
 
 /// Lists the messages about a question, oldest first: to whom, how far each has come, and what the other side said.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}/deliveries", tag = "deliveries",
-    params(("suspension_id" = String, Path)), responses((status = 200, body = DeliveryList), (status = 404), (status = 422)))]
+    params(("suspension_id" = String, Path)), responses((status = 200, body = DeliveryList), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let list = shared.store.deliveries(caller.principal, suspension_id(&request)?).await?;

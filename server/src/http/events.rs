@@ -29,7 +29,7 @@ pub(super) fn routes(config: &mut ServiceConfig) {
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/events", tag = "events", params(("intent_id" = String, Path),
     ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query),
     ("event_type" = Option<String>, Query), ("since" = Option<String>, Query), ("include" = Option<String>, Query, description = "all")),
-    responses((status = 200, body = Vec<EventView>), (status = 404), (status = 422)))]
+    responses((status = 200, body = Vec<EventView>), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let id = intent_id(&request)?;

@@ -113,9 +113,10 @@ fn new_intent(shared: &Shared, caller: &Caller, body: CreateIntentRequest) -> Re
 /// Lists the intents the caller may read, newest first.
 #[utoipa::path(get, path = "/api/v1/intents", tag = "intents", params(
     ("status" = Option<String>, Query), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query)),
-    responses((status = 200, body = IntentPage), (status = 422)))]
+    responses((status = 200, body = IntentPage), (status = 403), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
+    caller.may(Action::Browse)?;
     let mut query = Query::new(request.query_string());
     let status = query.parsed("status", "one of the six statuses", Status::parse);
     let limit = query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT);

@@ -164,9 +164,10 @@ async fn look(shared: &Shared, caller: &Caller, id: SuspensionId) -> Result<Susp
 #[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
     ("state" = Option<String>, Query, description = "open or all; open by default"),
     ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
-    responses((status = 200, body = SuspensionPage), (status = 422)))]
+    responses((status = 200, body = SuspensionPage), (status = 403), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
+    caller.may(Action::Browse)?;
     let mut query = Query::new(request.query_string());
     let filter = SuspensionFilter {
         open: query
