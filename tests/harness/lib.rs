@@ -12,3 +12,4 @@ pub mod person;
 pub mod process;
 pub mod receiver;
 pub mod smtp;
+pub mod wire;

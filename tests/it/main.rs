@@ -22,6 +22,7 @@ mod metrics;
 mod negatives;
 mod openapi;
 mod outage;
+mod overload;
 mod page_headers;
 mod preview;
 #[path = "../process/mod.rs"]

@@ -10,6 +10,7 @@ mod keys;
 mod kill;
 mod kill_points;
 mod ledger;
+mod overload;
 mod restore;
 mod silence;
 mod startup;
