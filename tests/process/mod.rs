@@ -11,6 +11,7 @@ mod kill;
 mod kill_points;
 mod ledger;
 mod overload;
+mod postgres;
 mod restore;
 mod silence;
 mod startup;

@@ -19,6 +19,7 @@ mod query;
 mod reminders;
 mod suspensions;
 pub(crate) mod trace;
+pub(crate) mod unread;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
