@@ -30,7 +30,7 @@ static READERS: Semaphore = Semaphore::const_new(4);
 
 /// How often each of these events happened.
 async fn counts<const N: usize>(agent: &Api, intent: IntentId, types: [&str; N]) -> [usize; N] {
-    let _reader = READERS.acquire().await.unwrap();
+    let _reader = READERS.acquire().await.expect("nobody closes it");
     let happened = agent.event_types(intent).await;
     types.map(|wanted| happened.iter().filter(|event| *event == wanted).count())
 }

@@ -28,9 +28,12 @@ const OVERLOAD_CONNECTIONS: usize = 2_560;
 const OVERLOAD: f64 = 5.0;
 /// Answers that people give meanwhile, by link and by key.
 const ANSWERS: usize = 20;
-/// Memory of the server when large bodies arrive from everywhere.
+/// Memory of the server when large bodies arrive from everywhere: half of it is what 1,000 connections read ahead.
 const RESIDENT_KIB_MAX: u64 = 256 * 1024;
+/// The same of a build that nobody ships, which is larger and slower to give back.
+const RESIDENT_KIB_MAX_DEBUG: u64 = 384 * 1024;
 
+#[expect(clippy::disallowed_methods, reason = "how long a test may take is for whoever runs it to say")]
 fn seconds() -> Duration {
     let seconds = std::env::var("PLACET_OVERLOAD_SECONDS");
     Duration::from_secs(seconds.map_or(SECONDS_DEFAULT, |text| text.parse().expect("PLACET_OVERLOAD_SECONDS is a number")))
@@ -302,7 +305,8 @@ async fn large_and_deep_bodies_do_not_fill_the_memory() {
     let numbers = format!("{{\"title\": [{}1]}}", "1,".repeat(131_000));
     let text = format!("{{\"title\": \"{}\"}}", "x".repeat(262_000));
     let deep = "[".repeat(262_000);
-    let members = format!("{{{}\"title\": 1}}", (0..20_000).map(|n| format!("\"{n}\":1,")).collect::<String>());
+    let names: Vec<String> = (0..20_000).map(|number| format!("\"{number}\":1")).collect();
+    let members = format!("{{{}}}", names.join(","));
     let beyond = "x".repeat(256 * 1024 + 1);
     let bombs = [(numbers, 422), (text, 422), (deep, 422), (members, 422), (beyond, 413)];
     for (body, status) in &bombs {
@@ -339,7 +343,8 @@ async fn large_and_deep_bodies_do_not_fill_the_memory() {
     let refused = answers.iter().filter(|(status, ..)| *status == 503).count();
     println!("{} answers, {refused} of them 503, at most {highest} KiB; {}", answers.len(), circumstances());
     assert!(answers.len() > 500, "{}", answers.len());
-    assert!(highest < RESIDENT_KIB_MAX, "{highest} KiB");
+    let resident_max = if profile_is_release() { RESIDENT_KIB_MAX } else { RESIDENT_KIB_MAX_DEBUG };
+    assert!(highest < resident_max, "{highest} KiB");
     world.agent.active_intent().await;
     world.server.kill().await;
 }

@@ -74,11 +74,14 @@ async fn admit(shared: &web::Data<Shared>, request: &mut ServiceRequest) -> Resu
 fn class(method: &Method, route: &str, role: Role) -> Class {
     let ends_in = |ends: &[&str]| ends.iter().any(|end| route.ends_with(end));
     let reads = matches!(*method, Method::GET | Method::HEAD);
-    match role {
-        Role::Operator | Role::Channel if ends_in(&["/suspend/respond"]) => Class::Respond,
-        _ if reads && ends_in(&["/intents", "/suspensions", "/events", "/deliveries", "/keys"]) => Class::List,
-        _ if reads || ends_in(&["/preview"]) => Class::Read,
-        _ => Class::Write,
+    if matches!(role, Role::Operator | Role::Channel) && ends_in(&["/suspend/respond"]) {
+        Class::Respond
+    } else if reads && ends_in(&["/intents", "/suspensions", "/events", "/deliveries", "/keys"]) {
+        Class::List
+    } else if reads || ends_in(&["/preview"]) {
+        Class::Read
+    } else {
+        Class::Write
     }
 }
 
