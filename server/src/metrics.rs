@@ -18,6 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::admission::Class;
 use crate::store::fact::{Attempted, Fact, Method, Outcome, Settled};
 use crate::store::{Hold, Standing};
 
@@ -104,6 +105,41 @@ struct BuildLabels {
     version: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClassLabel {
+    class: &'static str,
+}
+
+/// What admission counts, by class.
+pub(crate) struct ClassMetrics {
+    admitted: Family<ClassLabel, Counter>,
+    refused: Family<ClassLabel, Counter>,
+    under_way: Family<ClassLabel, Gauge>,
+}
+
+/// What is counted of one class.
+#[derive(Clone)]
+pub(crate) struct ClassSeries {
+    /// Requests that got a place.
+    pub(crate) admitted: Counter,
+    /// Requests that got none.
+    pub(crate) refused: Counter,
+    /// Requests that hold a place.
+    pub(crate) under_way: Gauge,
+}
+
+impl ClassMetrics {
+    /// The series of a class, which begin at zero with the first call.
+    pub(crate) fn of(&self, class: Class) -> ClassSeries {
+        let label = ClassLabel { class: class.as_str() };
+        ClassSeries {
+            admitted: self.admitted.get_or_create(&label).clone(),
+            refused: self.refused.get_or_create(&label).clone(),
+            under_way: self.under_way.get_or_create(&label).clone(),
+        }
+    }
+}
+
 /// What the writer measures about itself.
 #[derive(Clone)]
 pub(crate) struct WriterMetrics {
@@ -181,6 +217,7 @@ pub struct Metrics {
     rate_limited: Family<RouteLabel, Counter>,
     pub(crate) writer: WriterMetrics,
     pub(crate) waiters: WaiterMetrics,
+    pub(crate) classes: ClassMetrics,
     open: Gauge,
     pending: Family<StateLabel, Gauge>,
     held: Family<CauseLabel, Gauge>,
@@ -218,6 +255,7 @@ impl Metrics {
                 commit_seconds: Histogram::new(DISK_SECONDS),
             },
             waiters: WaiterMetrics::default(),
+            classes: ClassMetrics { admitted: Family::default(), refused: Family::default(), under_way: Family::default() },
             open: Gauge::default(),
             pending: Family::default(),
             held: Family::default(),
@@ -282,6 +320,9 @@ impl Metrics {
             seconds(),
             self.request_seconds.clone(),
         );
+        it.register("placet_admissions", "Requests that got a place to be worked on", self.classes.admitted.clone());
+        it.register("placet_admission_refusals", "Requests refused because no place came free", self.classes.refused.clone());
+        it.register("placet_requests_under_way", "Requests that hold a place", self.classes.under_way.clone());
         it.register("placet_auth_failures", "Requests refused for want of a key that counts", self.auth_failures.clone());
         it.register("placet_rate_limit_refusals", "Requests refused because there were too many", self.rate_limited.clone());
         self.registered_deliveries(started)

@@ -16,3 +16,4 @@ pub mod receiver;
 pub mod severed;
 pub mod smtp;
 pub mod tls;
+pub mod wire;

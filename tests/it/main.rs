@@ -24,6 +24,7 @@ mod metrics;
 mod negatives;
 mod openapi;
 mod outage;
+mod overload;
 mod page_headers;
 mod plans;
 mod preview;
