@@ -435,7 +435,11 @@ fn create(path: &Path) -> anyhow::Result<()> {
         options.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut options, 0o700);
+        #[cfg(unix)]
+        let made: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         options.create(folder).with_context(|| format!("failed to create the folder {}", folder.display()))?;
+        #[cfg(unix)]
+        sync_names(&made).with_context(|| format!("failed to sync the folder above {}", folder.display()))?;
     }
     if !path.exists() {
         let mut options = OpenOptions::new();
@@ -443,6 +447,16 @@ fn create(path: &Path) -> anyhow::Result<()> {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.open(path).with_context(|| format!("failed to create {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Makes the names of new folders durable: SQLite syncs the folder its files are in, and nobody those above.
+#[cfg(unix)]
+fn sync_names(made: &[&Path]) -> std::io::Result<()> {
+    for above in made.iter().filter_map(|folder| folder.parent()) {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        File::open(above)?.sync_all()?;
     }
     Ok(())
 }
