@@ -23,6 +23,7 @@ mod negatives;
 mod openapi;
 mod outage;
 mod page_headers;
+mod power;
 mod preview;
 #[path = "../process/mod.rs"]
 mod process;
