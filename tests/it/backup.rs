@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::join_all;
 use harness::app::TestApp;
 use placet_disk::query;
+use placet_server::store::Database;
 use serde_json::json;
 
 /// A backup is made of a server at work, and looked at when it is needed: then it must open, be whole, and have everything that was
@@ -32,7 +33,7 @@ async fn a_copy_made_under_load_is_whole_and_has_all_that_came_before() {
         assert_eq!(copying.await.unwrap(), Ok(vec![]));
         assert_eq!(query(&to, "PRAGMA integrity_check"), Ok(vec!["ok".to_owned()]));
 
-        let copy = TestApp::start_with(|config| config.database = to).await;
+        let copy = TestApp::start_with(|config| config.database = Database::Sqlite(to)).await;
         let listed = copy.agent().get("api/v1/intents?limit=1000").await.ok();
         for title in &promised {
             let there = listed["intents"].as_array().unwrap().iter().any(|intent| intent["title"] == json!(title));

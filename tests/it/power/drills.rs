@@ -6,12 +6,17 @@ use chrono::TimeDelta;
 use futures_util::future::join_all;
 use harness::app::TestApp;
 use placet_disk::{Disk, FailedPages, Syncs, Weather};
+use placet_server::store::Database;
 use serde_json::json;
 
 /// A server whose database is on a disk of the test's own.
 async fn on_a_disk(seed: u64) -> (TestApp, Arc<Disk>) {
     let mut disk = None;
-    let app = TestApp::start_with(|config| disk = Some(Disk::mount(config.database.parent().unwrap(), seed))).await;
+    let app = TestApp::start_with(|config| {
+        let Database::Sqlite(path) = &config.database else { panic!("the disk is SQLite's") };
+        disk = Some(Disk::mount(path.parent().unwrap(), seed));
+    })
+    .await;
     (app, disk.unwrap())
 }
 

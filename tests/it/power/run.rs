@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use harness::clock::FakeClock;
 use placet_disk::{Disk, FailedPages, Syncs, Weather, query};
 use placet_server::store::sqlite::{Exclusive, SqliteStore};
-use placet_server::store::{DeliveryResult, Outcome, Store, StoreError, Turn};
+use placet_server::store::{DeliveryResult, Outcome, Outside, Store, StoreError, Turn};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -138,7 +138,8 @@ impl Run {
     fn open(&self) -> anyhow::Result<Arc<SqliteStore>> {
         let give_up = Instant::now() + LOCKED_MAX;
         loop {
-            match SqliteStore::open(&self.path(), Exclusive::Serve, self.clock.clone(), self.entropy.clone()) {
+            let outside = Outside::alone(self.clock.clone(), self.entropy.clone());
+            match SqliteStore::open(&self.path(), Exclusive::Serve, outside) {
                 // A process that another test starts holds our lock too, from its fork to its exec.
                 Err(error) if error.to_string().ends_with("stop it first") && Instant::now() < give_up => {
                     std::thread::yield_now();
