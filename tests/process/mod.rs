@@ -16,4 +16,5 @@ mod restore;
 mod silence;
 mod startup;
 mod stop;
+mod tls;
 mod traces;

@@ -9,7 +9,7 @@ use domain::delivery::DeliveryState;
 use domain::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::log::{Sealed, verify_chain};
 use domain::wire::SuspensionRecord;
-use placet_server::store::{EventFilter, Outcome, Store, StoreError, SuspensionFilter};
+use placet_server::store::{DeliveryFilter, EventFilter, Outcome, Store, StoreError, SuspensionFilter};
 use serde_json::{Value, json};
 
 use super::workload::principal;
@@ -178,7 +178,8 @@ impl Ledger {
             if sent.is_empty() {
                 continue;
             }
-            let deliveries = read(store.deliveries(auditor.clone(), record.id).await)?.deliveries;
+            let filter = DeliveryFilter { limit: PAGE, after: 0 };
+            let deliveries = read(store.deliveries(auditor.clone(), record.id, filter).await)?.deliveries;
             let is_sent = |id: &DeliveryId| deliveries.iter().any(|of| of.id == *id && of.state == DeliveryState::Sent);
             if !sent.iter().all(is_sent) {
                 return Err(format!("a message about {} was reported sent, and is not: {deliveries:?}", record.question));
