@@ -1,6 +1,7 @@
 //! The one integration binary: behaviour through HTTP and mail, on a clock the tests own.
 
 mod answer_page;
+mod backup;
 mod browser;
 mod clock;
 mod crash;
@@ -27,6 +28,7 @@ mod outage;
 mod overload;
 mod page_headers;
 mod plans;
+mod power;
 mod preview;
 #[path = "../process/mod.rs"]
 mod process;

@@ -6,6 +6,7 @@ mod ask;
 mod boot;
 mod demo;
 mod doctor;
+mod full_disk;
 mod keys;
 mod kill;
 mod kill_points;
