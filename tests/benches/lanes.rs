@@ -6,18 +6,16 @@
 //!
 //! The server is its own process; it, the endpoints and this one share the machine. Figures are from the request that asks to the
 //! request that tells the endpoint. Goal: the others' p99 does not change with the one that hangs.
-#![expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a benchmark talks to whoever runs it and ends when it cannot go on"
-)]
+#![expect(clippy::unwrap_used, reason = "a benchmark ends when it cannot go on")]
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use harness::api::Api;
-use harness::figures::{circumstances, percentile};
+use harness::bench::figures::{Figure, Report};
+use harness::bench::{percentile, run};
 use harness::process::Site;
 use harness::receiver::{Answer, Receiver, SECRET};
 use serde_json::json;
@@ -90,7 +88,11 @@ async fn round(agent: &Api, healthy: &Receiver, with_hanging: bool) -> Vec<f64> 
     latencies
 }
 
-async fn measure() {
+/// There is nothing to choose.
+#[derive(Parser)]
+struct Arguments {}
+
+async fn measure(_: Arguments, report: &mut Report) {
     let (healthy, hanging) = (Receiver::start().await, Receiver::start().await);
     hanging.script(std::iter::repeat_n(Answer::Hang, 10_000));
     let site = Site::development();
@@ -108,23 +110,14 @@ async fn measure() {
     let with = round(&agent, &healthy, true).await;
     assert!(hanging.connections() > 0, "the endpoint that hangs was tried");
     for (name, latencies) in [("none hangs", &without), ("one hangs", &with)] {
-        println!(
-            "lanes, {ENDPOINTS} endpoints, {name}, ms: p50 {:.1}, p95 {:.1}, p99 {:.1}, max {:.1}",
-            percentile(latencies, 0.50),
-            percentile(latencies, 0.95),
-            percentile(latencies, 0.99),
-            percentile(latencies, 1.0)
-        );
+        for (percent, part) in [("p50", 0.50), ("p99", 0.99)] {
+            let what = format!("asked to told, {ENDPOINTS} webhooks, {name}, {percent}");
+            report.add(Figure::new("W9", what, "ms", vec![percentile(latencies, part)]));
+        }
     }
-    println!("{} questions a round, one every {} ms; {}", QUESTIONS, PACE.as_millis(), circumstances());
     server.kill().await;
 }
 
 fn main() {
-    // `cargo test --all-targets` starts benchmarks as well, but only `cargo bench` wants figures.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    runtime.block_on(measure());
+    run("lanes", measure);
 }
