@@ -1,4 +1,4 @@
-//! What many open questions cost: memory, the start, and the time of asking and answering beside them (W6, W8).
+//! What many open questions cost: memory, the start, and the time of asking, answering and reading beside them (W6, W8, W10).
 //!
 //! ```text
 //! cargo bench -p placet-tests --bench open -- --open 10000 --probes 5000 --starts 5 --outage
@@ -16,6 +16,8 @@ use harness::bench::{percentile, resident_mebibytes, run};
 
 /// Requests under way at the same time.
 const CLIENTS: usize = 32;
+/// Pages of each kind that are read.
+const PAGES: usize = 500;
 /// How long an outage the last start makes good for, in seconds.
 const OUTAGE_SECONDS: i64 = 600;
 
@@ -54,6 +56,13 @@ fn beside_open<R, S>(what: &str, open: usize, beside: &Done<R>, empty: &Done<S>)
     [figure("", "ms", beside), figure(", against none", "×", beside / empty).at_most(2.0)]
 }
 
+/// How long a page takes beside everything that is open, asked for once at a time.
+async fn page(subject: &Subject, what: &str, path: String) -> Figure {
+    let step = async |connection: &mut Connection, ()| assert_eq!(connection.get(&path).await.status, 200);
+    let read = closed_loop(&subject.operator, 1, vec![(); PAGES], step).await;
+    Figure::new("W10", what, "ms", vec![percentile(&read.milliseconds, 0.99)]).at_most(30.0)
+}
+
 async fn measure(arguments: Arguments, report: &mut Report) {
     let Arguments { open, probes, starts, outage } = arguments;
     let question = question(31_536_000);
@@ -72,6 +81,10 @@ async fn measure(arguments: Arguments, report: &mut Report) {
         10_001..=1_000_000 => memory.at_most(128.0),
         _ => memory.at_most(256.0),
     });
+    let what = format!("page of 100 open questions, p99, {open} open");
+    report.add(page(&subject, &what, "api/v1/suspensions?limit=100".to_owned()).await);
+    let events = format!("api/v1/intents/{}/events?include=all", asked.results[open / 2].intent);
+    report.add(page(&subject, &format!("events of one intent, p99, {open} open"), events).await);
     let mut ready = Vec::new();
     for _ in 0..starts.max(1) {
         subject.kill().await;

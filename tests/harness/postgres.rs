@@ -27,14 +27,17 @@ pub const PASSWORD: &str = "correct horse";
 /// Connections of one test server: as many as a server needs and a few more.
 pub const CONNECTIONS: u32 = 12;
 
-/// Minds the cluster: `$1` its folder, `$2` its port, `$3` the programs.
+/// What the tests give up for speed: a crash of the machine may take everything.
+const FORGETFUL: &str = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off";
+
+/// Minds the cluster: `$1` its folder, `$2` its port, `$3` the programs, `$4` a password, `$5` settings.
 const MINDER: &str = r#"
 set -e
 printf '%s' "$4" >"$1/password"
 "$3/initdb" --pgdata="$1/data" --username=placet --auth-local=trust --auth-host=scram-sha-256 --pwfile="$1/password" \
     --encoding=UTF8 --locale=C --no-sync >"$1/log" 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
-"$3/pg_ctl" --pgdata="$1/data" --log="$1/log" --wait --options="-k '$1' -p $2 -c listen_addresses=127.0.0.1 -c fsync=off \
-    -c full_page_writes=off -c synchronous_commit=off -c max_connections=400 -c autovacuum=off -c shared_buffers=64MB" start \
+"$3/pg_ctl" --pgdata="$1/data" --log="$1/log" --wait --options="-k '$1' -p $2 -c listen_addresses=127.0.0.1 \
+    -c max_connections=400 -c shared_buffers=64MB $5" start \
     >/dev/null 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
 # Who waits for this word may be gone already; what was started must be put away all the same.
 trap '' PIPE
@@ -63,15 +66,20 @@ impl Cluster {
     /// The cluster of this process, started at first use.
     pub fn of_this_process() -> &'static Self {
         static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-        CLUSTER.get_or_init(Self::start)
+        CLUSTER.get_or_init(|| Self::start(FORGETFUL))
     }
 
-    fn start() -> Self {
+    /// A cluster whose commits outlive the machine, as PostgreSQL is by default: for benchmarks.
+    pub fn durable() -> Self {
+        Self::start("")
+    }
+
+    fn start(settings: &str) -> Self {
         let folder = TempDir::with_prefix("placet-postgres-").unwrap().keep();
         // Free a moment ago: PostgreSQL cannot be told to choose one.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut minder = Command::new("sh");
-        minder.args(["-c", MINDER, "sh"]).arg(&folder).arg(port.to_string()).arg(programs()).arg(PASSWORD);
+        minder.args(["-c", MINDER, "sh"]).arg(&folder).arg(port.to_string()).arg(programs()).arg(PASSWORD).arg(settings);
         minder.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         // Ctrl-C goes to a whole group of processes; the minder must outlive this one, to put away what it started.
         std::os::unix::process::CommandExt::process_group(&mut minder, 0);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use harness::bench::arrival::{Done, closed_loop};
 use harness::bench::connection::Connection;
 use harness::bench::figures::{Figure, Report};
-use harness::bench::subject::{Decision, Open, Subject, Told, VALUES, create, question, respond, suspend};
+use harness::bench::subject::{Decision, Open, Subject, Told, VALUES, Writer, create, question, respond, suspend};
 use harness::bench::{percentile, processor_seconds};
 use serde::Deserialize;
 use uuid::Uuid;
@@ -37,13 +37,37 @@ impl Rounds {
     }
 
     /// Notes the pace of a closed loop, its latencies, and what each request cost the server.
-    fn note_loop<R>(&mut self, workload: &'static str, what: &str, done: &Done<R>, processor_seconds: f64) {
+    fn note_loop<R>(&mut self, workload: &'static str, what: &str, done: &Done<R>, before: &Used, after: &Used) {
         let count = f64::from(u32::try_from(done.results.len()).unwrap());
         self.note(workload, what.to_owned(), "/s", done.per_second);
         for (name, part) in [("p50", 0.50), ("p99", 0.99), ("p99.9", 0.999)] {
             self.note(workload, format!("{what}, {name}"), "ms", percentile(&done.milliseconds, part));
         }
-        self.note(workload, format!("{what}, the server's processor time"), "µs", processor_seconds / count * 1_000_000.0);
+        let processor = (after.processor_seconds - before.processor_seconds) / count;
+        self.note(workload, format!("{what}, the server's processor time"), "µs", processor * 1_000_000.0);
+        let (before, after) = (&before.writer, &after.writer);
+        let busy = (after.busy_seconds - before.busy_seconds) / (count / done.per_second);
+        self.note(workload, format!("{what}, the writer is busy"), "%", busy * 100.0);
+        let commits = after.commits - before.commits;
+        self.note(
+            workload,
+            format!("{what}, one commit"),
+            "ms",
+            (after.commit_seconds - before.commit_seconds) / commits * 1_000.0,
+        );
+        self.note(workload, format!("{what}, requests per commit"), "", count / commits);
+    }
+}
+
+/// What the server had used up to a moment.
+struct Used {
+    processor_seconds: f64,
+    writer: Writer,
+}
+
+impl Used {
+    async fn by(subject: &Subject) -> Self {
+        Self { processor_seconds: processor_seconds(subject.server().id()), writer: subject.writer().await }
     }
 }
 
@@ -106,25 +130,24 @@ fn log_mebibytes_of(subject: &Subject) -> f64 {
 async fn round(subject: &Subject, shape: &Shape, count: usize, rounds: &mut Rounds) -> Vec<Decision> {
     let &Shape { clients, keys } = shape;
     let question = question(86_400);
-    let cpu = || processor_seconds(subject.server().id());
-    let began = cpu();
+    let began = Used::by(subject).await;
     let created = closed_loop(&subject.agent, clients, vec![(); count], async |connection, ()| create(connection).await).await;
-    let created_at = cpu();
+    let created_at = Used::by(subject).await;
     let ask = async |connection: &mut Connection, intent: Uuid| suspend(connection, intent, &question).await;
     let asked = closed_loop(&subject.agent, clients, created.results.clone(), ask).await;
-    let asked_at = cpu();
+    let asked_at = Used::by(subject).await;
     let open: Vec<(usize, Open)> = asked.results.iter().copied().enumerate().collect();
     let answer = async |connection: &mut Connection, (place, open): (usize, Open)| {
         respond(connection, open, VALUES[place % VALUES.len()], keys.then_some(open.suspension)).await
     };
     let answered = closed_loop(&subject.operator, clients, open, answer).await;
-    let answered_at = cpu();
+    let answered_at = Used::by(subject).await;
     let with = if keys { ", keys" } else { "" };
     if !keys {
-        rounds.note_loop("W1", &format!("create, {clients} clients"), &created, created_at - began);
-        rounds.note_loop("W2", &format!("suspend, {clients} clients"), &asked, asked_at - created_at);
+        rounds.note_loop("W1", &format!("create, {clients} clients"), &created, &began, &created_at);
+        rounds.note_loop("W2", &format!("suspend, {clients} clients"), &asked, &created_at, &asked_at);
     }
-    rounds.note_loop("W3", &format!("respond, {clients} clients{with}"), &answered, answered_at - asked_at);
+    rounds.note_loop("W3", &format!("respond, {clients} clients{with}"), &answered, &asked_at, &answered_at);
     answered.results
 }
 
@@ -152,9 +175,9 @@ async fn whole_loops(subject: &Subject, count: usize, rounds: &mut Rounds) -> Ve
         answering.borrow_mut().push(answers);
         decision
     };
-    let began = processor_seconds(subject.server().id());
+    let began = Used::by(subject).await;
     let done = closed_loop(&subject.agent, CLIENTS, (0..count).collect(), step).await;
-    let used = processor_seconds(subject.server().id()) - began;
-    rounds.note_loop("W4", &format!("create, suspend, respond, heard; {CLIENTS} clients"), &done, used);
+    let what = format!("create, suspend, respond, heard; {CLIENTS} clients");
+    rounds.note_loop("W4", &what, &done, &began, &Used::by(subject).await);
     done.results
 }

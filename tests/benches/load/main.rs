@@ -13,11 +13,17 @@
 )]
 
 mod asking;
+mod delivering;
 mod durability;
+mod overload;
 mod reference;
+mod replicas;
+
+use std::path::PathBuf;
 
 use clap::Parser;
 use harness::bench::{figures::Report, run};
+use harness::process::run_instead;
 
 #[derive(Parser)]
 struct Arguments {
@@ -30,6 +36,9 @@ struct Arguments {
     /// Rounds that count; one more warms up.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+    /// The program to load, if not the one built from these sources.
+    #[arg(long)]
+    program: Option<PathBuf>,
     /// Also load the reference server, with the same clients.
     #[arg(long)]
     peer: bool,
@@ -42,8 +51,20 @@ impl Arguments {
 }
 
 async fn measure(arguments: Arguments, report: &mut Report) {
+    if let Some(program) = &arguments.program {
+        run_instead(program.clone());
+    }
     if arguments.asks_for(&["W1", "W2", "W3", "W4"]) {
         asking::measure(&arguments, report).await;
+    }
+    if arguments.asks_for(&["W9"]) {
+        delivering::measure(&arguments, report).await;
+    }
+    if arguments.asks_for(&["W12"]) {
+        replicas::measure(&arguments, report).await;
+    }
+    if arguments.asks_for(&["W13"]) {
+        overload::measure(&arguments, report).await;
     }
 }
 

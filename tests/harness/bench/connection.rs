@@ -6,6 +6,9 @@ use serde::de::DeserializeOwned;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+/// Room for most answers, so that one read takes them.
+const RECEIVED_BYTES: usize = 16 * 1_024;
+
 /// Where requests go, and in whose name.
 #[derive(Clone)]
 pub struct Target {
@@ -43,7 +46,7 @@ impl Connection {
         let stream = TcpStream::connect(target.address).await.unwrap();
         stream.set_nodelay(true).unwrap();
         let headers = format!("host: {}\r\nx-api-key: {}\r\n", target.address, target.key);
-        Self { stream, headers, sent: Vec::new(), received: Vec::new() }
+        Self { stream, headers, sent: Vec::new(), received: Vec::with_capacity(RECEIVED_BYTES) }
     }
 
     pub async fn get(&mut self, path: &str) -> Answer<'_> {

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::chart;
 
+/// What our SQLite does.
+const SQLITE: &str = "SQLite WAL synchronous=FULL";
+
 /// What a figure should be.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -20,7 +23,9 @@ impl Goal {
     pub fn reached(self, value: f64) -> f64 {
         match self {
             Self::AtLeast(goal) => value / goal,
-            Self::AtMost(goal) => goal / value.max(f64::MIN_POSITIVE),
+            // Nothing of what should not be is as good as it gets.
+            Self::AtMost(_) if value == 0.0 => f64::INFINITY,
+            Self::AtMost(goal) => goal / value,
         }
     }
 }
@@ -44,6 +49,8 @@ pub struct Figure {
     /// One value per round, sorted.
     pub rounds: Vec<f64>,
     pub goal: Option<Goal>,
+    /// The database and what its commits outlive.
+    pub durability: String,
     /// What another server did with the same clients in the same run, and its name.
     pub peer: Option<Peer>,
 }
@@ -94,7 +101,13 @@ fn spread(rounds: &[f64]) -> String {
 impl Figure {
     pub fn new(workload: &str, what: impl Into<String>, unit: &str, rounds: Vec<f64>) -> Self {
         let (workload, unit) = (workload.to_owned(), unit.to_owned());
-        Self { workload, what: what.into(), unit, rounds: sorted(rounds), goal: None, peer: None }
+        let durability = SQLITE.to_owned();
+        Self { workload, what: what.into(), unit, rounds: sorted(rounds), goal: None, durability, peer: None }
+    }
+
+    /// A figure of a server on another database.
+    pub fn on(self, durability: &str) -> Self {
+        Self { durability: durability.to_owned(), ..self }
     }
 
     pub fn at_least(self, goal: f64) -> Self {
@@ -132,7 +145,7 @@ impl Figure {
         if let (Some(peer), Some(ratio)) = (&self.peer, self.ratio()) {
             write!(line, "; {}: {} {} (ratio {})", peer.name, spread(&peer.rounds), self.unit, short(ratio)).unwrap();
         }
-        write!(line, "; {circumstances}").unwrap();
+        write!(line, "; {}; {circumstances}", self.durability).unwrap();
         line
     }
 
@@ -144,8 +157,11 @@ impl Figure {
         };
         let peer = self.peer.as_ref().map(|peer| spread(&peer.rounds)).unwrap_or_default();
         let ratio = self.ratio().map(short).unwrap_or_default();
-        let Self { workload, what, unit, rounds, .. } = self;
-        format!("| {workload} | {what} | {goal} | {} {unit} | {peer} | {ratio} | {circumstances} |", spread(rounds))
+        let Self { workload, what, unit, rounds, durability, .. } = self;
+        format!(
+            "| {workload} | {what} | {goal} | {} {unit} | {peer} | {ratio} | {durability} | {circumstances} |",
+            spread(rounds)
+        )
     }
 }
 
@@ -154,7 +170,7 @@ impl Figure {
 pub struct Report {
     /// The command that measures them.
     pub command: String,
-    /// Machine, commit, build, database, durability.
+    /// Machine, commit, build.
     pub circumstances: String,
     pub figures: Vec<Figure>,
 }
@@ -198,7 +214,7 @@ fn table(reports: &[Report]) -> String {
         .collect();
     rows.sort_by_key(|(number, ..)| *number);
     let mut text =
-        "| | what | goal | figure | peer | ratio | circumstances | command |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+        "| | what | goal | figure | peer | ratio | durability | circumstances | command |\n|---|---|---|---|---|---|---|---|---|\n".to_owned();
     for (_, row, command) in rows {
         writeln!(text, "{row} `{command}` |").unwrap();
     }

@@ -55,7 +55,7 @@ fn circumstances() -> String {
     let commit = line_of("git", &["rev-parse", "--short", "HEAD"]);
     let dirty = if line_of("git", &["status", "--porcelain"]).is_empty() { "" } else { "-dirty" };
     let system = line_of("uname", &["-sr"]);
-    format!("{cpu}, {cores} cores, {system}; commit {commit}{dirty}, profile {}; SQLite WAL synchronous=FULL", profile())
+    format!("{cpu}, {cores} cores, {system}; commit {commit}{dirty}, profile {}", profile())
 }
 
 /// Memory of the server's process, in MiB.

@@ -61,8 +61,18 @@ pub struct Decision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     Nobody,
-    /// One person by mail, over a mail server that never says a word: mails queue and stay.
+    /// One person, by mail.
     OnePerson,
+}
+
+/// What the thread that writes to SQLite says of itself, since the server started.
+#[derive(Clone, Copy, Debug)]
+pub struct Writer {
+    pub commits: f64,
+    /// From the beginning of each transaction to its end.
+    pub busy_seconds: f64,
+    /// Of that, until the disk had it; checkpoints are in it.
+    pub commit_seconds: f64,
 }
 
 /// A server that runs.
@@ -70,28 +80,37 @@ pub struct Subject {
     pub site: Site,
     pub agent: Target,
     pub operator: Target,
+    auditor: Target,
     told: Told,
+    /// What its command line has beside `serve`.
+    arguments: Vec<String>,
     server: Option<Running>,
     _mails: JoinSet<()>,
 }
 
 impl Subject {
-    /// Starts a server.
+    /// Starts a server on SQLite.
     pub async fn start(told: Told) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let smtp_url = format!("smtp://{}", listener.local_addr().unwrap());
-        let mut mails = JoinSet::new();
-        mails.spawn(async move {
-            let mut held = Vec::new();
-            while let Ok(connection) = listener.accept().await {
-                held.push(connection);
-            }
-        });
-        let site = Site::production(smtp_url);
+        let (smtp_url, mails) = silence().await;
+        Self { _mails: mails, ..Self::start_in(Site::production(smtp_url), told, Vec::new()).await }
+    }
+
+    /// Starts a server on a database elsewhere.
+    pub async fn start_on(database_url: String) -> Self {
+        let (smtp_url, mails) = silence().await;
+        let site = Site::production(smtp_url).with_database(database_url);
+        Self { _mails: mails, ..Self::start_in(site, Told::OnePerson, Vec::new()).await }
+    }
+
+    /// Starts a server in a site.
+    pub async fn start_in(site: Site, told: Told, arguments: Vec<String>) -> Self {
         let address: SocketAddr = site.base().trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
-        let agent = Target { address, key: site.key("agent", "agent").await.1 };
-        let operator = Target { address, key: site.key("operator", "operator").await.1 };
-        let mut subject = Self { site, agent, operator, told, server: None, _mails: mails };
+        // Every server of a database has names of its own.
+        let name = |role: &str| format!("{role}-{}", address.port());
+        let agent = Target { address, key: site.key("agent", &name("agent")).await.1 };
+        let operator = Target { address, key: site.key("operator", &name("operator")).await.1 };
+        let auditor = Target { address, key: site.key("auditor", &name("auditor")).await.1 };
+        let mut subject = Self { site, agent, operator, auditor, told, arguments, server: None, _mails: JoinSet::new() };
         subject.start_again().await;
         subject
     }
@@ -99,6 +118,23 @@ impl Subject {
     /// The server's process.
     pub fn server(&self) -> &Running {
         self.server.as_ref().expect("the server runs")
+    }
+
+    /// What the writer has done so far.
+    pub async fn writer(&self) -> Writer {
+        let mut connection = Connection::open(&self.auditor).await;
+        let scrape = connection.get("metrics").await;
+        let scrape = std::str::from_utf8(scrape.body).unwrap();
+        let sample = |name: &str| -> f64 {
+            let value =
+                scrape.lines().find_map(|line| line.strip_prefix("placet_writer_")?.strip_prefix(name)?.strip_prefix(' '));
+            value.map_or(0.0, |value| value.parse().unwrap())
+        };
+        Writer {
+            commits: sample("batch_jobs_count"),
+            busy_seconds: sample("batch_duration_seconds_sum"),
+            commit_seconds: sample("commit_duration_seconds_sum"),
+        }
     }
 
     /// Kills the server.
@@ -109,6 +145,7 @@ impl Subject {
     /// Starts the server; returns how long it took until it said that it is ready, in milliseconds.
     pub async fn start_again(&mut self) -> f64 {
         let mut command = self.site.command(["serve"]);
+        command.args(&self.arguments);
         if self.told == Told::Nobody {
             command.env_remove("PLACET_OPERATORS");
         }
@@ -125,6 +162,20 @@ impl Subject {
             sleep(LOOK).await;
         }
     }
+}
+
+/// A mail server that never says a word: mails queue and stay. It lives as long as its task.
+async fn silence() -> (String, JoinSet<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("smtp://{}", listener.local_addr().unwrap());
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let mut held = Vec::new();
+        while let Ok(connection) = listener.accept().await {
+            held.push(connection);
+        }
+    });
+    (url, task)
 }
 
 /// Creates an active intent.
