@@ -3,11 +3,11 @@
 
 pub mod api;
 pub mod app;
+pub mod bench;
 pub mod browser;
 pub mod clock;
 pub mod collector;
 pub mod crawler;
-pub mod figures;
 pub mod person;
 pub mod plans;
 pub mod postgres;

@@ -27,7 +27,10 @@ pub const PASSWORD: &str = "correct horse";
 /// Connections of one test server: as many as a server needs and a few more.
 pub const CONNECTIONS: u32 = 12;
 
-/// Minds the cluster: `$1` its folder, `$2` its port, `$3` the programs.
+/// What the tests give up for speed: a crash of the machine may take everything.
+const FORGETFUL: &str = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off -c autovacuum=off";
+
+/// Minds the cluster: `$1` its folder, `$2` its port, `$3` the programs, `$4` a password, `$5` settings.
 const MINDER: &str = r#"
 set -e
 printf '%s' "$4" >"$1/password"
@@ -44,8 +47,8 @@ certify authority -subj "/CN=Authority"
 certify stranger -subj "/CN=Stranger"
 certify server -CA authority.pem -CAkey authority.key -subj "/CN=localhost" -addext "subjectAltName=DNS:localhost" \
     -addext "basicConstraints=critical,CA:FALSE"
-"$3/pg_ctl" --pgdata="$1/data" --log="$1/log" --wait --options="-k '$1' -p $2 -c listen_addresses=127.0.0.1 -c fsync=off \
-    -c full_page_writes=off -c synchronous_commit=off -c max_connections=400 -c autovacuum=off -c shared_buffers=64MB \
+"$3/pg_ctl" --pgdata="$1/data" --log="$1/log" --wait --options="-k '$1' -p $2 -c listen_addresses=127.0.0.1 \
+    -c max_connections=400 -c shared_buffers=64MB $5 \
     -c log_line_prefix='%d ' -c ssl=on -c ssl_cert_file='$1/server.pem' -c ssl_key_file='$1/server.key'" start \
     >/dev/null 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
 # Who waits for this word may be gone already; what was started must be put away all the same.
@@ -87,15 +90,22 @@ impl Cluster {
     /// The cluster of this process, started at first use.
     pub fn of_this_process() -> &'static Self {
         static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-        CLUSTER.get_or_init(Self::start)
+        CLUSTER.get_or_init(|| Self::start(FORGETFUL))
     }
 
-    fn start() -> Self {
+    /// A cluster whose commits outlive the machine, as PostgreSQL is by default: for benchmarks.
+    pub fn durable() -> Self {
+        Self::start("")
+    }
+
+    fn start(settings: &str) -> Self {
         let folder = TempDir::with_prefix("placet-postgres-").unwrap().keep();
-        // Free a moment ago: PostgreSQL cannot be told to choose one.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // PostgreSQL cannot be told to choose a port, and one the system chose might be taken again by the time it has started:
+        // so one of those that are given to nobody who does not ask for them.
+        let mut ports = (20_000 + u16::try_from(std::process::id() % 10_000).unwrap())..32_000;
+        let port = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("no port is free");
         let mut minder = Command::new("sh");
-        minder.args(["-c", MINDER, "sh"]).arg(&folder).arg(port.to_string()).arg(programs()).arg(PASSWORD);
+        minder.args(["-c", MINDER, "sh"]).arg(&folder).arg(port.to_string()).arg(programs()).arg(PASSWORD).arg(settings);
         minder.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         // Ctrl-C goes to a whole group of processes; the minder must outlive this one, to put away what it started.
         std::os::unix::process::CommandExt::process_group(&mut minder, 0);

@@ -17,7 +17,7 @@ const FILE_LINES_MAX: usize = 700;
 /// The crates whose code is shipped.
 const SHIPPED: &[&str] = &["channels/", "domain/", "sdk/", "server/"];
 /// What may sleep under `tests/`: tests and benchmarks of whole processes, whose clock is the real one.
-const MAY_SLEEP: &[&str] = &["tests/benches/", "tests/process/"];
+const MAY_SLEEP: &[&str] = &["tests/benches/", "tests/harness/bench/", "tests/process/"];
 /// What the domain does without.
 const OUTSIDE_WORLD: &[&str] = &["actix", "diesel", "lettre", "reqwest", "tokio"];
 /// The templates of the pages and of the mails.

@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use harness::api::Api;
-use harness::figures::{circumstances, percentile, profile_is_release, resident_kib};
+use harness::bench::{circumstances, percentile, resident_mebibytes};
 use harness::person::Person;
+use harness::process::profile;
 use harness::process::{Running, Site};
 use harness::smtp::SmtpSink;
 use harness::wire::{Answer, Wire, request};
@@ -29,9 +30,9 @@ const OVERLOAD: f64 = 5.0;
 /// Answers that people give meanwhile, by link and by key.
 const ANSWERS: usize = 20;
 /// Memory of the server when large bodies arrive from everywhere: half of it is what 1,000 connections read ahead.
-const RESIDENT_KIB_MAX: u64 = 256 * 1024;
+const RESIDENT_MEBIBYTES_MAX: f64 = 256.0;
 /// The same of a build that nobody ships, which is larger and slower to give back.
-const RESIDENT_KIB_MAX_DEBUG: u64 = 384 * 1024;
+const RESIDENT_MEBIBYTES_MAX_DEBUG: f64 = 384.0;
 
 #[expect(clippy::disallowed_methods, reason = "how long a test may take is for whoever runs it to say")]
 fn seconds() -> Duration {
@@ -41,7 +42,7 @@ fn seconds() -> Duration {
 
 /// Whether this run is for figures: only a release build alone on the machine is held to them.
 fn is_measured() -> bool {
-    std::env::var_os("PLACET_OVERLOAD_SECONDS").is_some() && profile_is_release()
+    std::env::var_os("PLACET_OVERLOAD_SECONDS").is_some() && profile() != "debug"
 }
 
 /// What came of one request: its answer, and how long it took.
@@ -282,9 +283,9 @@ async fn slow_clients_are_ended_and_keep_nobody_waiting() {
         percentile(took, 0.99)
     };
     let (before, meanwhile) = (p99(&mut calm), p99(&mut pressed));
-    let resident = resident_kib(&world.server).unwrap();
+    let resident = resident_mebibytes(&world.server);
     println!(
-        "p99 {before:.1} ms, beside {open} of {slow} slow connections {meanwhile:.1} ms, {resident} KiB; {}",
+        "p99 {before:.1} ms, beside {open} of {slow} slow connections {meanwhile:.1} ms, {resident:.0} MiB; {}",
         circumstances()
     );
     let patience = dripping.join_all().await.into_iter().max().unwrap();
@@ -292,7 +293,7 @@ async fn slow_clients_are_ended_and_keep_nobody_waiting() {
     assert!(patience < Duration::from_secs(20), "the deadline is 10 seconds, not {patience:?}");
     let factor = if is_measured() { 2.0 } else { 10.0 };
     assert!(meanwhile <= before.max(5.0) * factor, "{before} ms, beside slow clients {meanwhile} ms");
-    assert!(resident < RESIDENT_KIB_MAX, "{resident} KiB");
+    assert!(resident < RESIDENT_MEBIBYTES_MAX, "{resident:.0} MiB");
     world.server.kill().await;
 }
 
@@ -329,9 +330,9 @@ async fn large_and_deep_bodies_do_not_fill_the_memory() {
             wire.read().await.ok().map(|answer| (answer.status, expected, answer.header("retry-after").is_some()))
         });
     }
-    let (mut highest, mut answers) = (0, Vec::new());
+    let (mut highest, mut answers) = (0.0, Vec::new());
     while !sending.is_empty() {
-        highest = highest.max(resident_kib(&world.server).unwrap());
+        highest = f64::max(highest, resident_mebibytes(&world.server));
         tokio::select! {
             Some(answer) = sending.join_next() => answers.extend(answer.unwrap()),
             () = sleep(Duration::from_millis(20)) => {}
@@ -341,10 +342,10 @@ async fn large_and_deep_bodies_do_not_fill_the_memory() {
         assert!(status == expected || (*status == 503 && *later), "{status} instead of {expected}");
     }
     let refused = answers.iter().filter(|(status, ..)| *status == 503).count();
-    println!("{} answers, {refused} of them 503, at most {highest} KiB; {}", answers.len(), circumstances());
+    println!("{} answers, {refused} of them 503, at most {highest:.0} MiB; {}", answers.len(), circumstances());
     assert!(answers.len() > 500, "{}", answers.len());
-    let resident_max = if profile_is_release() { RESIDENT_KIB_MAX } else { RESIDENT_KIB_MAX_DEBUG };
-    assert!(highest < resident_max, "{highest} KiB");
+    let resident_max = if profile() != "debug" { RESIDENT_MEBIBYTES_MAX } else { RESIDENT_MEBIBYTES_MAX_DEBUG };
+    assert!(highest < resident_max, "{highest:.0} MiB");
     world.agent.active_intent().await;
     world.server.kill().await;
 }
