@@ -39,6 +39,8 @@ pub enum Schema {
     Older(usize),
     /// They are this program's.
     Current,
+    /// `placet migrate` fills them, and has not finished.
+    Half,
     /// A newer program wrote this migration.
     Newer(String),
 }

@@ -139,6 +139,11 @@ pub(super) fn tables(database: &str, schema: &Schema) -> Finding {
             format!("{database} is the database of another program."),
             "Correct PLACET_DATABASE_URL; a server would add its tables to that program's.",
         ),
+        Schema::Half => Finding::fail(
+            CHECK,
+            format!("{database} is being filled by `placet migrate`, which has not finished."),
+            "Run that command again; it goes on where it ended.",
+        ),
         Schema::Older(missing) => Finding::warn(
             CHECK,
             format!("{database} was written by an older placet; the next start changes its tables ({missing} migrations)."),

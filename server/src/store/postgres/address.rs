@@ -90,7 +90,7 @@ impl Address {
     }
 
     /// The first host's words, for whoever has to find the machine.
-    pub(super) fn user(&self) -> &str {
+    pub(in crate::store) fn user(&self) -> &str {
         self.config.get_user().unwrap_or_default()
     }
 

@@ -32,7 +32,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The first half of the locks by which servers know that others live: "plac".
-const SERVERS: i32 = 0x706c_6163;
+pub(in crate::store) const SERVERS: i32 = 0x706c_6163;
 
 const LIVE: &str = "SELECT pg_advisory_lock($1, $2)";
 const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";

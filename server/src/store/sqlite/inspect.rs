@@ -106,7 +106,7 @@ fn damage(conn: &mut SqliteConnection) -> anyhow::Result<Option<String>> {
     Ok((said != "ok").then_some(said))
 }
 
-fn schema(conn: &mut SqliteConnection) -> anyhow::Result<Schema> {
+pub(in crate::store) fn schema(conn: &mut SqliteConnection) -> anyhow::Result<Schema> {
     let tables = diesel::sql_query("SELECT name AS line FROM sqlite_master WHERE type = 'table'").load::<Line>(conn)?;
     if !tables.iter().any(|table| table.line == "__diesel_schema_migrations") {
         return Ok(if tables.is_empty() { Schema::Empty } else { Schema::Foreign });
