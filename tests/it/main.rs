@@ -6,6 +6,7 @@ mod clock;
 mod crash;
 mod deadlines;
 mod deliveries;
+mod deploy;
 mod events;
 mod extensions;
 mod hostile;

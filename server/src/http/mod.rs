@@ -43,6 +43,7 @@ use crate::store::{Outcome, Store};
 pub(crate) use self::body::read as read_body;
 pub use self::body::{BODY_BYTES_MAX, BODY_WAIT, IDEMPOTENCY_KEY_MAX};
 pub use self::openapi::document;
+pub use self::suspensions::WAIT_SECONDS_MAX;
 
 /// How many long waits one key may hold at a time.
 pub const WAITERS_PER_KEY_MAX: usize = 2_000;
