@@ -16,7 +16,8 @@ use placet_server::store::sqlite::Exclusive;
 use placet_server::store::{Database, Outside, open};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
-use tokio_postgres::NoTls;
+pub use tokio_postgres::Row;
+use tokio_postgres::{Client, NoTls};
 
 /// Where Debian keeps the servers of each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
@@ -66,7 +67,8 @@ impl Cluster {
         CLUSTER.get_or_init(Self::start)
     }
 
-    fn start() -> Self {
+    /// Another cluster, for tests that restart it; it goes away when it is dropped.
+    pub fn start() -> Self {
         let folder = TempDir::with_prefix("placet-postgres-").unwrap().keep();
         // Free a moment ago: PostgreSQL cannot be told to choose one.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -101,6 +103,27 @@ impl Cluster {
     /// The port it listens on, on this machine only.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Stops the server as a crash would, and starts it again; returns when it takes connections.
+    pub fn restart(&self) {
+        let mut restart = Command::new(programs().join("pg_ctl"));
+        restart.arg("--pgdata").arg(self.folder.join("data")).arg("--log").arg(self.folder.join("log"));
+        restart.args(["--mode=immediate", "--wait", "restart"]).current_dir(&self.folder);
+        if am_root(Path::new("/proc/self")) {
+            std::os::unix::process::CommandExt::gid(&mut restart, NOBODY);
+            std::os::unix::process::CommandExt::uid(&mut restart, NOBODY);
+        }
+        assert!(restart.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap().success(), "PostgreSQL did not start again");
+    }
+
+    /// A database as it is at this moment, to be read in peace.
+    #[expect(clippy::disallowed_methods, reason = "the connection ends with the snapshot")]
+    pub async fn snapshot(&self, database: &str) -> Snapshot {
+        let (client, wire) = tokio_postgres::connect(&self.url(database), NoTls).await.unwrap();
+        tokio::spawn(wire);
+        client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await.unwrap();
+        Snapshot { client }
     }
 
     /// Runs SQL in a database.
@@ -143,6 +166,18 @@ impl Cluster {
         // A database is copied while nobody is connected to it.
         let leave = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'placet_template'";
         self.sql("postgres", leave).await;
+    }
+}
+
+/// All rows of one moment, whatever is written meanwhile.
+pub struct Snapshot {
+    client: Client,
+}
+
+impl Snapshot {
+    /// The rows a query gives.
+    pub async fn rows(&self, sql: &str) -> Vec<Row> {
+        self.client.query(sql, &[]).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
     }
 }
 

@@ -81,6 +81,7 @@ pub struct Site {
     port: u16,
     smtp_url: Option<String>,
     database_url: Option<String>,
+    public_url: Option<String>,
     runs: AtomicU16,
 }
 
@@ -88,7 +89,7 @@ impl Site {
     /// A site of a server in development: mails stay in memory.
     pub fn development() -> Self {
         let folder = TempDir::new().unwrap();
-        Self { folder, port: free_port(), smtp_url: None, database_url: None, runs: AtomicU16::new(0) }
+        Self { folder, port: free_port(), smtp_url: None, database_url: None, public_url: None, runs: AtomicU16::new(0) }
     }
 
     /// A site whose database is elsewhere.
@@ -99,6 +100,17 @@ impl Site {
     /// A site of a server in production, which sends its mails to `smtp_url`.
     pub fn production(smtp_url: String) -> Self {
         Self { smtp_url: Some(smtp_url), ..Self::development() }
+    }
+
+    /// One of several servers in production on a database they share, behind a balancer people reach them at.
+    pub fn replica(database_url: String, smtp_url: String, public_url: String) -> Self {
+        let (database_url, smtp_url, public_url) = (Some(database_url), Some(smtp_url), Some(public_url));
+        Self { database_url, smtp_url, public_url, ..Self::development() }
+    }
+
+    /// Where its server listens.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Where the server's process finds itself.
@@ -160,6 +172,9 @@ impl Site {
             .env("PLACET_OPERATORS", "ops@example.com")
             .env("PLACET_NOTIFY_ALLOW", "*@example.com")
             .current_dir(self.folder());
+        if let Some(public_url) = &self.public_url {
+            command.env("PLACET_PUBLIC_URL", public_url);
+        }
         if let Some(smtp_url) = &self.smtp_url {
             command.env("PLACET_SMTP_URL", smtp_url).env("PLACET_MAIL_FROM", "Placet <placet@example.com>");
         }

@@ -3,15 +3,18 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and everything here serves tests alone")]
 
 mod ask;
+mod balancer;
 mod boot;
 mod demo;
 mod doctor;
+mod invariants;
 mod keys;
 mod kill;
 mod kill_points;
 mod ledger;
 mod migrate;
 mod postgres;
+mod replicas;
 mod restore;
 mod silence;
 mod startup;
