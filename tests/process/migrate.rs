@@ -107,6 +107,8 @@ async fn a_question_asked_before_the_move_is_answered_after_it() {
     for arguments in [&["serve"][..], &["keys", "list"]] {
         refused(&site.run(site.command(arguments)).await, &["was moved to postgres://placet@127.0.0.1", "PLACET_DATABASE_URL"]);
     }
+    let doctor = site.run(site.command(["doctor"])).await;
+    assert!(doctor.stdout.contains("was moved to postgres://placet@127.0.0.1"), "{doctor:?}");
     let again = site.run(migrate(&site, &to)).await;
     assert!(again.succeeded().contains("Nothing was left to do"), "{again:?}");
     let other = Cluster::of_this_process().empty().await;

@@ -118,6 +118,13 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
         ));
     }
     findings.push(tables(&path.to_string(), &seen.schema));
+    if let Some(moved_to) = &seen.moved_to {
+        findings.push(Finding::fail(
+            CHECK,
+            format!("The data of {path} was moved to {moved_to}; no server starts here any more."),
+            "Set PLACET_DATABASE_URL to that database, and keep the file as a backup.",
+        ));
+    }
     let ours = matches!(seen.schema, Schema::Older(_) | Schema::Current);
     if ours && !seen.write_ahead {
         findings.push(Finding::warn(

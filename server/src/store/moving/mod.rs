@@ -16,7 +16,7 @@ use anyhow::{Context, bail};
 use chrono::{DateTime, Utc};
 
 use self::source::Source;
-pub(super) use self::source::moved_to;
+pub(in crate::store) use self::source::moved_to;
 use self::tables::TABLES;
 use self::target::{Found, Target};
 use super::Schema;
