@@ -23,6 +23,9 @@ use super::Schema;
 use super::postgres::Address;
 use crate::kill_points::{self, Point};
 
+/// Chains that are recomputed before somebody hears of it: there may be millions.
+const CHAINS_PER_STEP: u64 = 500;
+
 /// How far a move has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -83,7 +86,9 @@ pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: 
     let mut chains = 0;
     let whole = target.verify_chains(|| {
         chains += 1;
-        progress(Step::Recomputed { chains, of: intents });
+        if chains.is_multiple_of(CHAINS_PER_STEP) || chains == intents {
+            progress(Step::Recomputed { chains, of: intents });
+        }
     })?;
     if whole != intents {
         bail!("{to} has {whole} logs of events for {intents} intents");

@@ -196,7 +196,9 @@ impl Target {
             }
             Ok(())
         })?;
-        after(row % BATCH_ROWS_MAX);
+        if row == 0 || !row.is_multiple_of(BATCH_ROWS_MAX) {
+            after(row % BATCH_ROWS_MAX);
+        }
         match next().with_context(unread)? {
             Some(_) => bail!("{} has more rows than the file", table.name),
             None => Ok(()),
