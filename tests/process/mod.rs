@@ -20,3 +20,4 @@ mod silence;
 mod startup;
 mod stop;
 mod traces;
+mod upgrade;
