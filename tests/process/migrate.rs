@@ -10,6 +10,8 @@ use harness::smtp::SmtpSink;
 use serde_json::json;
 use tokio::process::Command;
 
+/// What a process that fills a database holds.
+const FILLING_LOCK: i64 = 0x706c_6163_6d76;
 /// Rows of the largest table: more than two batches.
 const INTENTS: usize = 420;
 
@@ -247,6 +249,17 @@ async fn what_stands_in_the_way_of_a_move_is_said() {
     site.rewrite_database(MIGRATION, "99991231000000");
     refused(&site.run(migrate(&site, &to)).await, &["written by a newer placet (migration 99991231000000)", "placet.db"]);
     site.rewrite_database("99991231000000", MIGRATION);
+
+    let filling = Cluster::of_this_process().snapshot(scratch.name()).await;
+    filling.rows(&format!("SELECT pg_advisory_lock({FILLING_LOCK})::text")).await;
+    refused(&site.run(migrate(&site, &to)).await, &["another placet migrate fills"]);
+    drop(filling);
+    let mut command = migrate(&site, &to);
+    command.env("PLACET_KILL_AT", "within-move:2");
+    assert!(site.run(command).await.status.code().is_none());
+    let other = Site::development();
+    other.key("admin", "admin").await;
+    refused(&site.run(migrate(&other, &to)).await, &["holds the half of a move from", "placet.db", "createdb"]);
     site.run(migrate(&site, &to)).await.succeeded();
     scratch.forget().await;
     used.forget().await;
