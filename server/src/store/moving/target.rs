@@ -6,7 +6,7 @@ use std::pin::pin;
 
 use anyhow::{Context, bail};
 use domain::log::{Hash, Sealed};
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{Sink, SinkExt, StreamExt};
 use tokio::runtime::Handle;
 use tokio_postgres::{Client, Row};
 
@@ -157,7 +157,7 @@ impl Target {
     fn copy(&self, table: &Table, lines: Vec<u8>) -> anyhow::Result<()> {
         let copied = self.runtime.block_on(async {
             let mut sink = pin!(self.client.copy_in::<_, Cursor<Vec<u8>>>(&table.write()).await?);
-            sink.send(Cursor::new(lines)).await?;
+            send(&mut sink, Cursor::new(lines)).await?;
             sink.finish().await
         });
         copied.map(drop).with_context(|| format!("failed to write {} to {}", table.name, self.address))
@@ -270,6 +270,14 @@ impl Target {
     fn ask(&self, sql: &str, values: &[&(dyn tokio_postgres::types::ToSql + Sync)]) -> anyhow::Result<Row> {
         self.runtime.block_on(self.client.query_one(sql, values)).with_context(|| format!("failed to use {}", self.address))
     }
+}
+
+/// Sends one item.
+async fn send<T>(
+    sink: &mut std::pin::Pin<&mut impl Sink<T, Error = tokio_postgres::Error>>,
+    item: T,
+) -> Result<(), tokio_postgres::Error> {
+    sink.as_mut().send(item).await
 }
 
 fn link(row: &Row) -> anyhow::Result<Link> {
