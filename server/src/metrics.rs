@@ -124,7 +124,7 @@ pub(crate) struct WriterMetrics {
 pub(crate) struct WaiterMetrics {
     /// Requests that wait for a question.
     pub(crate) waiting: Gauge,
-    /// Waits ended by a commit.
+    /// Times a commit made one of them look again.
     pub(crate) woken: Counter,
 }
 
@@ -140,6 +140,8 @@ pub struct Metrics {
     deliveries: Family<DeliveryLabels, Counter>,
     bounces: Family<BounceLabel, Counter>,
     failovers: Counter,
+    queue_full: Counter,
+    timers_mended: Counter,
     circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
@@ -168,6 +170,8 @@ impl Metrics {
             deliveries: Family::default(),
             bounces: Family::default(),
             failovers: Counter::default(),
+            queue_full: Counter::default(),
+            timers_mended: Counter::default(),
             circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
@@ -218,34 +222,23 @@ impl Metrics {
         );
         it.register_with_unit(
             "placet_deadline_overdue",
-            "Age of the oldest deadline that is due and not applied",
+            "Time since the earliest deadline was due that is not applied",
             seconds(),
             self.deadline_overdue.clone(),
         );
+        it.register(
+            "placet_timers_mended",
+            "Timers that open questions had lost and got back; each is a bug",
+            self.timers_mended.clone(),
+        );
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
-        it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
-        it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
-        it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
-        it.register(
-            "placet_delivery_failovers",
-            "Attempts at which nobody could be reached, so that the next people were asked at once",
-            self.failovers.clone(),
-        );
-        it.register("placet_deliveries_pending", "Messages that are queued or under way", self.pending.clone());
-        it.register_with_unit(
-            "placet_delivery_overdue",
-            "Age of the oldest message that is due and not under way",
-            seconds(),
-            self.delivery_overdue.clone(),
-        );
-        it.register(
-            "placet_channel_circuit_open",
-            "Whether a webhook endpoint is not tried because it keeps failing or is gone",
-            self.circuits.clone(),
-        );
         it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
         it.register("placet_waiters", "Requests that wait for a question", self.waiters.waiting.clone());
-        it.register("placet_waiters_woken", "Waits ended by a commit", self.waiters.woken.clone());
+        it.register(
+            "placet_waiters_woken",
+            "Times a commit made a waiting request look again, whether or not its wait was over",
+            self.waiters.woken.clone(),
+        );
         it.register("placet_http_requests", "Requests answered", self.requests.clone());
         it.register_with_unit(
             "placet_http_request_duration",
@@ -255,6 +248,40 @@ impl Metrics {
         );
         it.register("placet_auth_failures", "Requests refused for want of a key that counts", self.auth_failures.clone());
         it.register("placet_rate_limit_refusals", "Requests refused because there were too many", self.rate_limited.clone());
+        self.registered_deliveries(started)
+    }
+
+    fn registered_deliveries(mut self, started: DateTime<Utc>) -> Self {
+        let it = &mut self.registry;
+        it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
+        it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
+        it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
+        it.register(
+            "placet_delivery_failovers",
+            "Attempts at which nobody could be reached, so that the next people were asked at once",
+            self.failovers.clone(),
+        );
+        it.register(
+            "placet_delivery_queue_full",
+            "Messages given up because too many waited for their webhook endpoint",
+            self.queue_full.clone(),
+        );
+        it.register(
+            "placet_deliveries_pending",
+            "Messages that wait for their turn or another try, and messages under way, also when the question has just ended",
+            self.pending.clone(),
+        );
+        it.register_with_unit(
+            "placet_delivery_overdue",
+            "Time since the message was due that has been due for the longest; one that waits for another try is not",
+            Unit::Seconds,
+            self.delivery_overdue.clone(),
+        );
+        it.register(
+            "placet_channel_circuit_open",
+            "Whether a webhook endpoint is not tried because it keeps failing or is gone",
+            self.circuits.clone(),
+        );
         self.registered_process(started)
     }
 
@@ -325,12 +352,23 @@ impl Metrics {
             Fact::FailedOver => {
                 self.failovers.inc();
             }
+            Fact::QueueFull => {
+                self.queue_full.inc();
+            }
+            Fact::TimerMended => {
+                self.timers_mended.inc();
+            }
         }
     }
 
-    /// Notes whether a webhook endpoint's circuit is open.
-    pub(crate) fn circuit(&self, channel: &str, is_open: bool) {
-        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(i64::from(is_open));
+    /// Notes that a webhook endpoint is not tried.
+    pub(crate) fn circuit_opened(&self, channel: &str) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(1);
+    }
+
+    /// Notes that a webhook endpoint is tried.
+    pub(crate) fn circuit_closed(&self, channel: &str) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(0);
     }
 
     /// Counts a request that was answered; `route` is a pattern of ours, `method` anything a client sent.

@@ -374,7 +374,25 @@ pub fn mentions(value: &Value, text: &str) -> bool {
 #[macro_export]
 macro_rules! on_each_store {
     ($($(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block)*) => {
-        $($(#[$doc])*
+        $crate::on_stores! { [on_sqlite Sqlite, on_postgres Postgres] $($(#[$doc])* async fn $name($app: &mut TestApp) $body)* }
+    };
+}
+
+/// A test of what no database changes: how things look.
+#[macro_export]
+macro_rules! on_one_store {
+    ($($(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block)*) => {
+        $crate::on_stores! { [on_sqlite Sqlite] $($(#[$doc])* async fn $name($app: &mut TestApp) $body)* }
+    };
+}
+
+/// A test on each of the databases named.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! on_stores {
+    ($stores:tt) => {};
+    ([$($on:ident $backend:ident),*] $(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block $($more:tt)*) => {
+        $(#[$doc])*
         #[cfg(test)]
         async fn $name($app: &mut $crate::app::TestApp) $body
 
@@ -387,15 +405,12 @@ macro_rules! on_each_store {
                 app.finish().await;
             }
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_sqlite() {
-                on(Backend::Sqlite).await;
-            }
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $on() {
+                on(Backend::$backend).await;
+            })*
+        }
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_postgres() {
-                on(Backend::Postgres).await;
-            }
-        })*
+        $crate::on_stores! { [$($on $backend),*] $($more)* }
     };
 }

@@ -14,3 +14,4 @@ pub mod process;
 pub mod receiver;
 pub mod severed;
 pub mod smtp;
+pub mod tls;

@@ -19,5 +19,6 @@ mod restore;
 mod silence;
 mod startup;
 mod stop;
+mod tls;
 mod traces;
 mod upgrade;

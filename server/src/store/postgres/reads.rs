@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::columns::{
     BodyColumns, BounceColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns,
-    TimerColumns, TokenColumns,
+    TimerColumns, TokenColumns, signed,
 };
 use super::schema::{
     api_keys, bounces, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys,
@@ -24,8 +24,8 @@ use super::session::{Mode, Session};
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, Recovery, RowsError, RowsResult,
-    SuspensionRow, TimerRow, TokenRow,
+    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult, SuspensionRow,
+    TimerRow, TokenRow,
 };
 use crate::store::unit::day;
 
@@ -128,6 +128,18 @@ impl ReadRows for Session {
         due.into_iter().map(TimerColumns::into_row).collect()
     }
 
+    fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool> {
+        let (kind, attempt) = (timer.kind.code(), signed(timer.attempt));
+        let there = timers::table.find((timer.due_at, timer.suspension, kind, attempt));
+        if diesel::select(diesel::dsl::exists(there)).get_result(&mut self.conn)? {
+            return Ok(true);
+        }
+        // Looks at all timers, for the rare one that is not where it should be.
+        let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(kind));
+        let elsewhere = elsewhere.filter(timers::attempt.eq(attempt));
+        Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(&mut self.conn)?)
+    }
+
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
         Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first(&mut self.conn)?)
     }
@@ -139,6 +151,21 @@ impl ReadRows for Session {
         let due = due.order((outbox::due_at, outbox::rid)).limit(i64::from(limit));
         let due = due.for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
         due.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn queued_beyond(&mut self, channel: &str, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let queued =
+            || outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0"))).filter(outbox::channel.eq(channel));
+        // The index knows how many there are; sorting them is for the rare time when there are too many.
+        if queued().count().get_result::<i64>(&mut self.conn)? <= i64::from(keep) {
+            return Ok(Vec::new());
+        }
+        let beyond = queued().order((outbox::queued_at, outbox::rid)).offset(i64::from(keep)).limit(i64::from(limit));
+        let rids = beyond.select(outbox::rid).load::<i64>(&mut self.conn)?;
+        // What another server has in hand just now is not skipped before it is counted.
+        let locked = outbox::table.filter(outbox::rid.eq_any(rids)).filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
+        let locked = locked.for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
+        locked.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
@@ -240,8 +267,8 @@ impl ReadRows for Session {
         Ok(found.map(PresenceColumns::into_row))
     }
 
-    fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
-        let left = suspensions::rid.gt(recovery.done_to).and(suspensions::rid.le(recovery.up_to));
+    fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
+        let left = suspensions::rid.gt(after).and(suspensions::rid.le(up_to));
         let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
         if with_fallback {
             // Written out, so that the partial index serves it.

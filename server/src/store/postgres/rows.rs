@@ -20,7 +20,8 @@ use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{
-    BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
+    BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Restore, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow,
+    TokenRow,
 };
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
@@ -374,8 +375,8 @@ impl Rows for Writing<'_> {
         let recovery = row.recovery;
         let columns = (
             presence::beat_at.eq(row.beat_at),
-            presence::held_since.eq(row.held_since),
-            presence::released.eq(row.released),
+            presence::held_since.eq(row.restore.held_since()),
+            presence::released.eq(row.restore == Restore::Released),
             presence::tokens_void_to.eq(row.tokens_void_to),
             presence::absent_from.eq(recovery.map(|recovery| recovery.from)),
             presence::absent_until.eq(recovery.map(|recovery| recovery.until)),

@@ -81,13 +81,13 @@ impl TransactionClock {
     }
 
     fn set(&self, time: DateTime<Utc>) {
-        self.micros.store(micros(time), Ordering::Relaxed);
+        self.micros.store(micros(self.clock.agreed(time)), Ordering::Relaxed);
     }
 }
 
 impl Clock for TransactionClock {
     fn now(&self) -> DateTime<Utc> {
-        self.clock.agreed(from_micros(self.micros.load(Ordering::Relaxed)))
+        from_micros(self.micros.load(Ordering::Relaxed))
     }
 }
 

@@ -26,7 +26,7 @@ use domain::clock::Clock;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
@@ -41,8 +41,8 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    BounceReport, CreateIntent, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome,
-    Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
+    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -291,8 +291,8 @@ impl<U: Units> Store for U {
         self.read(move |rows| read::suspensions(rows, &principal, &filter))
     }
 
-    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList> {
-        self.authorized(move |rows| read::deliveries(rows, &principal, id))
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage> {
+        self.authorized(move |rows| read::deliveries(rows, &principal, id, filter))
     }
 
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
@@ -384,6 +384,19 @@ impl<U: Units> Store for U {
 
     fn forget_expired(&self) -> Unit<'_, u64> {
         self.write(|rows, env| unit::forget_expired(rows, env))
+    }
+
+    fn sweep_timers(&self, after: i64) -> Unit<'_, Swept> {
+        let now = self.clock().now();
+        async move {
+            let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
+            let mut mended = 0;
+            for rid in look.found {
+                mended += self.write(move |rows, env| unit::sweep::mend(rows, env, rid)).await?;
+            }
+            Ok(Swept { mended, next: look.next })
+        }
+        .boxed()
     }
 
     fn standing(&self) -> Unit<'_, Standing> {
