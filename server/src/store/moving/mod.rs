@@ -83,7 +83,7 @@ pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: 
         format!("what is in {to} is not what was moved; nothing was changed in the file. Make the database anew, and move again")
     })?;
     let intents = source.count(&TABLES[0])?;
-    let mut chains = 0;
+    let mut chains = 0_u64;
     let whole = target.verify_chains(|| {
         chains += 1;
         if chains.is_multiple_of(CHAINS_PER_STEP) || chains == intents {
