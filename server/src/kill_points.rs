@@ -21,6 +21,10 @@ pub(crate) enum Point {
     BetweenRecoveries,
     /// The tables are made, the transaction that makes them is open.
     WithinMigration,
+    /// Some rows were moved to another database, others were not.
+    WithinMove,
+    /// All is moved; the file is marked, the mark of the database is still there.
+    BetweenMarks,
 }
 
 #[cfg(all(feature = "kill-points", debug_assertions))]
@@ -36,6 +40,8 @@ impl Point {
             Self::WithinRecovery => "within-recovery",
             Self::BetweenRecoveries => "between-recoveries",
             Self::WithinMigration => "within-migration",
+            Self::WithinMove => "within-move",
+            Self::BetweenMarks => "between-marks",
         }
     }
 }

@@ -73,8 +73,10 @@ async fn measure(arguments: Arguments, report: &mut Report) {
         closed_loop(&subject.agent, CLIENTS, vec![(); open], async |connection, ()| ask(connection, &question).await).await;
     report.add(Figure::new("W6", format!("create and suspend, until {open} are open"), "/s", vec![asked.per_second]));
     let beside = probe(&subject, &question, probes).await;
-    beside_open("suspend", open, &beside.0, &empty.0).into_iter().for_each(|figure| report.add(figure));
-    beside_open("respond", open, &beside.1, &empty.1).into_iter().for_each(|figure| report.add(figure));
+    let suspended = beside_open("suspend", open, &beside.0, &empty.0);
+    for figure in suspended.into_iter().chain(beside_open("respond", open, &beside.1, &empty.1)) {
+        report.add(figure);
+    }
     let memory = Figure::new("W6", format!("memory, {open} open"), "MiB", vec![resident_mebibytes(subject.server())]);
     report.add(match open {
         0..=10_000 => memory.at_most(64.0),

@@ -4,7 +4,6 @@
 //! pipe which only this process holds.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -16,7 +15,10 @@ use placet_server::store::sqlite::Exclusive;
 use placet_server::store::{Database, Outside, open};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
-use tokio_postgres::NoTls;
+pub use tokio_postgres::Row;
+use tokio_postgres::{Client, NoTls};
+
+use crate::process::free_port;
 
 /// Where Debian keeps the servers of each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
@@ -93,17 +95,14 @@ impl Cluster {
         CLUSTER.get_or_init(|| Self::start(FORGETFUL))
     }
 
-    /// A cluster whose commits outlive the machine, as PostgreSQL is by default: for benchmarks.
+    /// A cluster whose commits outlive the machine, as PostgreSQL is by default: for benchmarks and for tests that restart it.
     pub fn durable() -> Self {
         Self::start("")
     }
 
     fn start(settings: &str) -> Self {
         let folder = TempDir::with_prefix("placet-postgres-").unwrap().keep();
-        // PostgreSQL cannot be told to choose a port, and one the system chose might be taken again by the time it has started:
-        // so one of those that are given to nobody who does not ask for them.
-        let mut ports = (20_000 + u16::try_from(std::process::id() % 10_000).unwrap())..32_000;
-        let port = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("no port is free");
+        let port = free_port();
         let mut minder = Command::new("sh");
         minder.args(["-c", MINDER, "sh"]).arg(&folder).arg(port.to_string()).arg(programs()).arg(PASSWORD).arg(settings);
         minder.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -150,6 +149,27 @@ impl Cluster {
     /// The port it listens on, on this machine only.
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Stops the server as a crash would, and starts it again; returns when it takes connections.
+    pub fn restart(&self) {
+        let mut restart = Command::new(programs().join("pg_ctl"));
+        restart.arg("--pgdata").arg(self.folder.join("data")).arg("--log").arg(self.folder.join("log"));
+        restart.args(["--mode=immediate", "--wait", "restart"]).current_dir(&self.folder);
+        if am_root(Path::new("/proc/self")) {
+            std::os::unix::process::CommandExt::gid(&mut restart, NOBODY);
+            std::os::unix::process::CommandExt::uid(&mut restart, NOBODY);
+        }
+        assert!(restart.stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap().success(), "PostgreSQL did not start again");
+    }
+
+    /// A database as it is at this moment, to be read in peace.
+    #[expect(clippy::disallowed_methods, reason = "the connection ends with the snapshot")]
+    pub async fn snapshot(&self, database: &str) -> Snapshot {
+        let (client, wire) = tokio_postgres::connect(&self.url(database), NoTls).await.unwrap();
+        tokio::spawn(wire);
+        client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await.unwrap();
+        Snapshot { client }
     }
 
     /// Runs SQL in a database.
@@ -230,6 +250,18 @@ impl Cluster {
         // A database is copied while nobody is connected to it.
         let leave = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'placet_template'";
         self.sql("postgres", leave).await;
+    }
+}
+
+/// All rows of one moment, whatever is written meanwhile.
+pub struct Snapshot {
+    client: Client,
+}
+
+impl Snapshot {
+    /// The rows a query gives.
+    pub async fn rows(&self, sql: &str) -> Vec<Row> {
+        self.client.query(sql, &[]).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"))
     }
 }
 

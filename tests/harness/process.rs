@@ -88,6 +88,7 @@ pub struct Site {
     port: u16,
     smtp_url: Option<String>,
     database_url: Option<String>,
+    public_url: Option<String>,
     runs: AtomicU16,
 }
 
@@ -95,7 +96,7 @@ impl Site {
     /// A site of a server in development: mails stay in memory.
     pub fn development() -> Self {
         let folder = TempDir::new().unwrap();
-        Self { folder, port: free_port(), smtp_url: None, database_url: None, runs: AtomicU16::new(0) }
+        Self { folder, port: free_port(), smtp_url: None, database_url: None, public_url: None, runs: AtomicU16::new(0) }
     }
 
     /// A site whose database is elsewhere.
@@ -112,6 +113,17 @@ impl Site {
     #[must_use]
     pub fn with_database(self, database_url: String) -> Self {
         Self { database_url: Some(database_url), ..self }
+    }
+
+    /// One of several servers in production on a database they share, behind a balancer people reach them at.
+    pub fn replica(database_url: String, smtp_url: String, public_url: String) -> Self {
+        let (database_url, smtp_url, public_url) = (Some(database_url), Some(smtp_url), Some(public_url));
+        Self { smtp_url, database_url, public_url, ..Self::development() }
+    }
+
+    /// Where its server listens.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Where the server's process finds itself.
@@ -173,6 +185,9 @@ impl Site {
             .env("PLACET_OPERATORS", "ops@example.com")
             .env("PLACET_NOTIFY_ALLOW", "*@example.com")
             .current_dir(self.folder());
+        if let Some(public_url) = &self.public_url {
+            command.env("PLACET_PUBLIC_URL", public_url);
+        }
         if let Some(smtp_url) = &self.smtp_url {
             command.env("PLACET_SMTP_URL", smtp_url).env("PLACET_MAIL_FROM", "Placet <placet@example.com>");
         }
@@ -228,7 +243,8 @@ impl Site {
 /// Ports handed out so far.
 static PORTS_USED: AtomicU16 = AtomicU16::new(0);
 
-fn free_port() -> u16 {
+/// A port that is free, and that nobody gets who does not ask for it by its number.
+pub(crate) fn free_port() -> u16 {
     // Test runs beside this one begin elsewhere.
     let start = u16::try_from(std::process::id() % 997 * 12).unwrap();
     loop {

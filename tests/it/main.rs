@@ -9,6 +9,7 @@ mod database_faults;
 mod database_tls;
 mod deadlines;
 mod deliveries;
+mod deploy;
 mod events;
 mod extensions;
 mod hostile;

@@ -19,33 +19,34 @@ use super::ledger::{Asked, Ledger};
 
 /// How often the server is killed, unless `PLACET_KILLS` says otherwise.
 const KILLS_DEFAULT: u32 = 20;
-const AGENTS: usize = 4;
-const OPERATORS: usize = 3;
+pub(super) const AGENTS: usize = 4;
+pub(super) const OPERATORS: usize = 3;
 /// The longest life of a server, in milliseconds.
 const LIFE_MILLIS_MAX: u64 = 400;
 /// The pause before the same request is sent again.
-const PAUSE: Duration = Duration::from_millis(5);
+pub(super) const PAUSE: Duration = Duration::from_millis(5);
 /// How long one request may take; beyond that a client takes its server for dead.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long mails and deadlines may take once nothing is killed any more.
 const SETTLED_AFTER_MAX: Duration = Duration::from_secs(90);
 /// The window of every third question, in seconds: its deadline comes among the kills.
 const SHORT_SECONDS: u32 = 2;
 const LONG_SECONDS: u32 = 3_600;
 
-struct World {
-    ledger: Mutex<Ledger>,
-    stopping: AtomicBool,
+#[derive(Default)]
+pub(super) struct World {
+    pub(super) ledger: Mutex<Ledger>,
+    pub(super) stopping: AtomicBool,
 }
 
 impl World {
-    fn keep<T>(&self, write: impl FnOnce(&mut Ledger) -> T) -> T {
+    pub(super) fn keep<T>(&self, write: impl FnOnce(&mut Ledger) -> T) -> T {
         write(&mut self.ledger.lock().unwrap())
     }
 }
 
 /// Sends a request until a server answers it.
-async fn until_answered(api: &Api, request: impl Fn() -> RequestBuilder) -> Reply {
+pub(super) async fn until_answered(api: &Api, request: impl Fn() -> RequestBuilder) -> Reply {
     loop {
         match api.try_send(request().timeout(REQUEST_TIMEOUT)).await {
             Ok(reply) if reply.status != 503 => return reply,
@@ -55,7 +56,7 @@ async fn until_answered(api: &Api, request: impl Fn() -> RequestBuilder) -> Repl
 }
 
 /// Creates intents and asks, one after the other; hands every other question to the operators.
-async fn agent(world: Arc<World>, api: Api, name: usize, questions: mpsc::Sender<String>) {
+pub(super) async fn agent(world: Arc<World>, api: Api, name: usize, questions: mpsc::Sender<String>) {
     let mut number = 0;
     while !world.stopping.load(Ordering::SeqCst) {
         number += 1;
@@ -97,7 +98,12 @@ async fn agent(world: Arc<World>, api: Api, name: usize, questions: mpsc::Sender
 }
 
 /// Answers until nobody asks any more. Every fourth question has a rival who answers at the same time.
-async fn operator(world: Arc<World>, api: Api, rival: Api, questions: Arc<tokio::sync::Mutex<mpsc::Receiver<String>>>) {
+pub(super) async fn operator(
+    world: Arc<World>,
+    api: Api,
+    rival: Api,
+    questions: Arc<tokio::sync::Mutex<mpsc::Receiver<String>>>,
+) {
     let mut number = 0;
     loop {
         let next = questions.lock().await.recv().await;
@@ -139,7 +145,7 @@ fn accepted(asked: &Asked, contested: bool, replies: &[Reply]) -> Vec<Value> {
 }
 
 /// A random number below `limit`.
-fn random(limit: u64) -> u64 {
+pub(super) fn random(limit: u64) -> u64 {
     let mut bytes = [0; 8];
     SystemEntropy.fill(&mut bytes);
     u64::from_le_bytes(bytes) % limit
@@ -162,7 +168,7 @@ async fn kill_again_and_again(site: &Site, first: Running) -> Running {
     site.serve().await
 }
 
-async fn settle(ledger: &Ledger, reader: &Api, smtp: &SmtpSink) {
+pub(super) async fn settle(ledger: &Ledger, reader: &Api, smtp: &SmtpSink) {
     let started = Instant::now();
     loop {
         let unsettled = ledger.unsettled(reader, smtp).await;
@@ -180,7 +186,7 @@ async fn settle(ledger: &Ledger, reader: &Api, smtp: &SmtpSink) {
 async fn nothing_acknowledged_is_lost_when_the_server_is_killed_again_and_again() {
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
-    let world = Arc::new(World { ledger: Mutex::default(), stopping: AtomicBool::new(false) });
+    let world = Arc::new(World::default());
     let reader = site.api("auditor", "reader").await;
     let mut agents = JoinSet::new();
     let mut operators = JoinSet::new();

@@ -3,19 +3,24 @@
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and everything here serves tests alone")]
 
 mod ask;
+mod balancer;
 mod boot;
 mod demo;
 mod doctor;
 mod full_disk;
+mod invariants;
 mod keys;
 mod kill;
 mod kill_points;
 mod ledger;
+mod migrate;
 mod overload;
 mod postgres;
+mod replicas;
 mod restore;
 mod silence;
 mod startup;
 mod stop;
 mod tls;
 mod traces;
+mod upgrade;

@@ -144,10 +144,28 @@ pub enum Broken {
 ///
 /// The first place where it breaks, by sequence number.
 pub fn verify_chain<'a>(events: impl IntoIterator<Item = &'a Sealed>) -> Result<u64, Broken> {
-    let mut previous: Option<Hash> = None;
-    let mut sequence = 0;
+    let mut follower = Follower::default();
     for sealed in events {
-        sequence += 1;
+        follower.follow(sealed)?;
+    }
+    Ok(follower.length())
+}
+
+/// Verifies a chain event by event, for whoever has no room for all of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Follower {
+    length: u64,
+    head: Option<Hash>,
+}
+
+impl Follower {
+    /// Verifies that `sealed` comes next.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn follow(&mut self, sealed: &Sealed) -> Result<(), Broken> {
+        let sequence = self.length + 1;
         let value: Value = serde_json::from_slice(&sealed.bytes).map_err(|_| Broken::NotJson(sequence))?;
         if json::canonical(&value).ok().as_deref() != Some(sealed.bytes.as_slice()) {
             return Err(Broken::NotCanonical(sequence));
@@ -158,12 +176,22 @@ pub fn verify_chain<'a>(events: impl IntoIterator<Item = &'a Sealed>) -> Result<
         if value["sequence"] != sequence {
             return Err(Broken::WrongSequence(sequence));
         }
-        if value["previous_event_hash"] != previous.map_or(Value::Null, |hash| Value::from(hash.to_string())) {
+        if value["previous_event_hash"] != self.head.map_or(Value::Null, |hash| Value::from(hash.to_string())) {
             return Err(Broken::WrongPrevious(sequence));
         }
-        previous = Some(sealed.hash);
+        *self = Self { length: sequence, head: Some(sealed.hash) };
+        Ok(())
     }
-    Ok(sequence)
+
+    /// How many events were followed.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The hash of the last one.
+    pub fn head(&self) -> Option<Hash> {
+        self.head
+    }
 }
 
 #[cfg(test)]

@@ -2,4 +2,4 @@
 
 mod chain;
 
-pub use chain::{Broken, Envelope, Hash, Sealed, verify_chain};
+pub use chain::{Broken, Envelope, Follower, Hash, Sealed, verify_chain};

@@ -1,10 +1,11 @@
-//! The command line: `placet serve | keys | ask | answer | release | doctor | demo`.
+//! The command line: `placet serve | keys | ask | answer | release | migrate | doctor | demo`.
 
 mod answer;
 mod ask;
 mod demo;
 mod doctor;
 mod keys;
+mod migrate;
 mod release;
 mod remote;
 mod serve;
@@ -54,6 +55,8 @@ enum Command {
     Answer(answer::AnswerArgs),
     /// Let deadlines and messages go on after `serve --after-restore`; works beside a running server and before the next start.
     Release(release::ReleaseArgs),
+    /// Move everything from a database file to an empty PostgreSQL database; the server must not run.
+    Migrate(migrate::MigrateArgs),
     /// Check settings, database, clock, mail server, public URL and file permissions; changes nothing.
     #[command(after_help = ENVIRONMENT_ONLY)]
     Doctor(Box<doctor::DoctorArgs>),
@@ -96,7 +99,9 @@ impl Cli {
     pub fn log_filter(&self) -> &'static str {
         match self.command {
             Command::Serve(_) => SERVER_FILTER,
-            Command::Keys(_) | Command::Release(_) | Command::Doctor(_) | Command::Demo(_) => COMMAND_FILTER,
+            Command::Keys(_) | Command::Release(_) | Command::Migrate(_) | Command::Doctor(_) | Command::Demo(_) => {
+                COMMAND_FILTER
+            }
             Command::Ask(_) | Command::Answer(_) => SPEAKING_FILTER,
         }
     }
@@ -113,6 +118,7 @@ impl Cli {
             Command::Ask(args) => return Ok(ask::run(*args).await),
             Command::Answer(args) => return Ok(answer::run(args).await),
             Command::Release(args) => release::run(args).await?,
+            Command::Migrate(args) => migrate::run(args).await?,
             Command::Doctor(args) => doctor::run(*args).await?,
             Command::Demo(args) => demo::run(args).await?,
         }

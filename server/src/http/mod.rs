@@ -49,6 +49,7 @@ pub use self::body::{BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_WAIT, IDEMPOTENCY_KE
 pub(crate) use self::body::{Bodies, Body, read as read_body};
 pub use self::openapi::document;
 pub(crate) use self::problem::{Failure, RETRY_AFTER_SECONDS, TurnedAway};
+pub use self::suspensions::WAIT_SECONDS_MAX;
 
 /// How many long waits one key may hold at a time.
 pub const WAITERS_PER_KEY_MAX: usize = 2_000;

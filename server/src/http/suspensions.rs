@@ -26,7 +26,7 @@ use crate::admission::{Class, Place};
 use crate::store::{Outcome, SuspensionFilter, Target};
 
 /// The longest wait, in seconds.
-pub(super) const WAIT_SECONDS_MAX: u32 = 50;
+pub const WAIT_SECONDS_MAX: u32 = 50;
 /// Says that the question was asked before, under the same key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 

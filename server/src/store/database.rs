@@ -39,6 +39,8 @@ pub enum Schema {
     Older(usize),
     /// They are this program's.
     Current,
+    /// `placet migrate` fills them, and has not finished.
+    Half,
     /// A newer program wrote this migration.
     Newer(String),
 }
@@ -52,6 +54,8 @@ pub struct Inspection {
     pub write_ahead: bool,
     /// What the database's own check says is broken; PostgreSQL has none to ask.
     pub damage: Option<String>,
+    /// Where everything went, if `placet migrate` moved it; no server starts here any more.
+    pub moved_to: Option<String>,
     /// When the newest event was written.
     pub last_event: Option<DateTime<Utc>>,
     /// Keys that count.

@@ -9,6 +9,7 @@ mod database;
 pub mod fact;
 pub mod hub;
 pub mod link;
+pub mod moving;
 mod outside;
 pub mod postgres;
 mod reads;

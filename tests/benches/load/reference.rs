@@ -100,8 +100,8 @@ async fn suspend(connection: &mut Connection, intent: Uuid, question: &Value) ->
     let suspension = Uuid::from_u128(!intent.as_u128());
     let mut record = question.clone();
     record["id"] = json!(suspension);
-    let patch = json!({"patches": [{"op": "set", "path": "_suspension", "value": record}]}).to_string();
-    connection.send("POST", &format!("{path}/state"), &at_version(at), &patch).await.ok::<Value>();
+    let change = json!({"patches": [{"op": "set", "path": "_suspension", "value": record}]}).to_string();
+    connection.send("POST", &format!("{path}/state"), &at_version(at), &change).await.ok::<Value>();
     let mut payload = question.clone();
     payload["suspension_id"] = json!(suspension);
     let event = json!({"event_type": "intent.suspended", "actor": "agent", "payload": payload}).to_string();

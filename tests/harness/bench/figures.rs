@@ -106,18 +106,22 @@ impl Figure {
     }
 
     /// A figure of a server on another database.
+    #[must_use]
     pub fn on(self, durability: &str) -> Self {
         Self { durability: durability.to_owned(), ..self }
     }
 
+    #[must_use]
     pub fn at_least(self, goal: f64) -> Self {
         Self { goal: Some(Goal::AtLeast(goal)), ..self }
     }
 
+    #[must_use]
     pub fn at_most(self, goal: f64) -> Self {
         Self { goal: Some(Goal::AtMost(goal)), ..self }
     }
 
+    #[must_use]
     pub fn beside(self, name: &str, rounds: Vec<f64>) -> Self {
         Self { peer: Some(Peer { name: name.to_owned(), rounds: sorted(rounds) }), ..self }
     }

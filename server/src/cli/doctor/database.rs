@@ -118,6 +118,13 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
         ));
     }
     findings.push(tables(&path.to_string(), &seen.schema));
+    if let Some(moved_to) = &seen.moved_to {
+        findings.push(Finding::fail(
+            CHECK,
+            format!("The data of {path} was moved to {moved_to}; no server starts here any more."),
+            "Set PLACET_DATABASE_URL to that database, and keep the file as a backup.",
+        ));
+    }
     let ours = matches!(seen.schema, Schema::Older(_) | Schema::Current);
     if ours && !seen.write_ahead {
         findings.push(Finding::warn(
@@ -138,6 +145,11 @@ pub(super) fn tables(database: &str, schema: &Schema) -> Finding {
             CHECK,
             format!("{database} is the database of another program."),
             "Correct PLACET_DATABASE_URL; a server would add its tables to that program's.",
+        ),
+        Schema::Half => Finding::fail(
+            CHECK,
+            format!("{database} is being filled by `placet migrate`, which has not finished."),
+            "Run that command again; it goes on where it ended.",
         ),
         Schema::Older(missing) => Finding::warn(
             CHECK,

@@ -98,7 +98,7 @@ impl Address {
         self.config.get_ssl_mode() == SslMode::Disable && !self.config.get_hosts().iter().all(is_here)
     }
 
-    pub(super) fn user(&self) -> &str {
+    pub(in crate::store) fn user(&self) -> &str {
         self.config.get_user().unwrap_or_default()
     }
 

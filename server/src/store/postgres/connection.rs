@@ -15,7 +15,7 @@ use super::address::Address;
 /// A connection diesel can use: synchronous outside, pure Rust inside. Made and used on the blocking threads of the store's runtime.
 pub(super) type Connection = AsyncConnectionWrapper<AsyncPgConnection>;
 /// The half of a connection that moves bytes.
-pub(super) type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+pub(in crate::store) type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
 /// What every connection is set to, whatever the database's own defaults are. A commit that is on disk is what makes a 200 a promise;
 /// a stronger setting of the database's (`remote_apply`) stays.
@@ -26,7 +26,7 @@ const SETTINGS: &str = "SET statement_timeout = '10s'; SET lock_timeout = '5s'; 
 
 /// Why there is no connection.
 #[derive(Debug, Error)]
-pub(super) enum ConnectError {
+pub(in crate::store) enum ConnectError {
     /// The database or the network.
     #[error("{0}")]
     Refused(String),
@@ -38,7 +38,7 @@ pub(super) enum ConnectError {
 }
 
 /// Connects, for SQL that diesel does not speak.
-pub(super) async fn dial(address: &Address) -> Result<(Client, Wire), ConnectError> {
+pub(in crate::store) async fn dial(address: &Address) -> Result<(Client, Wire), ConnectError> {
     address.config.connect(address.tls.clone()).await.map_err(|error| ConnectError::Refused(in_words(address, &error)))
 }
 

@@ -30,7 +30,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The first half of the locks by which servers know that others live: "plac".
-const SERVERS: i32 = 0x706c_6163;
+pub(in crate::store) const SERVERS: i32 = 0x706c_6163;
 
 /// What stands before the name of a channel whose message is sent again.
 const REDRIVEN: &str = "redriven:";

@@ -49,9 +49,35 @@ pub(super) fn prepare(address: &Address) -> anyhow::Result<()> {
         Schema::Newer(migration) => {
             bail!("{address} was written by a newer placet (migration {migration}); use that version or restore a backup")
         }
-        Schema::Empty | Schema::Older(_) => run(&mut conn)
-            .with_context(|| format!("failed to make the tables of {address}; may {} create tables?", address.user())),
+        Schema::Half => bail!(
+            "{address} is being filled by `placet migrate`, which has not finished; run that command again, it goes on where it ended"
+        ),
+        Schema::Empty | Schema::Older(_) => make(&mut conn, address),
     }
+}
+
+/// Makes the tables of a database that has none, for whoever fills it; says what was there. On a blocking thread only.
+///
+/// # Errors
+///
+/// As [`prepare`]; and tables of an older version, which nobody expects to be changed by filling them.
+pub(in crate::store) fn tables_for_filling(address: &Address) -> anyhow::Result<Schema> {
+    let mut conn = connect(address)?;
+    check_version(&mut conn, address)?;
+    let found = schema(&mut conn)?;
+    match found {
+        Schema::Empty => make(&mut conn, address)?,
+        Schema::Half if applied(&mut conn)?.len() == known()?.len() => {}
+        Schema::Half | Schema::Older(_) => {
+            bail!("{address} holds the tables of an older placet; make the database anew: dropdb and createdb")
+        }
+        Schema::Current | Schema::Foreign | Schema::Newer(_) => prepare(address)?,
+    }
+    Ok(found)
+}
+
+fn make(conn: &mut Connection, address: &Address) -> anyhow::Result<()> {
+    run(conn).with_context(|| format!("failed to make the tables of {address}; may {} create tables?", address.user()))
 }
 
 pub(super) fn check_version(conn: &mut Connection, address: &Address) -> anyhow::Result<()> {
@@ -76,22 +102,30 @@ pub(super) fn schema(conn: &mut Connection) -> anyhow::Result<Schema> {
     if !tables.iter().any(|table| table.line == "__diesel_schema_migrations") {
         return Ok(if tables.is_empty() { Schema::Empty } else { Schema::Foreign });
     }
-    let applied = diesel::sql_query("SELECT version::text AS line FROM __diesel_schema_migrations").load::<Line>(conn)?;
+    let applied = applied(conn)?;
     let known = known()?;
     if applied.is_empty() {
         // Another program's, or a first start that was interrupted: ours makes all its tables in one transaction.
         return Ok(if tables.len() == 1 { Schema::Empty } else { Schema::Foreign });
     }
-    if !applied.iter().any(|applied| known.contains(&applied.line)) {
+    if !applied.iter().any(|applied| known.contains(applied)) {
         return Ok(Schema::Foreign);
     }
-    if let Some(newer) = applied.iter().find(|applied| !known.contains(&applied.line)) {
-        return Ok(Schema::Newer(newer.line.clone()));
+    if let Some(newer) = applied.iter().find(|applied| !known.contains(applied)) {
+        return Ok(Schema::Newer(newer.clone()));
+    }
+    if tables.iter().any(|table| table.line == "moving") {
+        return Ok(Schema::Half);
     }
     Ok(match known.len() - applied.len() {
         0 => Schema::Current,
         missing => Schema::Older(missing),
     })
+}
+
+fn applied(conn: &mut Connection) -> anyhow::Result<Vec<String>> {
+    let applied = diesel::sql_query("SELECT version::text AS line FROM __diesel_schema_migrations").load::<Line>(conn)?;
+    Ok(applied.into_iter().map(|applied| applied.line).collect())
 }
 
 fn known() -> anyhow::Result<Vec<String>> {

@@ -31,8 +31,11 @@ use futures_util::future::BoxFuture;
 use tokio::runtime::Runtime;
 
 pub use self::address::Address;
+pub(in crate::store) use self::connection::dial;
 pub use self::inspect::{Examination, examine};
 use self::listener::Listener;
+pub(in crate::store) use self::listener::SERVERS;
+pub(in crate::store) use self::migrate::tables_for_filling;
 use self::pool::Pool;
 use self::rows::Writing;
 use self::session::{DatabaseClock, Session};

@@ -14,6 +14,7 @@ use domain::time::from_micros;
 
 use super::schema::{api_keys, events, presence, secrets};
 use super::{known_migrations, url_of};
+use crate::store::moving::moved_to;
 use crate::store::{Inspection, Schema};
 
 /// What every SQLite file begins with.
@@ -37,6 +38,7 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
         schema: Schema::Empty,
         write_ahead: false,
         damage: None,
+        moved_to: None,
         last_event: None,
         keys: 0,
         held_since: None,
@@ -58,6 +60,7 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
     seen.damage = damage(&mut conn)?;
     seen.schema = schema(&mut conn)?;
     if matches!(seen.schema, Schema::Older(_) | Schema::Current) {
+        seen.moved_to = moved_to(&mut conn)?;
         let newest = events::table.order(events::rid.desc()).select(events::created_at).first(&mut conn).optional()?;
         seen.last_event = newest.map(from_micros);
         seen.keys = api_keys::table.filter(api_keys::revoked_at.is_null()).count().get_result(&mut conn)?;
@@ -106,7 +109,7 @@ fn damage(conn: &mut SqliteConnection) -> anyhow::Result<Option<String>> {
     Ok((said != "ok").then_some(said))
 }
 
-fn schema(conn: &mut SqliteConnection) -> anyhow::Result<Schema> {
+pub(in crate::store) fn schema(conn: &mut SqliteConnection) -> anyhow::Result<Schema> {
     let tables = diesel::sql_query("SELECT name AS line FROM sqlite_master WHERE type = 'table'").load::<Line>(conn)?;
     if !tables.iter().any(|table| table.line == "__diesel_schema_migrations") {
         return Ok(if tables.is_empty() { Schema::Empty } else { Schema::Foreign });

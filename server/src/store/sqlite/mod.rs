@@ -32,10 +32,12 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
+pub(in crate::store) use self::inspect::schema;
 pub use self::inspect::{beside, inspect};
 use self::writer::{Writer, classify};
 use super::hub::Hub;
 use super::link::LinkToken;
+use super::moving::moved_to;
 use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
@@ -112,6 +114,9 @@ impl SqliteStore {
         let url = &url_of(path)?;
         let mut conn = SqliteConnection::establish(url).with_context(unusable)?;
         conn.batch_execute(PRAGMAS).with_context(unusable)?;
+        if let Some(moved_to) = moved_to(&mut conn).with_context(unusable)? {
+            anyhow::bail!("the data of {} was moved to {moved_to}; set PLACET_DATABASE_URL to that", path.display());
+        }
         migrate(&mut conn)
             .with_context(|| format!("failed to make the tables of {}; is there room on the disk?", path.display()))?;
         empty_log(&mut conn, exclusive)
@@ -428,7 +433,7 @@ impl CustomizeConnection<SqliteConnection, diesel::r2d2::Error> for ReadOnly {
 }
 
 /// A path as SQLite takes it.
-fn url_of(path: &Path) -> anyhow::Result<String> {
+pub(in crate::store) fn url_of(path: &Path) -> anyhow::Result<String> {
     Ok(path.to_str().context("the database path is not valid UTF-8")?.to_owned())
 }
 
@@ -469,7 +474,7 @@ fn sync_names(made: &[&Path]) -> std::io::Result<()> {
 }
 
 /// Locks a file beside the database; SQLite's own locks come and go with each transaction.
-fn lock(path: &Path) -> anyhow::Result<File> {
+pub(in crate::store) fn lock(path: &Path) -> anyhow::Result<File> {
     let name = beside(path, ".serve-lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&name);
     let file = file.with_context(|| format!("failed to open {}", name.display()))?;

@@ -1,0 +1,68 @@
+//! Recomputes every intent's chain of events from the bytes the target gives back.
+
+use anyhow::{Context, bail};
+use domain::log::{Follower, Hash, Sealed};
+
+/// An event as the target has it, beside the head its intent names.
+pub(super) struct Link {
+    pub(super) intent: i64,
+    pub(super) head: Head,
+    pub(super) event: Option<(i64, Sealed)>,
+}
+
+/// Where an intent says its log ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) event: i64,
+    pub(super) sequence: u64,
+    pub(super) hash: Hash,
+}
+
+/// The chains so far: one is open, the others were whole.
+#[derive(Default)]
+pub(super) struct Chains {
+    open: Option<Open>,
+    whole: u64,
+}
+
+struct Open {
+    intent: i64,
+    head: Head,
+    followed: Follower,
+    last: Option<i64>,
+}
+
+impl Chains {
+    /// The next event; those of one intent come together, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// Where a chain breaks, or does not end where its intent says.
+    pub(super) fn follow(&mut self, link: &Link) -> anyhow::Result<()> {
+        if self.open.as_ref().is_none_or(|open| open.intent != link.intent) {
+            self.close()?;
+            self.open = Some(Open { intent: link.intent, head: link.head, followed: Follower::default(), last: None });
+        }
+        let (Some(open), Some((rid, sealed))) = (&mut self.open, &link.event) else { return Ok(()) };
+        open.followed.follow(sealed).with_context(|| format!("the log of intent {} is broken", open.intent))?;
+        open.last = Some(*rid);
+        Ok(())
+    }
+
+    /// How many were whole; the last one ends here.
+    pub(super) fn finish(mut self) -> anyhow::Result<u64> {
+        self.close()?;
+        Ok(self.whole)
+    }
+
+    fn close(&mut self) -> anyhow::Result<()> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let found = open.last.zip(open.followed.head());
+        let found = found.map(|(event, hash)| Head { event, sequence: open.followed.length(), hash });
+        if found != Some(open.head) {
+            bail!("the log of intent {} does not end where the intent says", open.intent);
+        }
+        self.whole += 1;
+        Ok(())
+    }
+}

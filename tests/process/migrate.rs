@@ -1,0 +1,266 @@
+//! `placet migrate`: everything moves, once, whatever interrupts it, and nothing is ever served from two places.
+
+use std::time::Duration;
+
+use harness::api::Api;
+use harness::person::Person;
+use harness::postgres::{Cluster, PASSWORD, Scratch};
+use harness::process::{Finished, MIGRATION, Running, Site};
+use harness::smtp::SmtpSink;
+use serde_json::json;
+use tokio::process::Command;
+
+/// What a process that fills a database holds.
+const FILLING_LOCK: i64 = 0x706c_6163_6d76;
+/// Rows of the largest table: more than two batches.
+const INTENTS: usize = 420;
+
+fn migrate(site: &Site, to: &str) -> Command {
+    site.command(["migrate", "--from", &format!("sqlite://{}", site.database().display()), "--to", to])
+}
+
+fn over_tcp(scratch: &Scratch) -> String {
+    Cluster::of_this_process().tcp_url(scratch.name(), PASSWORD)
+}
+
+/// What is refused says why, in at most two lines and without a password.
+fn refused(ended: &Finished, words: &[&str]) {
+    ended.refused(words);
+    assert!(ended.stderr.starts_with("placet: ") && ended.stderr.lines().count() <= 2, "{}", ended.stderr);
+    tells_no_password(ended);
+}
+
+fn tells_no_password(ended: &Finished) {
+    for secret in [PASSWORD, &PASSWORD.replace(' ', "%20")] {
+        assert!(!ended.stderr.contains(secret) && !ended.stdout.contains(secret), "{ended:?}");
+    }
+}
+
+async fn serve_on(site: &Site, url: &str) -> Running {
+    let mut command = site.command(["serve"]);
+    command.env("PLACET_DATABASE_URL", url);
+    let mut server = site.start(command);
+    server.line_with("Placet listens on ").await;
+    server
+}
+
+async fn stop(server: Running) {
+    server.signal("TERM").await;
+    server.finish().await.succeeded();
+}
+
+/// A file with something in every table a server fills by itself: an open question, an answered one, one that ran out, keys.
+async fn filled(site: &Site, smtp: &SmtpSink) -> (Api, String, String) {
+    let agent = site.api("agent", "agent").await;
+    let operator = site.api("operator", "alice").await;
+    let server = site.serve().await;
+    let awkward =
+        json!({"title": "tab\t, backslash \\, NUL \u{0}, line\nand \\N", "status": "active", "state": {"é": "\u{0}\\n"}});
+    agent.post_once("api/v1/intents", "once", awkward).await.ok();
+    let intent = agent.active_intent().await;
+    let open = agent.asked(intent).await;
+    let link = smtp.next_mail().await.link(&site.base());
+    let answered = agent.active_intent().await;
+    let id = agent.asked(answered).await;
+    operator.respond(answered, &id, "deny").await.ok();
+    let lease = json!({"scope": "state.x", "duration_seconds": 600});
+    agent.post(&format!("api/v1/intents/{intent}/leases"), lease).await;
+    let silent = agent.active_intent().await;
+    agent.suspend(silent, json!({"timeout_seconds": 1, "fallback_policy": "fail"})).await.ok();
+    while agent.status(silent).await != "abandoned" {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    stop(server).await;
+    (agent, open, link)
+}
+
+/// Whoever outgrows a file must not lose a question on the way: the mail that lies in somebody's inbox leads to the same question, and
+/// the agent that waits for it hears the answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_asked_before_the_move_is_answered_after_it() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    let (agent, open, link) = filled(&site, &smtp).await;
+    let scratch = Cluster::of_this_process().empty().await;
+    let to = over_tcp(&scratch);
+    let moved = site.run(migrate(&site, &to)).await;
+    assert!(moved.succeeded().starts_with("Moved "), "{moved:?}");
+    assert!(moved.stdout.contains("4 chains of events were recomputed"), "{moved:?}");
+    assert!(moved.stderr.contains("moved events: ") && moved.stderr.contains("compared timers: "), "{moved:?}");
+    tells_no_password(&moved);
+
+    let server = serve_on(&site, &to).await;
+    let page = Person::new(&site.base()).answer(&link, "approve").await;
+    assert_eq!(page.status, 200);
+    assert_eq!(agent.suspension(&open).await["response"], json!("approve"), "the agent's key counts here as well");
+    let awkward =
+        json!({"title": "tab\t, backslash \\, NUL \u{0}, line\nand \\N", "status": "active", "state": {"é": "\u{0}\\n"}});
+    let again = agent.post_once("api/v1/intents", "once", awkward.clone()).await.ok();
+    assert_eq!((&again["title"], &again["state"]), (&awkward["title"], &awkward["state"]));
+    let intents = agent.get("api/v1/intents?limit=100").await.ok();
+    assert_eq!(intents["intents"].as_array().unwrap().len(), 4, "a repetition was recognised");
+    agent.asked(agent.active_intent().await).await; // Row ids go on where they ended.
+    let said = site.run(on(&site, &["doctor", "--json"], &to)).await;
+    assert!(said.stdout.contains("is whole and of this version"), "{said:?}");
+
+    refused(&site.run(migrate(&site, &to)).await, &["in use by a running placet"]);
+    stop(server).await;
+    // Two databases that do not know of each other would each accept an answer.
+    for arguments in [&["serve"][..], &["keys", "list"]] {
+        refused(&site.run(site.command(arguments)).await, &["was moved to postgres://placet@127.0.0.1", "PLACET_DATABASE_URL"]);
+    }
+    let doctor = site.run(site.command(["doctor"])).await;
+    assert!(doctor.stdout.contains("was moved to postgres://placet@127.0.0.1"), "{doctor:?}");
+    let again = site.run(migrate(&site, &to)).await;
+    assert!(again.succeeded().contains("Nothing was left to do"), "{again:?}");
+    let other = Cluster::of_this_process().empty().await;
+    refused(&site.run(migrate(&site, &over_tcp(&other))).await, &["was moved to", "already"]);
+    scratch.forget().await;
+    other.forget().await;
+}
+
+fn on(site: &Site, arguments: &[&str], url: &str) -> Command {
+    let mut command = site.command(arguments);
+    command.env("PLACET_DATABASE_URL", url);
+    command
+}
+
+/// A move of a large file takes hours, and machines restart. What was moved stays moved, nothing is there twice, and until the end no
+/// server starts on the half.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_interrupted_move_goes_on_where_it_ended() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    let (agent, ..) = filled(&site, &smtp).await;
+    let server = site.serve().await;
+    for _ in 0..INTENTS {
+        let intent = agent.active_intent().await;
+        agent.post(&format!("api/v1/intents/{intent}/events"), json!({"event_type": "comment", "payload": {}})).await;
+    }
+    stop(server).await;
+    let scratch = Cluster::of_this_process().empty().await;
+    let to = over_tcp(&scratch);
+    // Among the rows of events, after all of them, after the last mark but one.
+    for point in ["within-move:3", "within-move:9", "between-marks"] {
+        let mut command = migrate(&site, &to);
+        command.env("PLACET_KILL_AT", point);
+        let killed = site.run(command).await;
+        assert!(killed.status.code().is_none(), "{point} was not reached: {killed:?}");
+        refused(&site.run(on(&site, &["serve"], &to)).await, &["placet migrate", "run that command again"]);
+        let doctor = site.run(on(&site, &["doctor"], &to)).await;
+        assert!(doctor.stdout.contains("has not finished"), "{doctor:?}");
+    }
+    refused(&site.run(site.command(["serve"])).await, &["was moved to postgres://"]);
+    let moved = site.run(migrate(&site, &to)).await;
+    moved.succeeded();
+    let server = serve_on(&site, &to).await;
+    let intents = agent.get("api/v1/intents?limit=1000").await.ok();
+    assert_eq!(intents["intents"].as_array().unwrap().len(), INTENTS + 4);
+    server.kill().await;
+    scratch.forget().await;
+}
+
+/// After an interruption somebody may decide to go on with the file for another week. What changed must not be missing then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_changed_after_an_interruption_is_moved_anew() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    let (agent, open, _) = filled(&site, &smtp).await;
+    let scratch = Cluster::of_this_process().empty().await;
+    let to = over_tcp(&scratch);
+    let mut command = migrate(&site, &to);
+    command.env("PLACET_KILL_AT", "within-move:8");
+    assert!(site.run(command).await.status.code().is_none());
+
+    let server = site.serve().await;
+    let operator = site.api("operator", "bob").await;
+    let intent = agent.suspension(&open).await["intent_id"].as_str().unwrap().parse().unwrap();
+    operator.respond(intent, &open, "deny").await.ok();
+    stop(server).await;
+    let moved = site.run(migrate(&site, &to)).await;
+    moved.succeeded();
+    assert!(moved.stderr.contains("beginning anew"), "{moved:?}");
+    let server = serve_on(&site, &to).await;
+    assert_eq!(agent.suspension(&open).await["response"], json!("deny"));
+    server.kill().await;
+    scratch.forget().await;
+}
+
+/// A move that only counts would call this whole. What is not the same to the byte, and a log that does not verify, is not moved, and the
+/// file can be served as before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_whole_at_the_end_is_not_called_moved() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    filled(&site, &smtp).await;
+    for (tampering, words) in [
+        ("UPDATE intents SET version = version + 1 WHERE rid = 2", "row 2 of intents is not what it was"),
+        ("UPDATE events SET bytes = bytes || ' '::bytea WHERE rid = 1", "row 1 of events is not what it was"),
+    ] {
+        let scratch = Cluster::of_this_process().empty().await;
+        let mut command = migrate(&site, &over_tcp(&scratch));
+        command.env("PLACET_KILL_AT", "within-move:9");
+        assert!(site.run(command).await.status.code().is_none());
+        Cluster::of_this_process().sql(scratch.name(), tampering).await;
+        let ended = site.run(migrate(&site, &over_tcp(&scratch))).await;
+        ended.refused(&[words, "nothing was changed in the file"]);
+        scratch.forget().await;
+    }
+    stop(site.serve().await).await;
+
+    site.rewrite_database("Refund order 12345", "Refund order 99999");
+    let scratch = Cluster::of_this_process().empty().await;
+    let ended = site.run(migrate(&site, &over_tcp(&scratch))).await;
+    ended.refused(&["the log of intent 2 is broken", "the hash of event 1 does not match its bytes"]);
+    stop(site.serve().await).await;
+    scratch.forget().await;
+}
+
+/// Each of these would lose or mix something if it were tried.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_stands_in_the_way_of_a_move_is_said() {
+    let site = Site::development();
+    let scratch = Cluster::of_this_process().empty().await;
+    let to = over_tcp(&scratch);
+    refused(&site.run(migrate(&site, &to)).await, &["there is no database at"]);
+    site.key("admin", "admin").await;
+    let here = format!("sqlite://{}", site.database().display());
+    let arguments = |from: &str, to: &str| site.command(["migrate", "--from", from, "--to", to]);
+    refused(&site.run(arguments(&here, &here)).await, &["are the same database"]);
+    refused(&site.run(site.command(["migrate", "--from", &here])).await, &["are the same database", "PLACET_DATABASE_URL"]);
+    refused(&site.run(arguments(&here, "sqlite://other.db")).await, &["must be a PostgreSQL database", "other.db"]);
+    refused(&site.run(arguments(&to, &here)).await, &["--from must be a file", "pg_dump"]);
+    refused(&site.run(arguments("mysql://x", &to)).await, &["--from is not usable", "sqlite://"]);
+
+    let server = site.serve().await;
+    refused(&site.run(migrate(&site, &to)).await, &["another placet serves", "stop it first"]);
+    stop(server).await;
+
+    let used = Cluster::of_this_process().scratch().await;
+    let there = Site::on(over_tcp(&used));
+    let running = there.serve().await;
+    refused(&site.run(migrate(&site, &over_tcp(&used))).await, &["in use by a running placet"]);
+    stop(running).await;
+    refused(&site.run(migrate(&site, &over_tcp(&used))).await, &["is not empty", "createdb"]);
+
+    let newer = format!("UPDATE __diesel_schema_migrations SET version = '99991231000000' WHERE version = '{MIGRATION}'");
+    Cluster::of_this_process().sql(used.name(), &newer).await;
+    refused(&site.run(migrate(&site, &over_tcp(&used))).await, &["written by a newer placet (migration 99991231000000)"]);
+    site.rewrite_database(MIGRATION, "99991231000000");
+    refused(&site.run(migrate(&site, &to)).await, &["written by a newer placet (migration 99991231000000)", "placet.db"]);
+    site.rewrite_database("99991231000000", MIGRATION);
+
+    let filling = Cluster::of_this_process().snapshot(scratch.name()).await;
+    filling.rows(&format!("SELECT pg_advisory_lock({FILLING_LOCK})::text")).await;
+    refused(&site.run(migrate(&site, &to)).await, &["another placet migrate fills"]);
+    drop(filling);
+    let mut command = migrate(&site, &to);
+    command.env("PLACET_KILL_AT", "within-move:2");
+    assert!(site.run(command).await.status.code().is_none());
+    let other = Site::development();
+    other.key("admin", "admin").await;
+    refused(&site.run(migrate(&other, &to)).await, &["holds the half of a move from", "placet.db", "createdb"]);
+    site.run(migrate(&site, &to)).await.succeeded();
+    scratch.forget().await;
+    used.forget().await;
+}

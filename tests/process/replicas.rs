@@ -1,0 +1,314 @@
+//! Several servers, each its own process, on one PostgreSQL: raced, killed, stopped and restarted under load, like the database itself.
+//!
+//! The long runs are asked for by variables: `PLACET_RACES` (20,000 takes minutes) and `PLACET_DRILL_SECONDS` (120).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{self, StreamExt};
+use harness::api::Api;
+use harness::postgres::{Cluster, PASSWORD};
+use harness::process::{Running, Site};
+use harness::smtp::SmtpSink;
+use placet::{Client, Question};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::balancer::Balancer;
+use super::invariants;
+use super::kill::{AGENTS, OPERATORS, World, agent, operator, random, settle};
+
+const RACES_DEFAULT: usize = 240;
+const DRILL_SECONDS_DEFAULT: usize = 10;
+/// Requests under way at the same time.
+const AT_ONCE: usize = 12;
+/// Questions whose deadlines all servers see come.
+const DEADLINES: usize = 120;
+/// How long writes may fail after the database is back.
+const RECOVERED_WITHIN: Duration = Duration::from_secs(5);
+/// A stop that outlives a message's lease, where there is time for it.
+const LONG_STOP: Duration = Duration::from_secs(130);
+
+#[expect(clippy::disallowed_methods, reason = "a long run by hand is asked for by a variable")]
+fn asked_for(name: &str, default: usize) -> usize {
+    std::env::var(name).map_or(default, |text| text.parse().expect("the variable is a number"))
+}
+
+/// Servers on one database behind one address.
+struct Replicas {
+    cluster: Arc<Cluster>,
+    database: String,
+    smtp: SmtpSink,
+    sites: Vec<Site>,
+    balancer: Balancer,
+}
+
+impl Replicas {
+    async fn of(count: usize) -> Self {
+        let smtp = SmtpSink::start().await;
+        let cluster = Arc::new(Cluster::durable());
+        cluster.sql("postgres", "CREATE DATABASE replicas").await;
+        let (listener, base) = Balancer::reserve();
+        let url = cluster.tcp_url("replicas", PASSWORD);
+        let sites: Vec<Site> = (0..count).map(|_| Site::replica(url.clone(), smtp.url(), base.clone())).collect();
+        sites[0].key("admin", "admin").await; // Makes the tables.
+        let balancer = Balancer::start(listener, sites.iter().map(Site::port).collect());
+        Self { cluster, database: "replicas".into(), smtp, sites, balancer }
+    }
+
+    async fn serve(&self) -> Vec<Running> {
+        let mut running = Vec::new();
+        for site in &self.sites {
+            running.push(site.serve().await);
+        }
+        running
+    }
+
+    /// The way to one of them, by name of its key.
+    async fn key(&self, role: &str, name: &str) -> String {
+        self.sites[0].key(role, name).await.1
+    }
+
+    /// The way through the balancer.
+    async fn api(&self, role: &str, name: &str) -> Api {
+        Api::new(&self.balancer.base(), Some(&self.key(role, name).await))
+    }
+
+    async fn invariants_hold(&self) -> invariants::Looked {
+        invariants::hold(&self.cluster, &self.database).await
+    }
+}
+
+/// If two people can both be told that their answer counts, no answer means anything, however many processes there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_opposite_answers_at_different_processes_one_counts() {
+    for count in [2, 3] {
+        let replicas = Replicas::of(count).await;
+        let servers = replicas.serve().await;
+        let keys = (
+            replicas.key("agent", "asker").await,
+            replicas.key("operator", "alice").await,
+            replicas.key("operator", "bob").await,
+        );
+        let at = |number: usize, key: &str| Api::new(&replicas.sites[number % count].base(), Some(key));
+        let ways: Vec<[Api; 3]> =
+            (0..count).map(|number| [at(number, &keys.0), at(number, &keys.1), at(number + 1, &keys.2)]).collect();
+        let races = asked_for("PLACET_RACES", RACES_DEFAULT) / 2;
+        let race = async |number: usize| {
+            let [asker, alice, bob] = &ways[number % count];
+            let intent = asker.active_intent().await;
+            let id = asker.asked(intent).await;
+            let (yes, no) = if number.is_multiple_of(2) {
+                tokio::join!(alice.respond(intent, &id, "approve"), bob.respond(intent, &id, "deny"))
+            } else {
+                let (no, yes) = tokio::join!(bob.respond(intent, &id, "deny"), alice.respond(intent, &id, "approve"));
+                (yes, no)
+            };
+            let (winner, loser) = match (yes.status, no.status) {
+                (200, 409) => ("approve", no),
+                (409, 200) => ("deny", yes),
+                statuses => panic!("{statuses:?}: {} {}", yes.text, no.text),
+            };
+            assert_eq!(loser.problem(), (409, "already_resolved"));
+            assert_eq!(bob.suspension(&id).await["response"], json!(winner));
+            winner
+        };
+        let began = Instant::now();
+        let winners: BTreeSet<&str> = stream::iter(0..races).map(race).buffer_unordered(AT_ONCE).collect().await;
+        assert_eq!(winners.len(), 2, "the race was no race: {winners:?} won every time");
+        let looked = replicas.invariants_hold().await;
+        println!("{races} races at {count} processes in {:.0?}: {looked:?}", began.elapsed());
+        drop(servers);
+    }
+}
+
+/// All servers see the same deadlines come: each binds once, and each person gets one mail.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_deadline_binds_once_at_three_processes() {
+    let replicas = Replicas::of(3).await;
+    let servers = replicas.serve().await;
+    let asker = replicas.api("agent", "asker").await;
+    let ask = async |number: usize| {
+        let intent = asker.active_intent().await;
+        let change = json!({
+            "timeout_seconds": 3, "fallback_policy": "complete_with_fallback", "fallback_value": "deny",
+            "notify_to": [format!("person-{number}@example.com")],
+        });
+        asker.suspend(intent, change).await.ok();
+        intent
+    };
+    let intents: Vec<_> = stream::iter(0..DEADLINES).map(ask).buffer_unordered(AT_ONCE).collect().await;
+    sleep(Duration::from_secs(4)).await;
+    for intent in &intents {
+        let until = Instant::now() + Duration::from_secs(20);
+        while asker.status(*intent).await == "suspended_awaiting_input" {
+            assert!(Instant::now() < until, "the deadline of {intent} is not applied");
+            sleep(Duration::from_millis(50)).await;
+        }
+        let events = asker.event_types(*intent).await;
+        let count = |wanted: &str| events.iter().filter(|event| *event == wanted).count();
+        assert_eq!((count("intent.suspension_expired"), count("delivery.sent")), (1, 1), "{events:?}");
+    }
+    assert_eq!(replicas.smtp.received().len(), DEADLINES, "one mail for each person");
+    replicas.invariants_hold().await;
+    drop(servers);
+}
+
+/// The load of the kill test through the balancer, while `trouble` makes trouble; then everything must be there, once.
+#[expect(clippy::print_stdout, reason = "a long run by hand is read by who asked for it")]
+async fn under_load(replicas: &Replicas, mut servers: Vec<Running>, trouble: impl AsyncFnOnce(&mut Vec<Running>)) {
+    let world = Arc::new(World::default());
+    let reader = replicas.api("auditor", "reader").await;
+    let (mut agents, mut operators) = (JoinSet::new(), JoinSet::new());
+    let (questions, asked) = mpsc::channel(AGENTS);
+    let asked = Arc::new(tokio::sync::Mutex::new(asked));
+    for number in 0..AGENTS {
+        let api = replicas.api("agent", &format!("agent-{number}")).await;
+        agents.spawn(agent(world.clone(), api, number, questions.clone()));
+    }
+    drop(questions);
+    for number in 0..OPERATORS {
+        let api = replicas.api("operator", &format!("operator-{number}")).await;
+        let rival = replicas.api("operator", &format!("rival-{number}")).await;
+        operators.spawn(operator(world.clone(), api, rival, asked.clone()));
+    }
+    trouble(&mut servers).await;
+    world.stopping.store(true, Ordering::SeqCst);
+    agents.join_all().await;
+    operators.join_all().await;
+    let ledger = world.keep(std::mem::take);
+    settle(&ledger, &reader, &replicas.smtp).await;
+    let counts = ledger.check(&reader, &replicas.smtp).await;
+    let looked = replicas.invariants_hold().await;
+    assert!(counts.answered > 0, "nothing was answered: {counts:?}");
+    assert!(looked.intents >= looked.questions && looked.events > looked.questions, "questions without a log: {looked:?}");
+    println!("{counts:?} {looked:?}");
+    drop(servers);
+}
+
+/// One server dies and another one stands still while a third goes on. What was acknowledged is there, nothing happens twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_or_twice_when_processes_are_killed_and_stopped() {
+    let replicas = Replicas::of(3).await;
+    let servers = replicas.serve().await;
+    let time = Duration::from_secs(asked_for("PLACET_DRILL_SECONDS", DRILL_SECONDS_DEFAULT) as u64);
+    let (mut kills, mut stops) = (0, 0);
+    let trouble = async |servers: &mut Vec<Running>| {
+        let began = Instant::now();
+        if time > LONG_STOP {
+            servers[2].signal("STOP").await;
+        }
+        while began.elapsed() < time {
+            sleep(Duration::from_millis(500 + random(1_500))).await;
+            let victim = usize::try_from(random(2)).unwrap();
+            if random(2) == 0 {
+                kills += 1;
+                servers.remove(victim).kill().await;
+                servers.insert(victim, replicas.sites[victim].serve().await);
+            } else {
+                stops += 1;
+                servers[victim].signal("STOP").await;
+                sleep(Duration::from_millis(500 + random(4_000))).await;
+                servers[victim].signal("CONT").await;
+            }
+        }
+        servers[2].signal("CONT").await;
+    };
+    under_load(&replicas, servers, trouble).await;
+    println!("{kills} kills, {stops} stops in {time:?}");
+}
+
+/// The database restarts and loses every connection again and again. Writes go on within seconds of its return, and a commit whose reply
+/// was lost is neither taken for done nor for not done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_when_the_database_restarts_and_cuts_every_connection() {
+    let replicas = Replicas::of(2).await;
+    let servers = replicas.serve().await;
+    let probe = replicas.key("agent", "probe").await;
+    let seconds = asked_for("PLACET_DRILL_SECONDS", DRILL_SECONDS_DEFAULT);
+    let mut slowest = Duration::ZERO;
+    let (mut storms, mut restarts) = (0, 0);
+    let trouble = async |_: &mut Vec<Running>| {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(seconds as u64) {
+            let cut =
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'replicas' AND pid <> pg_backend_pid()";
+            for _ in 0..5 {
+                storms += 1;
+                replicas.cluster.sql("postgres", cut).await;
+                sleep(Duration::from_millis(100 + random(300))).await;
+            }
+            restarts += 1;
+            replicas.cluster.restart();
+            let back = Instant::now();
+            for site in &replicas.sites {
+                let api = Api::new(&site.base(), Some(&probe));
+                // Every write of its own, so that one which counted although nobody heard of it is none that is there twice.
+                for attempt in 0.. {
+                    let body = json!({"title": format!("probe {restarts} {} {attempt}", site.port()), "status": "active"});
+                    let posted = api.try_send(api.request("POST", "api/v1/intents").json(&body)).await;
+                    if posted.is_ok_and(|reply| reply.status == 200) {
+                        break;
+                    }
+                    assert!(
+                        back.elapsed() < RECOVERED_WITHIN,
+                        "no write at one server {:?} after the database is back",
+                        back.elapsed()
+                    );
+                    sleep(Duration::from_millis(20)).await;
+                }
+            }
+            slowest = slowest.max(back.elapsed());
+        }
+    };
+    under_load(&replicas, servers, trouble).await;
+    println!("{storms} storms, {restarts} restarts; writing again after {slowest:?} at most");
+}
+
+/// An update must not cost anybody a request: servers are replaced one after the other while agents ask and people answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_restart_fails_no_request() {
+    let replicas = Replicas::of(2).await;
+    let mut servers = replicas.serve().await;
+    let stopping = Arc::new(AtomicBool::new(false));
+    let mut agents = JoinSet::new();
+    for number in 0..4 {
+        let key = replicas.key("agent", &format!("agent-{number}")).await;
+        let client = Client::new(replicas.balancer.base(), key).unwrap();
+        let operator = Client::new(replicas.balancer.base(), replicas.key("operator", &format!("op-{number}")).await).unwrap();
+        let stopping = stopping.clone();
+        agents.spawn(async move {
+            let mut asked = 0_usize;
+            while !stopping.load(Ordering::SeqCst) {
+                asked += 1;
+                // What cannot be recognised when it comes again is not repeated by anybody; agents that matter give a key.
+                let begun = client.create_intent(format!("order {asked}")).active().idempotency_key(format!("{number}-{asked}"));
+                let intent = begun.send().await.expect("no call fails").id();
+                let question = Question::confirm("Refund?").timeout_seconds(600);
+                let mut pending = client.ask(intent, question).await.expect("no call fails");
+                operator.respond(pending.record(), json!("yes"), None).await.expect("no call fails");
+                assert!(pending.answer().await.expect("no wait fails").value);
+            }
+            asked
+        });
+    }
+    sleep(Duration::from_secs(1)).await;
+    for number in [0, 1, 0, 1] {
+        let old = servers.remove(number);
+        old.signal("TERM").await;
+        old.finish().await.succeeded();
+        servers.insert(number, replicas.sites[number].serve().await);
+        sleep(Duration::from_millis(500)).await;
+    }
+    stopping.store(true, Ordering::SeqCst);
+    let asked: usize = agents.join_all().await.iter().sum();
+    let looked = replicas.invariants_hold().await;
+    assert!(asked > 20, "there was nothing to fail: {asked} questions");
+    assert_eq!(looked.questions, asked, "no question was asked twice");
+    println!("{asked} questions asked and answered over four restarts");
+    drop(servers);
+}
