@@ -6,6 +6,7 @@ mod clock;
 mod crash;
 mod deadlines;
 mod deliveries;
+mod detours;
 mod events;
 mod extensions;
 mod hostile;

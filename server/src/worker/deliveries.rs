@@ -138,6 +138,13 @@ impl Deliveries {
             shared_room: WEBHOOKS_IN_FLIGHT_MAX.saturating_sub(shared),
         };
         let leased = self.around.store.lease_deliveries(turn).await?;
+        for (channel, messages) in &leased.turned_away {
+            tracing::warn!(
+                delivery.channel = channel,
+                messages,
+                "too many messages wait for this endpoint: these ask by another way"
+            );
+        }
         if !leased.deliveries.is_empty() {
             kill_points::reached(Point::AfterLease);
         }
