@@ -200,3 +200,21 @@ async fn who_goes_around_an_endpoint_takes_the_others_of_the_attempt_along() {
         desk.finish().await;
     }
 }
+
+/// Two workers learn at the same moment that the last two messages are lost. If each took the other's for under way, nobody would be asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_messages_lost_at_the_same_time_the_later_one_wakes_the_next_rung() {
+    for backend in STORES {
+        let mut desk = Desk::on(backend).await;
+        for _ in 0..20 {
+            let (intent, _) = desk.ask(2, 3_600, by_mail()).await;
+            let leased = desk.turn(Gate::SharedRoom(2)).await;
+            let [one, other] = &*leased.deliveries else { panic!("{} are due", leased.deliveries.len()) };
+            let refused = || DeliveryResult::Failed("status 410".to_owned());
+            tokio::join!(desk.complete(one, refused()), desk.complete(other, refused()));
+            let types = desk.app.agent().event_types(intent).await;
+            assert_eq!(types.iter().filter(|event| *event == "delivery.failover").count(), 1, "{types:?}");
+        }
+        desk.finish().await;
+    }
+}

@@ -393,6 +393,8 @@ pub(super) fn finish_delivery<R: Rows>(
     let now = env.clock.now();
     rows.finish_outbox(row.rid, state, now, last_word)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
+    // First, so that of two messages that are lost at the same time the later one sees the other.
+    let mut loaded = load_of(rows, suspension)?;
     // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
     let (mut siblings, mut question) = (Vec::new(), None);
     if fate != Fate::Sent && suspension.suspension.ending.is_none() {
@@ -401,7 +403,6 @@ pub(super) fn finish_delivery<R: Rows>(
         question = Some(Box::new(asked));
     }
     let delivery = told(row, suspension, detail);
-    let mut loaded = load_of(rows, suspension)?;
     let record = DeliveryRecord { delivery, fate, siblings, question, channels: env.channels.clone() };
     act(rows, env, &mut loaded, &Command::RecordDelivery(Box::new(record)), now)
 }
