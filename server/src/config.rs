@@ -3,6 +3,7 @@
 //! Flags win over the environment, the environment over the file, the file over the defaults. Every key is in `docs/operating.md`.
 
 mod channels;
+mod limits;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ use url::Url;
 
 use self::channels::ChannelsSection;
 pub use self::channels::WebhookConfig;
+use self::limits::LimitsSection;
+pub use self::limits::{Limits, raise_files_max};
 use crate::store::Database;
 use crate::store::postgres::{Address, CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
 
@@ -32,14 +35,15 @@ pub const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
 
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-const KEYS: [&str; 38] = [
+const KEYS: [&str; 42] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
-    "otlp_endpoint", "suspension", "fallback", "channels", "questions",
+    "otlp_endpoint", "suspension", "fallback", "channels", "questions", "limits",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
     "allowed", "min_window_seconds", "requires_delivery",
     "unknown", "default", "webhook",
     "name", "url", "secret", "secret_file", "previous_secret", "previous_secret_file", "allow_subnets", "recipient", "links", "template",
     "secrets",
+    "concurrent_requests", "connections", "key_requests_per_minute",
 ];
 
 /// The longest word that is repeated as a setting somebody may have meant, in bytes.
@@ -150,6 +154,7 @@ struct FileConfig {
     fallback: FallbackSection,
     channels: ChannelsSection,
     questions: QuestionsSection,
+    limits: LimitsSection,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -204,6 +209,7 @@ pub struct Config {
     pub asking: AskingPolicy,
     /// Where spans are exported to, if anywhere.
     pub otlp_endpoint: Option<Url>,
+    pub limits: Limits,
 }
 
 impl Config {
@@ -242,7 +248,8 @@ impl Config {
         let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown, &file.questions)?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
-        Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint })
+        let limits = file.limits.resolve()?;
+        Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint, limits })
     }
 }
 
@@ -563,6 +570,12 @@ mod tests {
         assert!(!file("[fallback]\nrequires_delivery = false").unwrap().asking.fallback_requires_delivery);
         assert_eq!(file("[channels]\nunknown = 'reject'").unwrap().asking.unknown_channel, UnknownChannel::Reject);
         assert_eq!(file("[questions]\nsecrets = 'refuse'").unwrap().asking.seeming_secret, SeemingSecret::Refuse);
+        assert_eq!(file("[limits]\nconcurrent_requests = 7").unwrap().limits.concurrent_requests, 7);
+        assert_eq!(file("[limits]\nconnections = 7").unwrap().limits.connections, 7);
+        assert_eq!(
+            file("[limits]\nkey_requests_per_minute = 7").unwrap().limits.key_requests_per_minute,
+            std::num::NonZero::new(7)
+        );
     }
 
     #[test]
@@ -580,6 +593,8 @@ mod tests {
             "[fallback]\nallowed = ['maybe']",
             "[fallback]\nallowed = ['fail']\n[suspension.default_retry_policy]\ninterval_seconds = 60\nfinal_fallback_policy = 'use_default_and_continue'",
             "[questions]\nsecrets = 'ask'",
+            "[limits]\nconcurrent_requests = 0",
+            "[limits]\nkey_requests_per_minute = 0",
             "smtp_url = 'smtps://x.example'",
             "mail_bounce_to = 'c@b.example'",
             "otlp_endpoint = 'localhost:4318'",
@@ -637,6 +652,7 @@ mod tests {
             "[channels]",
             "[[channels.webhook]]",
             "[questions]",
+            "[limits]",
         ] {
             let refused = format!("{:#}", file(&format!("{section}\nx = 1")).unwrap_err());
             let (_, expected) = refused.split_once(", expected").unwrap();

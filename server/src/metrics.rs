@@ -18,6 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::admission::Class;
 use crate::store::fact::{Attempted, Fact, Method, Outcome, Settled};
 use crate::store::{Hold, Standing};
 
@@ -77,7 +78,7 @@ struct StateLabel {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CauseLabel {
+pub(crate) struct CauseLabel {
     cause: &'static str,
 }
 
@@ -104,6 +105,41 @@ struct BuildLabels {
     version: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClassLabel {
+    class: &'static str,
+}
+
+/// What admission counts, by class.
+pub(crate) struct ClassMetrics {
+    admitted: Family<ClassLabel, Counter>,
+    refused: Family<ClassLabel, Counter>,
+    under_way: Family<ClassLabel, Gauge>,
+}
+
+/// What is counted of one class.
+#[derive(Clone)]
+pub(crate) struct ClassSeries {
+    /// Requests that got a place.
+    pub(crate) admitted: Counter,
+    /// Requests that got none.
+    pub(crate) refused: Counter,
+    /// Requests that hold a place.
+    pub(crate) under_way: Gauge,
+}
+
+impl ClassMetrics {
+    /// The series of a class, which begin at zero with the first call.
+    pub(crate) fn of(&self, class: Class) -> ClassSeries {
+        let label = ClassLabel { class: class.as_str() };
+        ClassSeries {
+            admitted: self.admitted.get_or_create(&label).clone(),
+            refused: self.refused.get_or_create(&label).clone(),
+            under_way: self.under_way.get_or_create(&label).clone(),
+        }
+    }
+}
+
 /// What the writer measures about itself.
 #[derive(Clone)]
 pub(crate) struct WriterMetrics {
@@ -111,12 +147,44 @@ pub(crate) struct WriterMetrics {
     pub(crate) queue: Gauge,
     /// Jobs refused because too many waited.
     pub(crate) refused: Counter,
+    /// Transactions run again, by what was in the way.
+    pub(crate) retried: Family<CauseLabel, Counter>,
     /// Jobs that shared a commit.
     pub(crate) batch_jobs: Histogram,
     /// A whole batch, from its first read to the end of its commit.
     pub(crate) batch_seconds: Histogram,
     /// The commit alone: the disk.
     pub(crate) commit_seconds: Histogram,
+}
+
+/// What was in the way of a transaction that is run again. Only a database with several writers has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Another transaction inserted the same row first.
+    Overtaken,
+    /// The database broke it off: a deadlock, a wait that took too long, a server that stops.
+    BrokenOff,
+    /// The connection was lost.
+    Disconnected,
+}
+
+impl Again {
+    const ALL: [Self; 3] = [Self::Overtaken, Self::BrokenOff, Self::Disconnected];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Overtaken => "overtaken",
+            Self::BrokenOff => "broken_off",
+            Self::Disconnected => "disconnected",
+        }
+    }
+}
+
+impl WriterMetrics {
+    /// Counts a transaction that is run again.
+    pub(crate) fn again(&self, why: Again) {
+        self.retried.get_or_create(&CauseLabel { cause: why.as_str() }).inc();
+    }
 }
 
 /// What the hub measures about who waits.
@@ -149,6 +217,7 @@ pub struct Metrics {
     rate_limited: Family<RouteLabel, Counter>,
     pub(crate) writer: WriterMetrics,
     pub(crate) waiters: WaiterMetrics,
+    pub(crate) classes: ClassMetrics,
     open: Gauge,
     pending: Family<StateLabel, Gauge>,
     held: Family<CauseLabel, Gauge>,
@@ -180,11 +249,13 @@ impl Metrics {
             writer: WriterMetrics {
                 queue: Gauge::default(),
                 refused: Counter::default(),
+                retried: Family::default(),
                 batch_jobs: Histogram::new(BATCH_JOBS),
                 batch_seconds: Histogram::new(DISK_SECONDS),
                 commit_seconds: Histogram::new(DISK_SECONDS),
             },
             waiters: WaiterMetrics::default(),
+            classes: ClassMetrics { admitted: Family::default(), refused: Family::default(), under_way: Family::default() },
             open: Gauge::default(),
             pending: Family::default(),
             held: Family::default(),
@@ -193,6 +264,9 @@ impl Metrics {
         };
         for (outcome, method) in Outcome::WITH_METHODS {
             drop(metrics.decisions.get_or_create(&DecisionLabels { outcome: outcome.as_str(), method: method.as_str() }));
+        }
+        for why in Again::ALL {
+            drop(metrics.writer.retried.get_or_create(&CauseLabel { cause: why.as_str() }));
         }
         for kind in [BounceKind::Hard, BounceKind::Soft] {
             drop(metrics.bounces.get_or_create(&BounceLabel { kind: bounce_word(kind) }));
@@ -246,6 +320,9 @@ impl Metrics {
             seconds(),
             self.request_seconds.clone(),
         );
+        it.register("placet_admissions", "Requests that got a place to be worked on", self.classes.admitted.clone());
+        it.register("placet_admission_refusals", "Requests refused because no place came free", self.classes.refused.clone());
+        it.register("placet_requests_under_way", "Requests that hold a place", self.classes.under_way.clone());
         it.register("placet_auth_failures", "Requests refused for want of a key that counts", self.auth_failures.clone());
         it.register("placet_rate_limit_refusals", "Requests refused because there were too many", self.rate_limited.clone());
         self.registered_deliveries(started)
@@ -290,6 +367,7 @@ impl Metrics {
         let writer = &self.writer;
         it.register("placet_writer_queue_jobs", "Writes that wait for the batch under way", writer.queue.clone());
         it.register("placet_writer_refusals", "Writes refused because too many waited", writer.refused.clone());
+        it.register("placet_writer_retries", "Transactions run again, by what was in the way", writer.retried.clone());
         it.register("placet_writer_batch_jobs", "Writes that shared a commit", writer.batch_jobs.clone());
         it.register_with_unit(
             "placet_writer_batch_duration",

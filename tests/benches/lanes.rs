@@ -17,8 +17,10 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use harness::api::Api;
-use harness::figures::{circumstances, percentile};
+use harness::bench::figures::{Figure, Report};
+use harness::bench::{percentile, run};
 use harness::process::Site;
 use harness::receiver::{Answer, Receiver, SECRET};
 use serde_json::json;
@@ -96,19 +98,24 @@ async fn round(agent: &Api, healthy: &Receiver, further: usize) -> Vec<f64> {
     latencies
 }
 
-/// Prints the rounds of a kind; returns the median of their p99.
-fn print(name: &str, rounds: &[Vec<f64>]) -> f64 {
-    let median = |quantile| {
-        let mut figures: Vec<f64> = rounds.iter().map(|latencies| percentile(latencies, quantile)).collect();
-        figures.sort_by(f64::total_cmp);
-        (figures[ROUNDS / 2], figures[0], figures[ROUNDS - 1])
+/// Takes up the rounds of a kind; returns the median of their p99.
+fn add(report: &mut Report, name: &str, rounds: &[Vec<f64>]) -> f64 {
+    let figure = |quantile, percent: &str| {
+        let figures = rounds.iter().map(|latencies| percentile(latencies, quantile)).collect();
+        Figure::new("W9", format!("asked to told, {ENDPOINTS} webhooks, {name}, {percent}"), "ms", figures)
     };
-    let ((p50, ..), (p99, least, most)) = (median(0.50), median(0.99));
-    println!("{ENDPOINTS} endpoints, {name}, ms: p50 {p50:.1}, p99 {p99:.1} (rounds from {least:.1} to {most:.1})");
-    p99
+    report.add(figure(0.50, "p50"));
+    let p99 = figure(0.99, "p99");
+    let median = p99.median();
+    report.add(p99);
+    median
 }
 
-async fn measure() {
+/// There is nothing to choose.
+#[derive(Parser)]
+struct Arguments {}
+
+async fn measure(_: Arguments, report: &mut Report) {
     let (healthy, hanging) = (Receiver::start().await, Receiver::start().await);
     hanging.script(std::iter::repeat_n(Answer::Hang, 10_000));
     let site = Site::development();
@@ -131,17 +138,11 @@ async fn measure() {
         disturbed.push(round(&agent, &healthy, ENDPOINTS - 1).await);
     }
     assert!(hanging.connections() > 0, "the endpoint that hangs was tried");
-    let (calm, disturbed) = (print("none hangs", &calm), print("one hangs", &disturbed));
+    let (calm, disturbed) = (add(report, "none hangs", &calm), add(report, "one hangs", &disturbed));
     println!("the others' p99 changed by {:+.0} %", (disturbed / calm - 1.0) * 100.0);
-    println!("{ROUNDS} rounds of {} questions each, one every {} ms; {}", QUESTIONS + FURTHER, PACE.as_millis(), circumstances());
     server.kill().await;
 }
 
 fn main() {
-    // `cargo test --all-targets` starts benchmarks as well, but only `cargo bench` wants figures.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    runtime.block_on(measure());
+    run("lanes", measure);
 }

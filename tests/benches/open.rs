@@ -1,165 +1,106 @@
-//! What many open questions cost: memory, the start, and the time of asking and answering beside them. (W6: RSS ≤ 64 MB at 10,000,
-//! 128 MB at 1,000,000, p99 within twice that of an empty server. W8: ready ≤ 250 ms after kill -9 at 1,000,000.)
+//! What many open questions cost: memory, the start, and the time of asking, answering and reading beside them (W6, W8, W10).
 //!
 //! ```text
-//! cargo bench -p placet-tests --bench open -- --open 10000 --probes 5000 --starts 5 --outage 1
+//! cargo bench -p placet-tests --bench open -- --open 10000 --probes 5000 --starts 5 --outage
 //! ```
 //!
-//! With `--outage 1` the server is at last started as after an outage of ten minutes in which every open question had a fallback: the most
+//! With `--outage` the server is at last started as after an outage of ten minutes in which every open question had a fallback: the most
 //! a start ever has to do.
-#![expect(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a benchmark talks to whoever runs it and ends when it cannot go on"
-)]
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
-
-use harness::api::Api;
-use harness::figures::{Arguments, circumstances, percentile, resident_kib};
-use harness::process::{Running, Site};
-use serde_json::json;
-use tokio::task::JoinSet;
-use tokio::time::sleep;
+use clap::Parser;
+use harness::bench::arrival::{Done, closed_loop};
+use harness::bench::connection::Connection;
+use harness::bench::figures::{Figure, Report};
+use harness::bench::subject::{Open, Subject, Told, VALUES, ask, create, question, respond, suspend};
+use harness::bench::{percentile, resident_mebibytes, run};
 
 /// Requests under way at the same time.
 const CLIENTS: usize = 32;
-/// The pause between two looks at a server that starts.
-const LOOK: Duration = Duration::from_millis(1);
+/// Pages of each kind that are read.
+const PAGES: usize = 500;
 /// How long an outage the last start makes good for, in seconds.
 const OUTAGE_SECONDS: i64 = 600;
-/// How long a start may take before the run counts as failed.
-const START_WITHIN: Duration = Duration::from_mins(30);
 
-/// How long asking and answering took, in milliseconds, sorted.
-#[derive(Default)]
-struct Latencies {
-    asked: Vec<f64>,
-    answered: Vec<f64>,
+#[derive(Parser)]
+struct Arguments {
+    /// Questions that stay open.
+    #[arg(long, default_value_t = 10_000)]
+    open: usize,
+    /// Questions asked and answered beside them.
+    #[arg(long, default_value_t = 5_000)]
+    probes: usize,
+    /// Starts after a kill.
+    #[arg(long, default_value_t = 5)]
+    starts: usize,
+    /// Starts once more, after an outage.
+    #[arg(long)]
+    outage: bool,
 }
 
-/// Creates an intent and asks; returns its id and the question's, and how long asking took.
-async fn ask(agent: &Api) -> (domain::ids::IntentId, String, f64) {
-    let intent = agent.active_intent().await;
-    let change = json!({
-        "timeout_seconds": 31_536_000, "fallback_policy": "complete_with_fallback", "fallback_value": "deny",
-        "context": {"order_id": "12345", "note": "x".repeat(1_000)},
+/// Asks `count` questions and answers each.
+async fn probe(subject: &Subject, question: &str, count: usize) -> (Done<Open>, Done<()>) {
+    let intents = closed_loop(&subject.agent, CLIENTS, vec![(); count], async |connection, ()| create(connection).await).await;
+    let step = async |connection: &mut Connection, intent| suspend(connection, intent, question).await;
+    let asked = closed_loop(&subject.agent, CLIENTS, intents.results, step).await;
+    let step = async |connection: &mut Connection, open| {
+        respond(connection, open, VALUES[0], None).await;
+    };
+    let answered = closed_loop(&subject.operator, CLIENTS, asked.results.clone(), step).await;
+    (asked, answered)
+}
+
+/// The slowest hundredth of a loop, with the same on an empty server.
+fn beside_open<R, S>(what: &str, open: usize, beside: &Done<R>, empty: &Done<S>) -> [Figure; 2] {
+    let (beside, empty) = (percentile(&beside.milliseconds, 0.99), percentile(&empty.milliseconds, 0.99));
+    let figure = |text: &str, unit, value| Figure::new("W6", format!("{what}, p99, {open} open{text}"), unit, vec![value]);
+    [figure("", "ms", beside), figure(", against none", "×", beside / empty).at_most(2.0)]
+}
+
+/// How long a page takes beside everything that is open, asked for once at a time.
+async fn page(subject: &Subject, what: &str, path: String) -> Figure {
+    let step = async |connection: &mut Connection, ()| assert_eq!(connection.get(&path).await.status, 200);
+    let read = closed_loop(&subject.operator, 1, vec![(); PAGES], step).await;
+    Figure::new("W10", what, "ms", vec![percentile(&read.milliseconds, 0.99)]).at_most(30.0)
+}
+
+async fn measure(arguments: Arguments, report: &mut Report) {
+    let Arguments { open, probes, starts, outage } = arguments;
+    let question = question(31_536_000);
+    let mut subject = Subject::start(Told::Nobody).await;
+    probe(&subject, &question, probes / 5).await; // Warms up.
+    let empty = probe(&subject, &question, probes).await;
+    let asked =
+        closed_loop(&subject.agent, CLIENTS, vec![(); open], async |connection, ()| ask(connection, &question).await).await;
+    report.add(Figure::new("W6", format!("create and suspend, until {open} are open"), "/s", vec![asked.per_second]));
+    let beside = probe(&subject, &question, probes).await;
+    beside_open("suspend", open, &beside.0, &empty.0).into_iter().for_each(|figure| report.add(figure));
+    beside_open("respond", open, &beside.1, &empty.1).into_iter().for_each(|figure| report.add(figure));
+    let memory = Figure::new("W6", format!("memory, {open} open"), "MiB", vec![resident_mebibytes(subject.server())]);
+    report.add(match open {
+        0..=10_000 => memory.at_most(64.0),
+        10_001..=1_000_000 => memory.at_most(128.0),
+        _ => memory.at_most(256.0),
     });
-    let began = Instant::now();
-    let asked = agent.suspend(intent, change).await.ok();
-    (intent, asked["id"].as_str().unwrap().to_owned(), milliseconds(began))
-}
-
-fn milliseconds(began: Instant) -> f64 {
-    began.elapsed().as_secs_f64() * 1_000.0
-}
-
-/// Asks `count` questions; with an operator each is answered at once, without one they stay open.
-async fn work(agent: &Api, operator: Option<&Api>, count: u32) -> Latencies {
-    let left = Arc::new(AtomicU32::new(count));
-    let mut clients = JoinSet::new();
-    for _ in 0..CLIENTS {
-        let (agent, operator, left) = (agent.clone(), operator.cloned(), left.clone());
-        clients.spawn(async move {
-            let mut latencies = Latencies::default();
-            while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
-                let (intent, suspension, took) = ask(&agent).await;
-                latencies.asked.push(took);
-                if let Some(operator) = &operator {
-                    let began = Instant::now();
-                    operator.respond(intent, &suspension, "approve").await.ok();
-                    latencies.answered.push(milliseconds(began));
-                }
-            }
-            latencies
-        });
+    let what = format!("page of 100 open questions, p99, {open} open");
+    report.add(page(&subject, &what, "api/v1/suspensions?limit=100".to_owned()).await);
+    let events = format!("api/v1/intents/{}/events?include=all", asked.results[open / 2].intent);
+    report.add(page(&subject, &format!("events of one intent, p99, {open} open"), events).await);
+    let mut ready = Vec::new();
+    for _ in 0..starts.max(1) {
+        subject.kill().await;
+        ready.push(subject.start_again().await);
     }
-    let mut all = Latencies::default();
-    for latencies in clients.join_all().await {
-        all.asked.extend(latencies.asked);
-        all.answered.extend(latencies.answered);
+    let ready = Figure::new("W8", format!("ready after kill -9, {open} open"), "ms", ready);
+    report.add(ready.at_most(if open > 1_000_000 { 1_000.0 } else { 250.0 }));
+    if outage {
+        subject.kill().await;
+        subject.site.away_for(OUTAGE_SECONDS).await;
+        let what = format!("ready after an outage that gives time back to {open} questions");
+        report.add(Figure::new("W8", what, "ms", vec![subject.start_again().await]));
     }
-    all.asked.sort_by(f64::total_cmp);
-    all.answered.sort_by(f64::total_cmp);
-    all
-}
-
-/// Starts a server; returns how long it took until it was ready, in milliseconds.
-async fn start(site: &Site, reader: &Api) -> (Running, f64) {
-    let mut command = site.command(["serve"]);
-    // Nobody is mailed: what is measured are open questions.
-    command.env_remove("PLACET_OPERATORS");
-    let began = Instant::now();
-    let server = site.start(command);
-    loop {
-        let ready = reader.try_send(reader.request("GET", "readyz")).await;
-        if ready.is_ok_and(|reply| reply.status == 200) {
-            return (server, milliseconds(began));
-        }
-        assert!(began.elapsed() < START_WITHIN, "the server does not become ready: {}", server.errors());
-        sleep(LOOK).await;
-    }
-}
-
-fn print(what: &str, latencies: &Latencies) {
-    let figure = |of: &[f64], part| percentile(of, part);
-    println!(
-        "{what}: suspend p50 {:.2}, p99 {:.2} ms; respond p50 {:.2}, p99 {:.2} ms ({CLIENTS} clients)",
-        figure(&latencies.asked, 0.50),
-        figure(&latencies.asked, 0.99),
-        figure(&latencies.answered, 0.50),
-        figure(&latencies.answered, 0.99),
-    );
-}
-
-async fn measure(arguments: &Arguments) {
-    let (open, probes) = (arguments.value("open"), arguments.value("probes"));
-    let site = Site::development();
-    let agent = site.api("agent", "agent").await;
-    let operator = site.api("operator", "operator").await;
-    let (mut server, _) = start(&site, &operator).await;
-    work(&agent, Some(&operator), probes / 5).await; // Warms up, and does not count.
-    print("with none open", &work(&agent, Some(&operator), probes).await);
-    let began = Instant::now();
-    work(&agent, None, open).await;
-    println!("{open} questions were asked in {:.1} s", began.elapsed().as_secs_f64());
-    print(&format!("with {open} open"), &work(&agent, Some(&operator), probes).await);
-    let memory = |server: &Running| resident_kib(server).map_or(0, |kib| kib / 1_024);
-    println!("the server's memory: {} MiB with {open} open", memory(&server));
-    let mut starts = Vec::new();
-    for _ in 0..arguments.value("starts").max(1) {
-        server.kill().await;
-        let (next, took) = start(&site, &operator).await;
-        server = next;
-        starts.push(took);
-    }
-    starts.sort_by(f64::total_cmp);
-    println!(
-        "ready after kill -9 with {open} open: median {:.0} ms, from {:.0} to {:.0} ms; {} MiB then",
-        percentile(&starts, 0.50),
-        starts[0],
-        percentile(&starts, 1.0),
-        memory(&server)
-    );
-    if arguments.value("outage") > 0 {
-        server.kill().await;
-        site.away_for(OUTAGE_SECONDS).await;
-        let (next, took) = start(&site, &operator).await;
-        server = next;
-        println!("ready after an outage that gives time back to {open} questions: {took:.0} ms");
-    }
-    println!("{}", circumstances());
-    server.kill().await;
+    subject.kill().await;
 }
 
 fn main() {
-    // `cargo test --all-targets` starts benchmarks as well, but only `cargo bench` wants figures.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
-    let arguments = Arguments::read(&[("open", 10_000), ("probes", 5_000), ("starts", 5), ("outage", 1)]);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    runtime.block_on(measure(&arguments));
+    run("open", measure);
 }

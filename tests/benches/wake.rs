@@ -1,37 +1,44 @@
-//! How long after an answer is sent the agent that waits for it has it: 1,000 agents wait, people answer one by one.
+//! How long after an answer is sent the agent that waits for it has it (W5): 1,000 agents wait, people answer one by one, then many a
+//! second.
 //!
 //! ```text
 //! cargo bench -p placet-tests --bench wake
 //! ```
 //!
-//! The server is its own process; it and this one share the machine. Goal (W5, idle): p50 ≤ 0.7 ms, p99 ≤ 1.5 ms.
+//! The server is its own process; it and this one share the machine.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a benchmark talks to whoever runs it and ends when it cannot go on"
 )]
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::time::{Duration, Instant};
 
-use domain::ids::IntentId;
-use harness::api::Api;
-use harness::figures::{circumstances, percentile, resident_kib};
-use harness::process::Site;
-use serde_json::{Value, json};
-use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use clap::Parser;
+use futures_util::future::join_all;
+use harness::bench::arrival::{closed_loop, connections, milliseconds, open_loop};
+use harness::bench::connection::Connection;
+use harness::bench::figures::{Figure, Report};
+use harness::bench::subject::{Open, Subject, Told, VALUES, ask, question, respond};
+use harness::bench::{percentile, resident_mebibytes, run};
+use serde::Deserialize;
+use tokio::time::{interval, sleep};
+use uuid::Uuid;
 
 /// Agents that wait at the same time, each on a connection of its own.
 const WAITERS: usize = 1_000;
-const ROUNDS: usize = 3;
 /// Answers of a round that comes first and does not count.
 const WARM_UP: usize = 200;
-/// The time from one answer to the next: the machine is idle between them.
-const PACE: Duration = Duration::from_millis(4);
-/// Requests under way at the same time while a round is prepared.
-const PREPARING: usize = 16;
+/// Answers a second when the machine is idle between them.
+const IDLE_PER_SECOND: u32 = 250;
+/// Answers a second when it is not; one of five is waited for.
+const BUSY_PER_SECOND: u32 = 5_000;
+const BUSY_FACTOR: usize = 5;
+/// Requests under way at the same time while a round is prepared, and connections that answer.
+const CLIENTS: usize = 32;
 /// How long the server waits before it answers that nothing has happened; a round must be over by then.
 const WAIT_SECONDS: u32 = 50;
 /// From the last connection until the first answer: what was asked has arrived by then.
@@ -42,140 +49,111 @@ const SYNCS: usize = 300;
 /// Roughly what the commit of an answer adds to the log: five pages.
 const COMMIT_BYTES: usize = 5 * 4_096;
 
-struct Asked {
-    intent: IntentId,
-    suspension: String,
+#[derive(Parser)]
+struct Arguments {
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
 }
 
-/// When an agent had which value.
-type Heard = (usize, Instant, Value);
-
-async fn ask(agent: &Api) -> Asked {
-    let intent = agent.active_intent().await;
-    let context = json!({"context": {"order_id": "12345", "note": "x".repeat(1_000)}});
-    let asked = agent.suspend(intent, context).await.ok();
-    Asked { intent, suspension: asked["id"].as_str().unwrap().to_owned() }
+/// What an agent hears.
+#[derive(Deserialize)]
+struct Heard {
+    id: Uuid,
+    response: String,
 }
 
-async fn ask_many(agent: &Api, count: usize) -> Vec<Asked> {
-    let mut tasks = JoinSet::new();
-    let mut asked = Vec::new();
-    for _ in 0..count {
-        if tasks.len() == PREPARING {
-            asked.push(tasks.join_next().await.unwrap().unwrap());
-        }
-        let agent = agent.clone();
-        tasks.spawn(async move { ask(&agent).await });
-    }
-    asked.extend(tasks.join_all().await);
-    asked
+/// What a round came to.
+struct Round {
+    /// How long each answer took to the agent that waited for it, in milliseconds, sorted.
+    latencies: Vec<f64>,
+    /// What each wait took of the server's memory, in KiB.
+    waiter_kibibytes: f64,
 }
 
-/// Lets everybody wait, then answers one by one; returns how long each answer took to arrive, in milliseconds.
-async fn round(agent: &Api, operator: &Api, count: usize) -> Vec<f64> {
-    let asked = ask_many(agent, count).await;
-    let mut waiting = JoinSet::new();
-    for (number, asked) in asked.iter().enumerate() {
-        let (agent, path) = (agent.clone(), format!("api/v1/suspensions/{}?wait={WAIT_SECONDS}", asked.suspension));
-        waiting.spawn(async move {
-            let record = agent.get(&path).await.ok();
-            let at = Instant::now();
-            (number, at, record["response"].clone())
-        });
-    }
-    let mut ticks = interval(CALM);
-    ticks.tick().await;
-    ticks.tick().await;
-    let mut pace = interval(PACE);
-    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut latencies = Vec::new();
-    for (number, asked) in asked.iter().enumerate() {
-        pace.tick().await;
-        let value = if number % 2 == 0 { "approve" } else { "deny" };
-        let answer = operator.respond(asked.intent, &asked.suspension, value);
-        let sent = Instant::now();
-        // The waiting agent may hear before the person is told that it counted.
-        let (answered, heard) = tokio::join!(answer, timeout(Duration::from_secs(5), waiting.join_next()));
-        assert_eq!(answered.status, 200, "{}", answered.text);
-        let (who, at, heard): Heard = heard.expect("a waiting agent was not woken").unwrap().unwrap();
-        assert_eq!((who, &heard), (number, &json!(value)), "another agent was woken, or with another value");
-        latencies.push((at - sent).as_secs_f64() * 1_000.0);
-    }
+/// Asks `count` questions, lets an agent wait for every `factor`-th, then answers all, so many a second.
+async fn round(subject: &Subject, count: usize, factor: usize, per_second: u32) -> Round {
+    let question = question(3_600);
+    let asked =
+        closed_loop(&subject.agent, CLIENTS, vec![(); count], async |connection, ()| ask(connection, &question).await).await;
+    let asked: Vec<(usize, Open)> = asked.results.into_iter().enumerate().collect();
+    let before = resident_mebibytes(subject.server());
+    let waits = connections(&subject.agent, count / factor).await.into_iter().zip(asked.iter().copied().step_by(factor));
+    let waits = join_all(waits.map(|(connection, (place, open))| hear(connection, place, open)));
+    let sent = RefCell::new(vec![None; count]);
+    let answer = async |connection: &mut Connection, (place, open): (usize, Open)| {
+        sent.borrow_mut()[place] = Some(Instant::now());
+        respond(connection, open, VALUES[place % VALUES.len()], None).await;
+    };
+    let answers = async {
+        sleep(CALM).await;
+        let waiting = resident_mebibytes(subject.server()) - before;
+        open_loop(&subject.operator, CLIENTS, per_second, asked.clone(), answer).await;
+        waiting
+    };
+    let (heard, waiting) = futures_util::join!(waits, answers);
+    let sent = sent.borrow();
+    let mut latencies: Vec<f64> = heard
+        .iter()
+        .map(|(place, at)| (*at - sent[*place].expect("nobody hears what was not said")).as_secs_f64() * 1_000.0)
+        .collect();
     latencies.sort_by(f64::total_cmp);
-    latencies
+    Round { latencies, waiter_kibibytes: waiting * 1_024.0 / f64::from(u32::try_from(count / factor).unwrap()) }
 }
 
-/// The middle of the rounds, and from where to where they went.
-fn over_rounds(rounds: &[Vec<f64>], figure: impl Fn(&[f64]) -> f64) -> String {
-    let mut figures: Vec<f64> = rounds.iter().map(|round| figure(round)).collect();
-    figures.sort_by(f64::total_cmp);
-    format!("{:.3} ({:.3}–{:.3})", figures[figures.len() / 2], figures[0], figures[figures.len() - 1])
+/// Waits for an answer; returns when it came.
+async fn hear(mut connection: Connection, place: usize, open: Open) -> (usize, Instant) {
+    let path = format!("api/v1/suspensions/{}?wait={WAIT_SECONDS}", open.suspension);
+    let answer = connection.get(&path).await;
+    let at = Instant::now();
+    let heard: Heard = answer.ok();
+    assert_eq!((heard.id, heard.response.as_str()), (open.suspension, VALUES[place % VALUES.len()]), "another agent's answer");
+    (place, at)
 }
 
 /// How long the disk alone takes to keep what one commit writes, at the same pace, in milliseconds, sorted: no answer can be quicker.
-async fn disk(site: &Site) -> Vec<f64> {
-    let mut file = File::create(site.folder().join("disk")).unwrap();
+async fn disk(subject: &Subject) -> Vec<f64> {
+    let mut file = File::create(subject.site.folder().join("disk")).unwrap();
     let pages = vec![7; COMMIT_BYTES];
     // Like the database's log, which is overwritten from its start over and over: a file that grows costs more.
     file.write_all(&pages.repeat(SYNCS)).unwrap();
     file.sync_all().unwrap();
     file.rewind().unwrap();
-    let mut pace = interval(PACE);
+    let mut pace = interval(Duration::from_secs(1) / IDLE_PER_SECOND);
     let mut latencies = Vec::new();
     for _ in 0..SYNCS {
         pace.tick().await;
         let started = Instant::now();
         file.write_all(&pages).unwrap();
         file.sync_data().unwrap();
-        latencies.push(started.elapsed().as_secs_f64() * 1_000.0);
+        latencies.push(milliseconds(started));
     }
     latencies.sort_by(f64::total_cmp);
     latencies
 }
 
-async fn measure() {
-    let site = Site::development();
-    let agent = site.api("agent", "agent").await;
-    let operator = site.api("operator", "operator").await;
-    let server = site.serve().await;
-    round(&agent, &operator, WARM_UP).await;
-    let mut rounds = Vec::new();
-    for number in 1..=ROUNDS {
-        let latencies = round(&agent, &operator, WAITERS).await;
-        println!(
-            "round {number}: p50 {:.3} ms, p95 {:.3} ms, p99 {:.3} ms, max {:.3} ms",
-            percentile(&latencies, 0.50),
-            percentile(&latencies, 0.95),
-            percentile(&latencies, 0.99),
-            percentile(&latencies, 1.0)
-        );
-        rounds.push(latencies);
+async fn measure(arguments: Arguments, report: &mut Report) {
+    let mut subject = Subject::start(Told::Nobody).await;
+    round(&subject, WARM_UP, 1, IDLE_PER_SECOND).await;
+    let (mut idle, mut busy) = (Vec::new(), Vec::new());
+    for _ in 0..arguments.rounds {
+        idle.push(round(&subject, WAITERS, 1, IDLE_PER_SECOND).await);
+        busy.push(round(&subject, WAITERS * BUSY_FACTOR, BUSY_FACTOR, BUSY_PER_SECOND).await);
     }
-    let disk = disk(&site).await;
-    let figure = |part| over_rounds(&rounds, |round| percentile(round, part));
-    println!(
-        "wake, {WAITERS} waiting, one answer every {} ms, median of {ROUNDS} rounds (from–to), ms: p50 {}, p95 {}, p99 {}, max {}; \
-         one fdatasync p50 {:.3}, p99 {:.3}; {}",
-        PACE.as_millis(),
-        figure(0.50),
-        figure(0.95),
-        figure(0.99),
-        figure(1.0),
-        percentile(&disk, 0.50),
-        percentile(&disk, 0.99),
-        circumstances()
-    );
-    if let Some(kib) = resident_kib(&server) {
-        println!("the server's memory afterwards: {} MiB", kib / 1_024);
-    }
-    server.kill().await;
+    let figure = |rounds: &[Round], name: &str, part: f64, pace: u32| {
+        let values = rounds.iter().map(|round| percentile(&round.latencies, part)).collect();
+        Figure::new("W5", format!("wake-up, {WAITERS} waiting, {pace} answers a second, {name}"), "ms", values)
+    };
+    report.add(figure(&idle, "p50", 0.50, IDLE_PER_SECOND).at_most(0.7));
+    report.add(figure(&idle, "p99", 0.99, IDLE_PER_SECOND).at_most(1.5));
+    report.add(figure(&busy, "p50", 0.50, BUSY_PER_SECOND));
+    report.add(figure(&busy, "p99", 0.99, BUSY_PER_SECOND).at_most(12.0));
+    let memory = idle.iter().map(|round| round.waiter_kibibytes).collect();
+    report.add(Figure::new("W5", format!("memory of one wait, {WAITERS} waiting"), "KiB", memory).at_most(16.0));
+    let disk = disk(&subject).await;
+    println!("one fdatasync alone: p50 {:.3} ms, p99 {:.3} ms", percentile(&disk, 0.50), percentile(&disk, 0.99));
+    subject.kill().await;
 }
 
 fn main() {
-    // `cargo test --all-targets` starts benchmarks as well, but only `cargo bench` wants figures.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        return;
-    }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    runtime.block_on(measure());
+    run("wake", measure);
 }

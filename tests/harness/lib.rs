@@ -3,15 +3,17 @@
 
 pub mod api;
 pub mod app;
+pub mod bench;
 pub mod browser;
 pub mod clock;
 pub mod collector;
 pub mod crawler;
-pub mod figures;
 pub mod person;
+pub mod plans;
 pub mod postgres;
 pub mod process;
 pub mod receiver;
 pub mod severed;
 pub mod smtp;
 pub mod tls;
+pub mod wire;

@@ -32,12 +32,19 @@ pub const MIGRATION: &str = "20261121000000";
 /// Ports no system hands out by itself: a server that was killed finds its own still free.
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 
+/// The program that runs.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Runs this program instead of one built from these sources: how a benchmark compares two builds.
+pub fn run_instead(program: PathBuf) {
+    PROGRAM.set(program).expect("no program has run yet");
+}
+
 /// The program, built once by the cargo that runs the tests, in the profile it built them in.
 ///
 /// Cargo offers a test only the programs of its own package. All of the workspace is selected, so that features, and with them
 /// the libraries, are those the tests were built with: usually there is one thing left to link.
 pub fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let profile = match profile().as_str() {
             "debug" => "dev".to_owned(),
@@ -99,6 +106,12 @@ impl Site {
     /// A site of a server in production, which sends its mails to `smtp_url`.
     pub fn production(smtp_url: String) -> Self {
         Self { smtp_url: Some(smtp_url), ..Self::development() }
+    }
+
+    /// The same, with a database that is elsewhere.
+    #[must_use]
+    pub fn with_database(self, database_url: String) -> Self {
+        Self { database_url: Some(database_url), ..self }
     }
 
     /// Where the server's process finds itself.

@@ -1,9 +1,12 @@
 //! The one integration binary: behaviour through HTTP and mail, on a clock the tests own.
 
 mod answer_page;
+mod backup;
 mod browser;
 mod clock;
 mod crash;
+mod database_faults;
+mod database_tls;
 mod deadlines;
 mod deliveries;
 mod detours;
@@ -23,7 +26,10 @@ mod metrics;
 mod negatives;
 mod openapi;
 mod outage;
+mod overload;
 mod page_headers;
+mod plans;
+mod power;
 mod preview;
 #[path = "../process/mod.rs"]
 mod process;
@@ -35,6 +41,7 @@ mod reminders;
 mod replicas;
 mod respond;
 mod restore;
+mod round_trips;
 mod sdk;
 mod sdk_blocking;
 mod sdk_hooks;

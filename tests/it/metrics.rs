@@ -112,7 +112,7 @@ fn decision(outcome: &str, method: &str) -> String {
 }
 
 /// Brings about every ending there is once, and each repeat that must not count.
-async fn every_ending(app: &TestApp) {
+pub(crate) async fn every_ending(app: &TestApp) {
     let (agent, operator) = (app.agent(), app.operator());
     let intent = agent.active_intent().await;
     let id = agent.asked(intent).await;

@@ -1,7 +1,7 @@
 //! Messages about a question: where they stand, and that one came back.
 
 use actix_web::http::Method;
-use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::problem::{FieldError, Rejection};
@@ -33,7 +33,7 @@ pub(super) fn suspension_routes(config: &mut ServiceConfig) {
 /// Lists the messages about a question, oldest first: to whom, how far each has come, and what the other side said.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}/deliveries", tag = "deliveries",
     params(("suspension_id" = String, Path), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"),
-    ("cursor" = Option<String>, Query)), responses((status = 200, body = DeliveryPage), (status = 404), (status = 422)))]
+    ("cursor" = Option<String>, Query)), responses((status = 200, body = DeliveryPage), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let id = suspension_id(&request)?;
@@ -85,9 +85,9 @@ pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Resul
 /// A repeat changes nothing and shows the message as it is by then. What was decided stays decided.
 #[utoipa::path(post, path = "/api/v1/deliveries/bounces", tag = "deliveries", request_body = BounceRequest, responses(
     (status = 200, body = DeliveryView), (status = 403), (status = 404, description = "`not_found`: no message of this server has this token"), (status = 422)))]
-pub(super) async fn report_bounce(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn report_bounce(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     caller.may(Action::ReportBounce)?;
     let report = body.into().and_then(report).map_err(|errors| Rejection::Invalid { errors })?;
     Ok(HttpResponse::Ok().json(shared.store.report_bounce(report).await?))

@@ -39,8 +39,12 @@ fn record<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<Suspensi
     Ok(SuspensionRecord::of(&row.suspension, &rows.question(row)?))
 }
 
+fn may(principal: &Principal, action: Action, row: &IntentRow) -> Result<(), Rejection> {
+    authorize(principal, action, Object::Intent { created_by: &row.intent.created_by, asked_by: None })
+}
+
 fn may_read(principal: &Principal, row: &IntentRow) -> Result<(), Rejection> {
-    authorize(principal, Action::Read, Object::Intent { created_by: &row.intent.created_by, asked_by: None })
+    may(principal, Action::Read, row)
 }
 
 /// What a list needs to look at: agents read their own, everybody else who reads sees all. Whether a row is shown, [`may_read`] says.
@@ -94,6 +98,9 @@ pub(super) fn events<R: ReadRows>(
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
+    if let Err(rejection) = may(principal, Action::Browse, &row) {
+        return Ok(Err(rejection));
+    }
     let mut next = (row.last_sequence > 0).then_some(row.last_event);
     let (mut walked, mut skipped, mut bytes) = (0, 0, 0);
     let mut served: Vec<String> = Vec::new();
@@ -141,7 +148,7 @@ pub(super) fn deliveries<R: ReadRows>(
 ) -> Decided<DeliveryPage> {
     let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
     let intent = rows.intent_at(row.intent)?;
-    if let Err(rejection) = may_read(principal, &intent) {
+    if let Err(rejection) = may(principal, Action::Browse, &intent) {
         return Ok(Err(rejection));
     }
     // One more than asked for says whether there is another page.

@@ -256,6 +256,9 @@ pub(super) trait Rows {
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
     /// Keeps the span that asked.
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
+    /// Takes a queued message for this transaction, whose intent is taken already; false where somebody has it under way. A worker takes
+    /// them the other way round, so waiting for it here would be waiting for each other; it looks at the question once this is done.
+    fn take_outbox(&mut self, rid: i64) -> RowsResult<bool>;
     /// Takes the span that asked, if one was kept.
     fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>>;
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()>;

@@ -99,6 +99,11 @@ impl PostgresStore {
     ///
     /// A database that cannot be reached, is too old, holds another program's tables, or was written by a newer version of this one.
     pub async fn open(address: &Address, connections: u32, outside: Outside) -> anyhow::Result<Self> {
+        if address.is_exposed() {
+            tracing::warn!(
+                "{address} is reached unencrypted (sslmode=disable): whoever is on the way reads the password, questions and answers"
+            );
+        }
         let shares = Shares::of(connections);
         let runtime = OwnRuntime::start(shares.writing + shares.reading + KEY_CONNECTIONS)?;
         let handle = runtime.handle().clone();
@@ -303,7 +308,8 @@ impl Store for PostgresStore {
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
-        async move { self.key_readers.run(move |pool| transaction::read(pool, |rows| rows.principal(&key_hash))).await }.boxed()
+        async move { self.key_readers.run(move |pool| transaction::look_up(pool, |rows| rows.principal(&key_hash))).await }
+            .boxed()
     }
 
     fn create_key(&self, key: NewKey) -> Unit<'_, KeyView> {

@@ -93,8 +93,10 @@ fn supersedes(newer: &OutboxRow, older: &OutboxRow) -> bool {
 /// Makes those of them due that wait for another try. A person who asks for a reminder is worth a try that an endpoint did not expect yet.
 pub(super) fn requeue<R: Rows>(rows: &mut R, waiting: &[&OutboxRow], now: DateTime<Utc>) -> RowsResult<()> {
     for row in waiting.iter().filter(|row| row.lease.is_none()) {
-        rows.requeue_outbox(row.rid, now, None)?;
-        rows.notice(Notice::Delivery);
+        if rows.take_outbox(row.rid)? {
+            rows.requeue_outbox(row.rid, now, None)?;
+            rows.notice(Notice::Delivery);
+        }
     }
     Ok(())
 }
@@ -107,7 +109,8 @@ pub(super) fn settle_waiting<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
     for (row, state) in known {
-        if state == DeliveryState::Queued && row.lease.is_none() && !planted(Bug::EndedQuestionSent) {
+        let is_waiting = state == DeliveryState::Queued && row.lease.is_none() && !planted(Bug::EndedQuestionSent);
+        if is_waiting && rows.take_outbox(row.rid)? {
             settle(rows, row, now)?;
         }
     }

@@ -1,0 +1,105 @@
+//! How requests arrive: in a closed loop, where each client waits for its answer, to find the peak; in an open loop, at fixed times
+//! whatever the server does, to find latencies. A closed loop hides stalls: while the server stands still, nobody asks.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use tokio::time::sleep_until;
+
+use super::connection::{Connection, Target};
+
+/// What a number of requests came to.
+pub struct Done<R> {
+    /// What each item led to, in the order of the items.
+    pub results: Vec<R>,
+    /// How long each took, in milliseconds, sorted.
+    pub milliseconds: Vec<f64>,
+    /// Items a second.
+    pub per_second: f64,
+}
+
+/// One item's place, its time in milliseconds and its result.
+type Finished<R> = (usize, f64, R);
+
+fn done<R>(finished: Vec<Vec<Finished<R>>>, took: Duration) -> Done<R> {
+    let mut finished: Vec<_> = finished.into_iter().flatten().collect();
+    finished.sort_by_key(|(place, ..)| *place);
+    let mut milliseconds: Vec<f64> = finished.iter().map(|(_, milliseconds, _)| *milliseconds).collect();
+    milliseconds.sort_by(f64::total_cmp);
+    let count = u32::try_from(finished.len()).unwrap();
+    let results = finished.into_iter().map(|(.., result)| result).collect();
+    Done { results, milliseconds, per_second: f64::from(count) / took.as_secs_f64() }
+}
+
+/// So many connections to a target.
+pub async fn connections(target: &Target, count: usize) -> Vec<Connection> {
+    join_all((0..count).map(|_| Connection::open(target))).await
+}
+
+/// Does `step` for each item, by so many clients; each takes its next item when it has the answer to the one before.
+pub async fn closed_loop<I, R>(
+    target: &Target,
+    clients: usize,
+    items: Vec<I>,
+    step: impl AsyncFn(&mut Connection, I) -> R,
+) -> Done<R> {
+    let connections = connections(target, clients).await;
+    let left = RefCell::new(items.into_iter().enumerate());
+    let next = || left.borrow_mut().next();
+    let began = Instant::now();
+    let clients = connections.into_iter().map(|mut connection| {
+        let (next, step) = (&next, &step);
+        async move {
+            let mut finished = Vec::new();
+            while let Some((place, item)) = next() {
+                let sent = Instant::now();
+                let result = step(&mut connection, item).await;
+                finished.push((place, milliseconds(sent), result));
+            }
+            finished
+        }
+    });
+    let finished = join_all(clients).await;
+    done(finished, began.elapsed())
+}
+
+/// Does `step` for each item, so many a second, over as many connections as may be needed. A time counts from when its item was due,
+/// also if no connection was free then: a stall of the server's is charged to everybody it kept waiting.
+pub async fn open_loop<I, R>(
+    target: &Target,
+    clients: usize,
+    per_second: u32,
+    items: Vec<I>,
+    step: impl AsyncFn(&mut Connection, I) -> R,
+) -> Done<R> {
+    let connections = connections(target, clients).await;
+    let left = RefCell::new(items.into_iter().enumerate());
+    let next = || left.borrow_mut().next();
+    let began = Instant::now();
+    let clients = connections.into_iter().map(|mut connection| {
+        let (next, step) = (&next, &step);
+        async move {
+            let mut finished = Vec::new();
+            while let Some((place, item)) = next() {
+                let due = began + Duration::from_secs(u64::try_from(place).unwrap()) / per_second;
+                let free = Instant::now() < due;
+                if free {
+                    sleep_until(due.into()).await;
+                }
+                // A timer is late by up to a millisecond, which is not the server's doing.
+                let since = if free { Instant::now() } else { due };
+                let result = step(&mut connection, item).await;
+                finished.push((place, milliseconds(since), result));
+            }
+            finished
+        }
+    });
+    let finished = join_all(clients).await;
+    done(finished, began.elapsed())
+}
+
+/// The time since then, in milliseconds.
+pub fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1_000.0
+}

@@ -1,0 +1,75 @@
+//! What benchmarks of a whole server share: how they begin, how load arrives, how figures are made and kept.
+
+pub mod arrival;
+mod chart;
+pub mod connection;
+pub mod figures;
+pub mod subject;
+
+use std::path::Path;
+use std::process::Command;
+
+use clap::Parser;
+
+use self::figures::Report;
+use crate::process::{Running, profile};
+
+/// Runs the benchmark called `name`: reads what stands behind `--`, measures, writes the figures to `target/figures`.
+pub fn run<A: Parser>(name: &str, measure: impl AsyncFnOnce(A, &mut Report)) {
+    // `cargo test --all-targets` starts benchmarks as well, but only `cargo bench` wants figures.
+    let mut words: Vec<String> = std::env::args().collect();
+    let Some(asked) = words.iter().position(|word| word == "--bench") else { return };
+    words.remove(asked);
+    let behind = words[1..].join(" ");
+    let command = format!("cargo bench -p placet-tests --bench {name}{}{behind}", if behind.is_empty() { "" } else { " -- " });
+    let mut report = Report { command, circumstances: circumstances(), figures: Vec::new() };
+    // One thread: what the generator burns the server cannot have.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(measure(A::parse_from(words), &mut report));
+    report.write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/figures"), name);
+}
+
+/// The value below which `part` of the sorted figures lie.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a place in a short list"
+)]
+pub fn percentile(sorted: &[f64], part: f64) -> f64 {
+    let place = (sorted.len() as f64 * part).ceil() as usize;
+    sorted[place.clamp(1, sorted.len()) - 1]
+}
+
+fn line_of(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    output.map_or_else(|_| "unknown".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// What a figure needs on its line to be one.
+pub fn circumstances() -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu =
+        cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map_or("unknown CPU", |(_, name)| name);
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let commit = line_of("git", &["rev-parse", "--short", "HEAD"]);
+    let dirty = if line_of("git", &["status", "--porcelain"]).is_empty() { "" } else { "-dirty" };
+    let system = line_of("uname", &["-sr"]);
+    format!("{cpu}, {cores} cores, {system}; commit {commit}{dirty}, profile {}", profile())
+}
+
+/// Memory of the server's process, in MiB.
+pub fn resident_mebibytes(server: &Running) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")).unwrap();
+    kib.parse::<f64>().unwrap() / 1_024.0
+}
+
+/// Processor time a process has used so far, in seconds.
+pub fn processor_seconds(process: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    // Behind the name, which may hold anything, in its parentheses; user and system time are the 14th and 15th words, in 100ths.
+    let (_, rest) = stat.rsplit_once(')').unwrap();
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    (words[11].parse::<f64>().unwrap() + words[12].parse::<f64>().unwrap()) / 100.0
+}
