@@ -98,7 +98,9 @@ pub(super) fn turn_away<R: Rows>(
             continue;
         }
         let given_up = go_around(rows, env, &row, &suspension, &told.question, TOO_MANY)?;
-        given_up.iter().for_each(|_| rows.notice(Notice::Fact(Fact::QueueFull)));
+        for _ in &given_up {
+            rows.notice(Notice::Fact(Fact::QueueFull));
+        }
         turned_away += given_up.len();
         taking.given_up.extend(given_up);
     }
