@@ -35,7 +35,7 @@ pub fn canonical(value: &impl serde::Serialize) -> Result<Vec<u8>, serde_json::E
 
 /// Writes the canonical bytes of a value behind those `bytes` holds: what [`canonical`] returns, sooner.
 ///
-/// Every event is hashed in this form by the one thread that writes. Texts and whole numbers are canonical as serde_json writes them,
+/// Every event is hashed in this form by the one thread that writes. Texts and whole numbers are canonical as `serde_json` writes them,
 /// and so is the order it keeps members in, with rare exceptions; what is left goes the general way.
 ///
 /// # Errors
@@ -224,7 +224,7 @@ mod tests {
         for value in [
             serde_json::json!(null),
             serde_json::json!([[], {}, [true, false], ""]),
-            serde_json::json!([0, -0.0, 0.0, -1, 1.0, 0.1, 1e21, 1e-7, 5e-324, 1.7976931348623157e308, 123_456_789.25]),
+            serde_json::json!([0, -0.0, 0.0, -1, 1.0, 0.1, 1e21, 1e-7, 5e-324, 1.797_693_134_862_315_7e308, 123_456_789.25]),
             serde_json::json!([INTEGER_MAX, -INTEGER_MAX, INTEGER_MAX + 1, -INTEGER_MAX - 1, i64::MIN, u64::MAX]),
             serde_json::json!({ "b": escapes, "a": {"z": 1, "aa": 2, "": 3}, "B": 4, "é": 5, "\n": 6 }),
             serde_json::json!({ "\u{d7ff}": 1, "\u{e000}": 2, "\u{fffd}": 3, "\u{10000}": 4, "\u{10ffff}": 5, "a": 6 }),
