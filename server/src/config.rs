@@ -292,9 +292,9 @@ pub fn holds_secret(path: &Path) -> bool {
     })
 }
 
-/// The files that a file reads secrets from; none if it cannot be understood.
+/// The files that secrets of the endpoints in a file are read from; none if it cannot be understood.
 pub fn secret_files(path: &Path) -> Vec<PathBuf> {
-    read_file(path).map_or_else(|_| Vec::new(), |file| file.channels.secret_files().into_iter().map(Path::to_path_buf).collect())
+    read_file(path).map_or_else(|_| Vec::new(), |file| file.channels.secret_files(&secret_file))
 }
 
 /// What the parser says, without what stands in the file: `invalid type: string "…", expected a sequence` repeats a value.

@@ -3,9 +3,19 @@
 //! The limits of a question's own text, of a body and of a patch are in `ingress` and `intents`, and in the domain's tests.
 
 use domain::authority::Role;
+use domain::problem::Rejection;
 use harness::api::Reply;
+use harness::app::{Backend, TestApp};
 use harness::on_each_store;
+use harness::postgres::Cluster;
+use placet_server::store::StoreError;
+use placet_server::store::sqlite::simulated::Fate;
 use serde_json::{Value, json};
+
+use crate::site::Site;
+
+/// As many events of a log are looked at by one request.
+const EVENTS_WALKED_MAX: usize = 20_000;
 
 /// A text of so many characters, each of two bytes.
 fn characters(count: usize) -> String {
@@ -206,4 +216,73 @@ on_each_store! {
         let count = |page: &Value| page["suspensions"].as_array().unwrap().len();
         assert_eq!((count(&page) + count(&rest), rest["next_cursor"].is_null()), (130, true));
     }
+}
+
+/// Lengthens the log of the oldest intent by so many events, which nobody reads; they begin at a row of their own.
+fn lengthen(events: usize) -> [String; 2] {
+    let numbers = format!("WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {events})");
+    let columns = "rid, intent, previous, event_type, created_at, bytes, hash";
+    let previous = "CASE n WHEN 1 THEN intents.last_event ELSE 1000000 + n - 1 END";
+    let like = "JOIN intents ON intents.rid = 1 JOIN events ON events.rid = intents.last_event";
+    let values = format!("1000000 + n, 1, {previous}, 'x.note', events.created_at, events.bytes, events.hash");
+    [
+        format!("INSERT INTO events ({columns}) {numbers} SELECT {values} FROM numbers {like}"),
+        format!("UPDATE intents SET last_event = 1000000 + {events} WHERE rid = 1"),
+    ]
+}
+
+/// Takes these events away again.
+fn shorten() -> [&'static str; 2] {
+    [
+        "UPDATE intents SET last_event = (SELECT previous FROM events WHERE rid = 1000001) WHERE rid = 1",
+        "DELETE FROM events WHERE rid > 1000000",
+    ]
+}
+
+/// Looking for what is not there must end, however long the log.
+#[tokio::test]
+async fn a_log_is_walked_for_so_many_events() {
+    let site = Site::new(0, Fate::Committed).await;
+    let own = site.events(None).await.unwrap();
+    for statement in lengthen(EVENTS_WALKED_MAX - own) {
+        site.tamper(&statement);
+    }
+    assert_eq!(site.events(Some("x.nothing")).await.unwrap(), 0);
+    assert_eq!(site.events(None).await.unwrap(), 100, "a full page needs no walk to the end");
+    for statement in shorten() {
+        site.tamper(statement);
+    }
+    for statement in lengthen(EVENTS_WALKED_MAX - own + 1) {
+        site.tamper(&statement);
+    }
+    let refused = site.events(Some("x.nothing")).await.unwrap_err();
+    let StoreError::Rejected(Rejection::Invalid { errors }) = refused else { panic!("{refused:#}") };
+    assert_eq!((errors.len(), errors[0].field.as_str()), (1, "offset"));
+    assert_eq!(site.events(None).await.unwrap(), 100);
+}
+
+/// The same over HTTP, on the other store.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_on_postgres_is_walked_for_so_many_events() {
+    let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
+    let sql = async |statement: &str| Cluster::of_this_process().sql(app.scratch().unwrap().name(), statement).await;
+    let agent = app.agent();
+    let intent = agent.active_intent().await;
+    let own = agent.events(intent).await.len();
+    let path = format!("api/v1/intents/{intent}/events?include=all&event_type=x.nothing");
+    for (more, is_refused) in [(EVENTS_WALKED_MAX - own, false), (EVENTS_WALKED_MAX - own + 1, true)] {
+        for statement in lengthen(more) {
+            sql(&statement).await;
+        }
+        let walked = agent.get(&path).await;
+        if is_refused {
+            assert_named(&walked, "offset", "range");
+        } else {
+            assert_eq!(walked.ok(), json!([]));
+        }
+        for statement in shorten() {
+            sql(statement).await;
+        }
+    }
+    app.finish().await;
 }

@@ -10,6 +10,7 @@ mod database_tls;
 mod deadlines;
 mod deliveries;
 mod deploy;
+mod detours;
 mod events;
 mod extensions;
 mod hostile;

@@ -261,16 +261,26 @@ on_each_store! {
     async fn a_reminder_wakes_who_waits_and_ends_no_wait(app: &mut TestApp) {
         let agent = app.agent();
         let intent = agent.active_intent().await;
-        let retry = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60}, "timeout_seconds": 60});
+        let retry = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60}, "timeout_seconds": 600});
         let id = agent.suspend(intent, retry).await.ok()["id"].as_str().unwrap().to_owned();
         app.settle().await;
-        let store = app.store();
-        let watch = store.hub().watch(SuspensionId::parse(&id).unwrap());
-        app.advance(60).await;
-        let scrape = Scrape::of(app).await;
-        assert!(scrape.sample("placet_waiters_woken_total") >= 1.0);
-        scrape.has(&[("placet_waiters", 1.0), ("placet_questions_open", 1.0)]);
-        drop(watch);
+        let path = format!("api/v1/suspensions/{id}?wait=50");
+        let going_on = async {
+            let mut looks = 0;
+            while Scrape::of(app).await.sample("placet_waiters") == 0.0 {
+                assert!(looks < TRIES_MAX, "nobody waits");
+                looks += 1;
+            }
+            app.advance(60).await;
+            let scrape = Scrape::of(app).await;
+            assert!(scrape.sample("placet_waiters_woken_total") >= 1.0);
+            scrape.has(&[("placet_waiters", 1.0), ("placet_questions_open", 1.0)]);
+            app.operator().respond(intent, &id, "approve").await.ok();
+        };
+        let (waited, ()) = tokio::join!(agent.get(&path), going_on);
+        let record = waited.ok();
+        assert_eq!((&record["attempt"], &record["response"]), (&json!(2), &json!("approve")), "it went on to the answer");
+        Scrape::of(app).await.has(&[("placet_waiters", 0.0)]);
     }
 
     /// Who waits is seen while they wait, and each is woken once.

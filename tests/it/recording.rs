@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use domain::delivery::DeliveryState;
 use placet_server::store::sqlite::simulated::Fate;
+use serde_json::json;
 
 use crate::site::Site;
 
@@ -55,4 +56,21 @@ async fn a_result_is_kept_for_an_hour() {
         site.after(10).await;
     }
     assert_eq!(site.mails(), 2);
+}
+
+/// Another server may take over what is still leased. What this one knows goes to the store first, and all at once.
+#[tokio::test]
+async fn what_is_known_is_recorded_before_anything_is_leased() {
+    let site = Site::new(0, Fate::Refused).await;
+    site.ask(json!({})).await;
+    site.weather.completions.store(2, Ordering::SeqCst);
+    site.after(0).await;
+    assert_eq!(site.mails(), 2);
+    let late = site.ask(json!({})).await;
+    site.weather.units.lock().unwrap().clear();
+    site.after(1).await;
+    let units = site.weather.units.lock().unwrap().clone();
+    assert_eq!(units[..3], ["complete_delivery", "complete_delivery", "lease_deliveries"], "{units:?}");
+    assert_eq!((site.messages(late).await[0].state, site.mails()), (DeliveryState::Sent, 3));
+    assert_eq!(site.message().await.state, DeliveryState::Sent);
 }

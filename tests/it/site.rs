@@ -22,7 +22,9 @@ use harness::clock::FakeClock;
 use placet_server::clock::SystemEntropy;
 use placet_server::metrics::Metrics;
 use placet_server::store::sqlite::simulated::{Ended, Fate, SimulatedDatabase, SimulatedStore, Surroundings as Around};
-use placet_server::store::{CreateIntent, DeliveryFilter, NewIntent, Precondition, Request, Store, StoreError, Target};
+use placet_server::store::{
+    CreateIntent, DeliveryFilter, EventFilter, NewIntent, Precondition, Request, Store, StoreError, Target,
+};
 use placet_server::worker::deliveries::{Deliveries, Surroundings};
 use placet_server::worker::lane::Lane;
 use serde_json::{Map, Value, json};
@@ -34,10 +36,13 @@ pub(crate) struct Weather {
     fate: Mutex<Fate>,
     /// Whether nothing works at all.
     pub(crate) is_down: Mutex<bool>,
+    /// What was asked of it, in this order.
+    pub(crate) units: Mutex<Vec<&'static str>>,
 }
 
 impl Around for Weather {
     fn turn(&self, unit: &'static str) -> BoxFuture<'_, Fate> {
+        self.units.lock().unwrap().push(unit);
         let fails = || self.completions.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
         let fate = if *self.is_down.lock().unwrap() {
             Fate::Refused
@@ -70,7 +75,12 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) async fn new(completions: u32, fate: Fate) -> Self {
-        let weather = Arc::new(Weather { completions: completions.into(), fate: Mutex::new(fate), is_down: Mutex::new(false) });
+        let weather = Arc::new(Weather {
+            completions: completions.into(),
+            fate: Mutex::new(fate),
+            is_down: Mutex::new(false),
+            units: Mutex::default(),
+        });
         let (clock, entropy) = (Arc::new(FakeClock::default()), Arc::new(SystemEntropy));
         let database = Arc::new(SimulatedDatabase::new().unwrap());
         let store = SimulatedStore::open(database.clone(), clock.clone(), entropy.clone(), weather.clone()).unwrap();
@@ -97,6 +107,14 @@ impl Site {
     /// Asks another question, on an intent of its own.
     pub(crate) async fn ask(&self, change: Value) -> SuspensionId {
         ask(&*self.store, &self.agent, self.clock.now(), change).await
+    }
+
+    /// Looks for events of a type in the log of the oldest intent; how many there are.
+    pub(crate) async fn events(&self, event_type: Option<&str>) -> Result<usize, StoreError> {
+        let intents = self.store.intents(self.agent.clone(), None, 100, 0).await?;
+        let event_type = event_type.map(str::to_owned);
+        let filter = EventFilter { limit: 100, offset: 0, event_type, since: None, all: true };
+        Ok(self.store.events(self.agent.clone(), intents[intents.len() - 1].id, filter).await?.len())
     }
 
     /// Gives people more time.

@@ -5,6 +5,8 @@
 use domain::command::Later;
 use domain::ids::SuspensionId;
 use domain::suspension::Resolution;
+use harness::app::{Backend, TestApp};
+use harness::postgres::Cluster;
 use placet_server::store::sqlite::simulated::Fate;
 use placet_server::worker::upkeep::Sweep;
 use serde_json::{Value, json};
@@ -112,4 +114,44 @@ async fn a_sweep_goes_through_all_pages() {
     assert_eq!((first.mended, first.next), (1, Some(500)));
     assert_eq!(sweep(&site).await, 1);
     assert_eq!(sweep(&site).await, 0);
+}
+
+/// Nobody mends the database in the night. The questions behind one that cannot be read have lost their timers all the same.
+#[tokio::test]
+async fn a_question_that_cannot_be_read_keeps_no_other_from_being_mended() {
+    let site = site().await;
+    site.ask(two_attempts()).await;
+    site.ask(json!({})).await;
+    site.ask(json!({})).await;
+    assert_eq!(site.tamper("UPDATE events SET bytes = x'00' WHERE rid = (SELECT event FROM suspensions WHERE rid = 2)"), 1);
+    assert_eq!(site.tamper("UPDATE intents SET last_hash = x'00' WHERE rid = (SELECT intent FROM suspensions WHERE rid = 3)"), 1);
+    site.tamper("DELETE FROM timers");
+    let swept = Sweep::new(site.store.clone());
+    assert_eq!(swept.turn().await, 2, "the first and the last");
+    assert_eq!(swept.turn().await, 0, "what cannot be read is not mended, and not counted");
+}
+
+/// The same where rows are locked before they are mended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_postgres_lost_timers_come_back_past_a_question_that_cannot_be_read() {
+    let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
+    let sql = async |statements: &str| Cluster::of_this_process().sql(app.scratch().unwrap().name(), statements).await;
+    let mut ids = Vec::new();
+    for _ in 0..4 {
+        ids.push(app.ask(two_attempts()).await.1);
+    }
+    sql("UPDATE events SET bytes = bytes || '\\x00' WHERE rid = (SELECT event FROM suspensions WHERE rid = 2)").await;
+    sql("UPDATE intents SET last_hash = last_hash || '\\x00' WHERE rid = (SELECT intent FROM suspensions WHERE rid = 3)").await;
+    sql("DELETE FROM timers").await;
+    let swept = Sweep::new(app.store());
+    assert_eq!(swept.turn().await, 4, "two timers each, of the first and the last");
+    sql("UPDATE events SET bytes = substring(bytes FOR length(bytes) - 1) WHERE rid = (SELECT event FROM suspensions WHERE rid = 2)").await;
+    sql("UPDATE intents SET last_hash = substring(last_hash FOR 32) WHERE rid = (SELECT intent FROM suspensions WHERE rid = 3)")
+        .await;
+    assert_eq!((swept.turn().await, swept.turn().await), (4, 0), "they can be read again");
+    app.advance(3_600).await;
+    for id in &ids {
+        assert_eq!(app.agent().suspension(id).await["attempt"], json!(2), "{id}");
+    }
+    app.finish().await;
 }

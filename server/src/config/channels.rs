@@ -62,10 +62,13 @@ impl ChannelsSection {
         }
     }
 
-    /// The files that secrets of endpoints are read from.
-    pub(super) fn secret_files(&self) -> Vec<&Path> {
-        let files = self.webhook.iter().flat_map(|section| [&section.secret_file, &section.previous_secret_file]);
-        files.flatten().map(PathBuf::as_path).collect()
+    /// The files that secrets of endpoints are read from. `environment` knows those named there by their variables.
+    pub(super) fn secret_files(&self, environment: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
+        let of_one = |section: &WebhookSection| {
+            let named = environment(&variable(&section.name));
+            [section.secret_file.clone(), section.previous_secret_file.clone(), named]
+        };
+        self.webhook.iter().flat_map(of_one).flatten().collect()
     }
 
     /// Checks the endpoints and joins them with the mails, if this server sends any. `environment` knows secrets by their variables.
@@ -100,8 +103,12 @@ impl ChannelsSection {
                 secret(what, text, file.as_deref()).with_context(|| format!("channels.webhook {name:?}"))
             };
             let previous_secret = in_file("previous_secret", section.previous_secret, section.previous_secret_file)?;
-            let secret = in_file("secret", section.secret, section.secret_file)?;
-            let Some(secret) = environment(&variable(&name))?.or(secret) else {
+            // The environment first: what it says must not fail for a file that it makes superfluous.
+            let secret = match environment(&variable(&name))? {
+                Some(secret) => Some(secret),
+                None => in_file("secret", section.secret, section.secret_file)?,
+            };
+            let Some(secret) = secret else {
                 bail!("channels.webhook {name:?}: set secret, secret_file or {}", variable(&name));
             };
             let settings = WebhookSettings {
@@ -210,6 +217,12 @@ mod tests {
         assert_eq!(resolved(&format!("{without}{from_file}"), &[]).unwrap(), (OTHER.to_owned(), None));
         assert_eq!(resolved(&without, &[(variable, OTHER)]).unwrap(), (OTHER.to_owned(), None));
         assert_eq!(resolved(&plain, &[(variable, OTHER)]).unwrap().0, OTHER, "the environment wins over the file");
+        let missing = format!("{without}secret_file = '/nowhere/secret'");
+        assert_eq!(resolved(&missing, &[(variable, OTHER)]).unwrap().0, OTHER, "also over one that is not there");
+        let section: ChannelsSection = toml::from_str(&format!("{without}{from_file}\nprevious_secret_file = '/old'")).unwrap();
+        let named = |name: &str| (name == variable).then(|| PathBuf::from("/run/secrets/ops-room"));
+        let files = [file.clone(), "/old".into(), "/run/secrets/ops-room".into()];
+        assert_eq!(section.secret_files(&named), files, "whoever can read one of these can send as the endpoint's server");
         let previous = resolved(&format!("{plain}previous_{from_file}"), &[]).unwrap();
         assert_eq!(previous, (SECRET.to_owned(), Some(OTHER.to_owned())));
         for (text, word) in [

@@ -201,8 +201,8 @@ pub enum Gate {
     Room(u32),
     /// So many are leased, as far as the shared room goes.
     SharedRoom(u32),
-    /// The channel takes nothing until then; they wait.
-    Paused(DateTime<Utc>),
+    /// The channel takes nothing for so long; they wait. No point in time: whoever says so may have another clock than the store.
+    Paused(TimeDelta),
     /// The channel takes nothing more; they have failed, for this reason.
     Closed(String),
 }
@@ -443,6 +443,8 @@ pub struct Leased {
     pub deliveries: Vec<LeasedDelivery>,
     /// Rows dealt with without a try: their question had ended, or their channel takes nothing.
     pub untried: usize,
+    /// How many messages were given up because more than an endpoint has room for wait for it, by its channel.
+    pub turned_away: Vec<(String, usize)>,
     /// When the next one is due for which there is room.
     pub next_due: Option<DateTime<Utc>>,
 }

@@ -34,7 +34,24 @@ pub(super) enum RowsError {
     Held(&'static str),
 }
 
+impl RowsError {
+    /// Whether one row is not what it should be, or is missing, and its neighbours may be read all the same.
+    pub(super) fn is_unreadable(&self) -> bool {
+        match self {
+            Self::Inconsistent(_) | Self::Json(_) => true,
+            Self::Database(error) => {
+                matches!(error, diesel::result::Error::NotFound | diesel::result::Error::DeserializationError(_))
+            }
+            Self::Held(_) => false,
+        }
+    }
+}
+
 pub(super) type RowsResult<T> = Result<T, RowsError>;
+
+/// Whether no message of a later attempt takes a message's place.
+pub(super) const IS_NOT_REPLACED: &str = "NOT EXISTS (SELECT 1 FROM outbox newer WHERE newer.suspension = outbox.suspension AND \
+     newer.channel = outbox.channel AND newer.recipient = outbox.recipient AND newer.attempt > outbox.attempt)";
 
 /// An intent's row: what deciding needs, and where its log ends.
 #[derive(Clone, Debug)]
@@ -292,8 +309,10 @@ pub(super) trait ReadRows {
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     /// Those of one channel, longest due first.
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    /// The messages queued for a channel behind the first `keep` of them, in the order in which they were queued.
-    fn queued_beyond(&mut self, channel: &str, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// Of the messages due for a channel that nobody has in hand and no newer one replaces, those on top of `keep`, newest due first.
+    fn due_beyond(&mut self, channel: &str, now: DateTime<Utc>, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// The other messages of its attempt that wait for its channel and that nobody has in hand.
+    fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>>;
     /// Messages that have failed, newest first.
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>>;

@@ -41,8 +41,8 @@ const SLEEP_MAX: Duration = Duration::from_secs(5);
 const NOT_OURS: Duration = Duration::from_millis(10);
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How often a server that stops tries to record what became of its messages, with a pause between two tries.
-const LAST_TRIES_MAX: u32 = 10;
+/// How long a server that stops goes on to record what became of its messages.
+const LAST_TRIES: Duration = Duration::from_secs(10);
 
 /// What the delivery loop stands on.
 pub struct Surroundings {
@@ -75,9 +75,21 @@ impl Deliveries {
     /// Sends everything that is due; returns how many messages that were, and when the next one is due.
     pub async fn run_due(self: &Arc<Self>) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
         let mut under_way = JoinSet::new();
+        let done = self.turn_until_idle(&mut under_way).await;
+        // Whatever failed beside it, what has begun is ended: a result that is offered by nobody would wait for ever.
+        while let Some(ended) = under_way.join_next().await {
+            report(ended);
+        }
+        done
+    }
+
+    async fn turn_until_idle(
+        self: &Arc<Self>,
+        under_way: &mut JoinSet<Result<(), StoreError>>,
+    ) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
         let mut sent = 0;
         loop {
-            let step = self.step(&mut under_way).await?;
+            let step = self.step(under_way).await?;
             sent += step.sent;
             match under_way.join_next().await {
                 Some(ended) => ended.unwrap_or_else(|error| Err(StoreError::Failed(error.into())))?,
@@ -89,6 +101,8 @@ impl Deliveries {
 
     /// Runs until the server stops; messages under way are finished first.
     pub(crate) async fn run(self: &Arc<Self>, mut stopping: watch::Receiver<bool>) {
+        // However this ends, also by being dropped in the middle.
+        let _last_word = LastWord(&self.results);
         let mut under_way = JoinSet::new();
         while !*stopping.borrow() {
             let pause = match self.step(&mut under_way).await {
@@ -114,7 +128,9 @@ impl Deliveries {
         while let Some(ended) = under_way.join_next().await {
             report(ended);
         }
-        self.record_the_last().await;
+        if tokio::time::timeout(LAST_TRIES, self.record_the_last()).await.is_err() {
+            tracing::warn!("the store did not take in time what became of the last messages");
+        }
     }
 
     /// How long nothing needs to be done.
@@ -129,8 +145,11 @@ impl Deliveries {
     /// Leases what there is room for and sets it on its way.
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<Step, StoreError> {
         self.reopen();
-        // Before anything is leased: a result that is recorded now is no message to lease again.
-        self.record_again(self.results.due(self.around.clock.now())).await?;
+        // Before anything is leased: a result that is recorded now is no message to lease again. The lanes go on meanwhile.
+        self.offer(self.results.due(self.around.clock.now()), under_way);
+        if self.results.is_offering() && !under_way.is_empty() {
+            return Ok(Step { sent: 0, untried: 0, next_due: None });
+        }
         let now = self.around.clock.now();
         let shared: u32 = self.lanes.iter().filter(|lane| lane.shares_room()).map(Lane::in_flight).sum();
         let turn = Turn {
@@ -138,6 +157,13 @@ impl Deliveries {
             shared_room: WEBHOOKS_IN_FLIGHT_MAX.saturating_sub(shared),
         };
         let leased = self.around.store.lease_deliveries(turn).await?;
+        for (channel, messages) in &leased.turned_away {
+            tracing::warn!(
+                delivery.channel = channel,
+                messages,
+                "too many messages wait for this endpoint: these ask by another way"
+            );
+        }
         if !leased.deliveries.is_empty() {
             kill_points::reached(Point::AfterLease);
         }
@@ -145,12 +171,12 @@ impl Deliveries {
         for delivery in leased.deliveries {
             // Only what has a lane is leased.
             let Some(lane) = self.lanes.iter().position(|lane| lane.name == delivery.channel) else { continue };
-            let this = self.clone();
             // It has gone out, and its room in the lane is still taken.
             if let Some(kept) = self.results.under(delivery.rid, delivery.lease) {
-                under_way.spawn(async move { this.record(&this.lanes[lane], kept).await });
+                self.offer([kept], under_way);
                 continue;
             }
+            let this = self.clone();
             self.lanes[lane].begin();
             sent += 1;
             under_way.spawn(async move { this.send(&this.lanes[lane], delivery).await });
@@ -182,55 +208,63 @@ impl Deliveries {
         if let DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) = &result {
             tracing::warn!(delivery.channel = lane.name, delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the channels");
         }
-        self.record(lane, Kept::new(&delivery, result)).await
+        let kept = Kept::new(&delivery, result);
+        self.results.begin(&kept);
+        self.record(lane, kept).await
     }
 
     /// Records what became of a message, now or, if the store cannot, later: it was sent, so the record must follow.
     async fn record(&self, lane: &Lane, kept: Kept) -> Result<(), StoreError> {
         let recorded = match self.around.store.complete_delivery(kept.rid, kept.lease, kept.result.clone()).await {
-            Err(StoreError::Unavailable(why)) => {
-                if self.results.keep(&kept, &why, self.around.clock.now()) {
-                    return Ok(());
-                }
+            Err(StoreError::Unavailable(why)) if self.results.keep(&kept, &why, self.around.clock.now()) => return Ok(()),
+            Err(StoreError::Unavailable(_)) | Ok(true) => Ok(()),
+            Ok(false) => {
+                Self::lease_is_gone(&kept);
                 Ok(())
             }
-            // After a try whose outcome nobody heard, a lease that is gone is what one hopes for.
-            Ok(false) if !kept.was_tried() => {
-                tracing::warn!(delivery.id = %kept.id, "the lease on this message was lost; another worker has it");
-                Ok(())
-            }
-            Ok(_) => Ok(()),
             Err(error) => Err(error),
         };
-        lane.release();
+        if self.results.end(&kept) {
+            lane.release();
+        }
         recorded
     }
 
-    /// Offers results to the store again; one that cannot be recorded keeps none of the others from it.
-    async fn record_again(&self, results: Vec<Kept>) -> Result<(), StoreError> {
-        let mut all = Ok(());
+    /// Says what it means that nobody wants a result any more. After a try whose outcome nobody heard, that is what one hopes for.
+    fn lease_is_gone(kept: &Kept) {
+        if !kept.was_tried() {
+            tracing::warn!(delivery.id = %kept.id, "the lease on this message was lost; another worker has it");
+        } else if kept.was_sent() {
+            tracing::warn!(
+                delivery.id = %kept.id,
+                "that this message was sent is recorded already, or another worker has it and sends it once more"
+            );
+        }
+    }
+
+    /// Sets results on their way to the store once more.
+    fn offer(self: &Arc<Self>, results: impl IntoIterator<Item = Kept>, under_way: &mut JoinSet<Result<(), StoreError>>) {
         for kept in results {
             // Only what had a lane was sent.
-            let Some(lane) = self.lanes.iter().find(|lane| lane.name == kept.channel) else { continue };
-            all = self.record(lane, kept).await.and(all);
+            let Some(lane) = self.lanes.iter().position(|lane| lane.name == kept.channel) else { continue };
+            let this = self.clone();
+            under_way.spawn(async move { this.record(&this.lanes[lane], kept).await });
         }
-        all
     }
 
     /// Records what is left before the server stops: the next one sends again what it finds leased.
-    async fn record_the_last(&self) {
-        for tries in 1..=LAST_TRIES_MAX {
-            if let Err(error) = self.record_again(self.results.all()).await {
-                tracing::error!(error = %error, "failed to record what became of a message");
+    async fn record_the_last(self: &Arc<Self>) {
+        let mut under_way = JoinSet::new();
+        loop {
+            self.offer(self.results.all(), &mut under_way);
+            while let Some(ended) = under_way.join_next().await {
+                report(ended);
             }
-            if self.results.next_due().is_none() {
+            if self.results.is_empty() {
                 return;
             }
-            if tries < LAST_TRIES_MAX {
-                tokio::time::sleep(PAUSE).await;
-            }
+            tokio::time::sleep(PAUSE).await;
         }
-        self.results.give_up();
     }
 
     /// Whoever sends a message again by hand believes that its endpoint works.
@@ -340,6 +374,15 @@ fn word(result: &DeliveryResult) -> &'static str {
         DeliveryResult::Sent(_) => "sent",
         DeliveryResult::Retry { .. } => "retry",
         DeliveryResult::Failed(_) => "failed",
+    }
+}
+
+/// Says at the end which results are lost.
+struct LastWord<'a>(&'a Results);
+
+impl Drop for LastWord<'_> {
+    fn drop(&mut self) {
+        self.0.give_up();
     }
 }
 

@@ -62,7 +62,7 @@ impl Lane {
             Some(Passage::Free) => Gate::SharedRoom(free),
             Some(Passage::Probe) => Gate::SharedRoom(1),
             Some(Passage::Probing) => Gate::SharedRoom(0),
-            Some(Passage::Until(until)) => Gate::Paused(until),
+            Some(Passage::Until(until)) => Gate::Paused(until - now),
             Some(Passage::Gone(reason)) => Gate::Closed(reason),
         };
         LaneTurn { channel: self.name.clone(), gate }

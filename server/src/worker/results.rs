@@ -1,9 +1,9 @@
 //! What became of messages, kept until the store has taken it.
 //!
-//! Guarantee: a store that is away for a while makes no message go out twice. Mechanism: a result waits here, and the loop offers it again
-//! after a pause, and before it leases anything; a message that is leased again all the same is not sent again, its result gets the new
-//! lease. Only the holder of the lease may record it, so a result that comes late changes nothing that another server has taken over.
-//! Failure: a crash loses what waits here, and its messages go out once more.
+//! Guarantee: a store that is away for a while makes no message go out twice. Mechanism: a result waits here from the moment its message
+//! has left, and the loop offers it again after a pause; while one is being offered again, nothing is leased. A message that is leased
+//! again all the same is not sent again, its result gets the new lease. Only the holder of the lease may record it, so a result that comes
+//! late changes nothing that another server has taken over. Failure: a crash loses what waits here, and its messages go out once more.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,7 +28,8 @@ pub(super) struct Kept {
     pub(super) channel: String,
     pub(super) result: DeliveryResult,
     since: DateTime<Utc>,
-    due_at: DateTime<Utc>,
+    /// When it is offered again; none while it is being offered.
+    due_at: Option<DateTime<Utc>>,
     tries: u32,
 }
 
@@ -42,7 +43,7 @@ impl Kept {
             channel: delivery.channel.clone(),
             result,
             since: delivery.now,
-            due_at: delivery.now,
+            due_at: None,
             tries: 0,
         }
     }
@@ -51,13 +52,35 @@ impl Kept {
     pub(super) fn was_tried(&self) -> bool {
         self.tries > 0
     }
+
+    /// Whether the message has left.
+    pub(super) fn was_sent(&self) -> bool {
+        matches!(self.result, DeliveryResult::Sent(_))
+    }
+
+    fn is_of(&self, other: &Self) -> bool {
+        self.rid == other.rid && self.lease == other.lease
+    }
 }
 
-/// The results that are not recorded yet.
+/// The results that are not recorded yet, with those that are being recorded.
 #[derive(Default)]
 pub(super) struct Results(Mutex<Vec<Kept>>);
 
 impl Results {
+    /// Takes note of one that is about to be recorded.
+    pub(super) fn begin(&self, kept: &Kept) {
+        self.kept().push(kept.clone());
+    }
+
+    /// Forgets one that is recorded, or that nobody wants; false if it has another lease by now, under which it is offered again.
+    pub(super) fn end(&self, kept: &Kept) -> bool {
+        let mut all = self.kept();
+        let Some(index) = all.iter().position(|one| one.is_of(kept)) else { return false };
+        all.swap_remove(index);
+        true
+    }
+
     /// Keeps one that the store did not take; false if it has been kept for too long.
     pub(super) fn keep(&self, kept: &Kept, why: &str, now: DateTime<Utc>) -> bool {
         if now - kept.since >= TimeDelta::seconds(KEPT_SECONDS_MAX) {
@@ -68,36 +91,58 @@ impl Results {
             tracing::warn!(delivery.id = %kept.id, why, "what became of a message is not recorded yet; trying again");
         }
         let pause = (PAUSE_SECONDS << kept.tries.min(10)).min(PAUSE_SECONDS_MAX);
-        let due_at = now + TimeDelta::seconds(pause);
-        self.kept().push(Kept { due_at, tries: kept.tries + 1, ..kept.clone() });
+        if let Some(one) = self.kept().iter_mut().find(|one| one.is_of(kept)) {
+            one.due_at = Some(now + TimeDelta::seconds(pause));
+            one.tries = kept.tries + 1;
+        }
         true
     }
 
-    /// Takes out those to be offered again at `now`.
+    /// Those to be offered again at `now`.
     pub(super) fn due(&self, now: DateTime<Utc>) -> Vec<Kept> {
-        self.kept().extract_if(.., |kept| kept.due_at <= now).collect()
+        self.offered(|due_at| due_at <= now)
     }
 
-    /// Takes out that of a message which is leased again, under its new lease.
+    /// All that are not being offered.
+    pub(super) fn all(&self) -> Vec<Kept> {
+        self.offered(|_| true)
+    }
+
+    /// Whether one is being offered again.
+    pub(super) fn is_offering(&self) -> bool {
+        self.kept().iter().any(|kept| kept.was_tried() && kept.due_at.is_none())
+    }
+
+    /// That of a message which is leased again, to be offered under its new lease.
     pub(super) fn under(&self, rid: i64, lease: [u8; 16]) -> Option<Kept> {
         let mut all = self.kept();
-        let index = all.iter().position(|kept| kept.rid == rid)?;
-        Some(Kept { lease, ..all.swap_remove(index) })
+        let kept = all.iter_mut().find(|kept| kept.rid == rid)?;
+        (kept.lease, kept.due_at) = (lease, None);
+        Some(kept.clone())
     }
 
-    /// Takes out all.
-    pub(super) fn all(&self) -> Vec<Kept> {
-        std::mem::take(&mut self.kept())
-    }
-
-    /// When the next one is to be offered again; none if there is none.
+    /// When the next one is to be offered again; none if none waits.
     pub(super) fn next_due(&self) -> Option<DateTime<Utc>> {
-        self.kept().iter().map(|kept| kept.due_at).min()
+        self.kept().iter().filter_map(|kept| kept.due_at).min()
+    }
+
+    /// Whether nothing is left to record.
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept().is_empty()
     }
 
     /// Says which ones will not be recorded.
     pub(super) fn give_up(&self) {
         self.kept().drain(..).for_each(|kept| given_up(&kept));
+    }
+
+    fn offered(&self, is_due: impl Fn(DateTime<Utc>) -> bool) -> Vec<Kept> {
+        let mut offered = Vec::new();
+        for kept in self.kept().iter_mut().filter(|kept| kept.due_at.is_some_and(&is_due)) {
+            kept.due_at = None;
+            offered.push(kept.clone());
+        }
+        offered
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
@@ -107,11 +152,10 @@ impl Results {
 }
 
 fn given_up(kept: &Kept) {
-    let sent = matches!(kept.result, DeliveryResult::Sent(_));
     tracing::error!(
         delivery.id = %kept.id,
         delivery.channel = kept.channel,
-        sent,
+        sent = kept.was_sent(),
         "what became of a message could not be recorded: it goes out once more"
     );
 }

@@ -341,7 +341,8 @@ impl Store for PostgresStore {
             let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
             let mut mended = 0;
             for rid in look.found {
-                mended += self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid)).await?;
+                let one = self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid)).await;
+                mended += unit::sweep::unless_away(rid, one)?;
             }
             Ok(Swept { mended, next: look.next })
         }

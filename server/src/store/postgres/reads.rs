@@ -24,8 +24,8 @@ use super::session::{Mode, Session};
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult, SuspensionRow,
-    TimerRow, TokenRow,
+    BounceRow, EventLink, IS_NOT_REPLACED, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult,
+    SuspensionRow, TimerRow, TokenRow,
 };
 use crate::store::unit::day;
 
@@ -153,19 +153,34 @@ impl ReadRows for Session {
         due.into_iter().map(OutboxColumns::into_row).collect()
     }
 
-    fn queued_beyond(&mut self, channel: &str, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
-        let queued =
-            || outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0"))).filter(outbox::channel.eq(channel));
-        // The index knows how many there are; sorting them is for the rare time when there are too many.
-        if queued().count().get_result::<i64>(&mut self.conn)? <= i64::from(keep) {
+    fn due_beyond(&mut self, channel: &str, now: DateTime<Utc>, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let due = || {
+            let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
+            queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(now))
+        };
+        // The index alone tells when there are too few; looking at each of them is for the rare time when there may be too many.
+        let one_more = due().select(outbox::rid).order(outbox::due_at).offset(i64::from(keep)).first::<i64>(&mut self.conn);
+        if one_more.optional()?.is_none() {
             return Ok(Vec::new());
         }
-        let beyond = queued().order((outbox::queued_at, outbox::rid)).offset(i64::from(keep)).limit(i64::from(limit));
-        let rids = beyond.select(outbox::rid).load::<i64>(&mut self.conn)?;
-        // What another server has in hand just now is not skipped before it is counted.
-        let locked = outbox::table.filter(outbox::rid.eq_any(rids)).filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
-        let locked = locked.for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
+        let waiting = || {
+            let unleased = due().filter(outbox::lease.is_null());
+            unleased.filter(diesel::dsl::sql::<Bool>(IS_NOT_REPLACED))
+        };
+        let counted = waiting().select(outbox::rid).limit(i64::from(keep) + i64::from(limit)).load::<i64>(&mut self.conn)?.len();
+        let newest = waiting().order((outbox::due_at.desc(), outbox::rid.desc()));
+        let beyond = newest.limit(i64::try_from(counted).unwrap_or(i64::MAX).saturating_sub(i64::from(keep)).max(0));
+        // What another server has in hand just now is counted and left to it.
+        let locked = beyond.for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
         locked.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>> {
+        let about = outbox::table.filter(outbox::suspension.eq(row.suspension)).filter(outbox::rid.ne(row.rid));
+        let waiting = about.filter(outbox::state.eq(DeliveryState::Queued.code())).filter(outbox::lease.is_null());
+        let beside = waiting.filter(outbox::attempt.eq(signed(row.attempt))).filter(outbox::channel.eq(&row.channel));
+        let beside = beside.order(outbox::rid).for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
+        beside.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {

@@ -395,7 +395,8 @@ impl<U: Units> Store for U {
             let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
             let mut mended = 0;
             for rid in look.found {
-                mended += self.write(move |rows, env| unit::sweep::mend(rows, env, rid)).await?;
+                let one = self.write(move |rows, env| unit::sweep::mend(rows, env, rid)).await;
+                mended += unit::sweep::unless_away(rid, one)?;
             }
             Ok(Swept { mended, next: look.next })
         }

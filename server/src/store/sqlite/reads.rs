@@ -23,8 +23,8 @@ use super::schema::{
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult, SuspensionRow,
-    TimerRow, TokenRow,
+    BounceRow, EventLink, IS_NOT_REPLACED, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult,
+    SuspensionRow, TimerRow, TokenRow,
 };
 use crate::store::unit::day;
 
@@ -140,17 +140,30 @@ impl ReadRows for SqliteConnection {
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
-    fn queued_beyond(&mut self, channel: &str, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
-        let queued = || {
+    fn due_beyond(&mut self, channel: &str, now: DateTime<Utc>, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let due = || {
             let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-            queued.filter(outbox::channel.eq(channel))
+            queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)))
         };
-        // The index knows how many there are; sorting them is for the rare time when there are too many.
-        if queued().count().get_result::<i64>(self)? <= i64::from(keep) {
+        // The index alone tells when there are too few; looking at each of them is for the rare time when there may be too many.
+        let one_more = due().select(outbox::rid).order(outbox::due_at).offset(i64::from(keep)).first::<i64>(self);
+        if one_more.optional()?.is_none() {
             return Ok(Vec::new());
         }
-        let beyond = queued().order((outbox::queued_at, outbox::rid)).offset(i64::from(keep)).limit(i64::from(limit));
+        let waiting = || {
+            let unleased = due().filter(outbox::lease.is_null());
+            unleased.filter(diesel::dsl::sql::<diesel::sql_types::Bool>(IS_NOT_REPLACED))
+        };
+        let counted = waiting().select(outbox::rid).limit(i64::from(keep) + i64::from(limit)).load::<i64>(self)?.len();
+        let newest = waiting().order((outbox::due_at.desc(), outbox::rid.desc()));
+        let beyond = newest.limit(i64::try_from(counted).unwrap_or(i64::MAX).saturating_sub(i64::from(keep)).max(0));
         beyond.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>> {
+        let all = self.deliveries(row.suspension)?.into_iter().filter(|(_, state)| *state == DeliveryState::Queued);
+        let others = all.map(|(other, _)| other).filter(|other| other.rid != row.rid && other.lease.is_none());
+        Ok(others.filter(|other| other.attempt == row.attempt && other.channel == row.channel).collect())
     }
 
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {

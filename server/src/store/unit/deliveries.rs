@@ -1,9 +1,9 @@
 //! Messages: queued with their cause, leased to one worker, completed by the lease's token.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::channel::{EMAIL, Route};
+use domain::channel::Route;
 use domain::command::Command;
-use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling, has_another_way, is_worth_waiting};
+use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling};
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
 use domain::planted::{Bug, planted};
@@ -11,6 +11,7 @@ use domain::problem::Rejection;
 use domain::suspension::Question;
 use domain::wire::DeliveryView;
 
+use super::around::{go_around, is_pressed, turn_away};
 use super::backoff::pause;
 use super::keys::secret;
 use super::timers::PUT_OFF_SECONDS;
@@ -27,8 +28,6 @@ use crate::store::{BounceReport, DeliveryResult, Gate, Leased, LeasedDelivery, T
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
-/// Messages that wait for one webhook endpoint at the same time; what comes on top is given up, and asked by the next way.
-const ENDPOINT_QUEUE_MAX: u32 = 1_000;
 /// How long a worker may take to send one message before another may try, in seconds.
 pub(in crate::store) const DELIVERY_LEASE_SECONDS: i64 = 120;
 
@@ -119,15 +118,22 @@ pub(super) fn settle_waiting<R: Rows>(
 }
 
 /// Ends a message whose question has ended. No event: the question's ending says it already, for all its messages at once.
-fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) -> RowsResult<()> {
+pub(super) fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) -> RowsResult<()> {
     rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
     Ok(())
 }
 
+/// What one turn has done so far.
+pub(super) struct Taking {
+    pub(super) leased: Leased,
+    /// The rows of messages given up together with another one.
+    pub(super) given_up: Vec<i64>,
+}
+
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
-    let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
+    let mut leased = Leased { deliveries: Vec::new(), untried: 0, turned_away: Vec::new(), next_due: None };
     let queued = rows.reads().queued_channels()?;
     // Most turns find nothing that is due: they need to know no more.
     if queued.first().is_none_or(|first| first.next_due > now) {
@@ -138,6 +144,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         return Ok(leased);
     }
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
+    let mut taking = Taking { leased, given_up: Vec::new() };
     let mut shared_room = turn.shared_room;
     let mut full = Vec::new();
     // Whose message has waited longest goes first: the shared room is handed out fairly.
@@ -149,18 +156,20 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
             Gate::SharedRoom(room) => (*room).min(shared_room),
             Gate::Paused(_) | Gate::Closed(_) => u32::MAX,
         };
-        let before = leased.deliveries.len();
-        if next_due <= now && channel != EMAIL {
-            turn_away(rows, env, &channel, now, &mut leased)?;
-        }
+        let (before, untried) = (taking.leased.deliveries.len(), taking.leased.untried);
         if room > 0 && next_due <= now {
             for row in rows.reads().due_deliveries(&channel, now, room.min(DELIVERIES_PER_UNIT))? {
-                take(rows, env, row, &gate, &bounce_secret, now, &mut leased)?;
+                take(rows, env, row, &gate, &bounce_secret, now, &mut taking)?;
             }
         }
-        let taken = u32::try_from(leased.deliveries.len() - before).unwrap_or(u32::MAX);
+        let taken = u32::try_from(taking.leased.deliveries.len() - before).unwrap_or(u32::MAX);
         if let Gate::SharedRoom(_) = gate {
             shared_room -= taken;
+            // After the taking: what can leave at once has left the queue. If room was left because a message needed no try, the next
+            // turn, which follows at once, takes another one first.
+            if next_due <= now && taking.leased.untried == untried {
+                turn_away(rows, env, &channel, now, &mut taking)?;
+            }
         }
         if taken == room {
             full.push(channel);
@@ -168,64 +177,21 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
     }
     // A full lane is looked at when one of its messages has ended; any other when its next one is due.
     let next = rows.reads().queued_channels()?.into_iter().find(|queued| !full.contains(&queued.channel));
-    leased.next_due = next.map(|queued| queued.next_due);
-    Ok(leased)
+    Ok(Leased { next_due: next.map(|queued| queued.next_due), ..taking.leased })
 }
 
 /// What is queued for a channel that was taken out of the settings.
 const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
-
-/// Gives up what the queue of an endpoint has no room for, the newest first. An endpoint that takes less than it is sent would else
-/// gather messages without end; whom they were for is asked by the next way instead, while there is time.
-fn turn_away<R: Rows>(rows: &mut R, env: &Env<'_>, channel: &str, now: DateTime<Utc>, leased: &mut Leased) -> RowsResult<()> {
-    let beyond = rows.reads().queued_beyond(channel, ENDPOINT_QUEUE_MAX, DELIVERIES_PER_UNIT)?;
-    for row in beyond.into_iter().filter(|row| row.lease.is_none()) {
-        let suspension = match read(rows, &row) {
-            Ok((suspension, _)) => suspension,
-            Err(RowsError::Database(error)) if error != diesel::result::Error::NotFound => return Err(error.into()),
-            // It is put off, loudly, when its turn comes.
-            Err(_) => continue,
-        };
-        leased.untried += 1;
-        if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
-            settle(rows, row, now)?;
-            continue;
-        }
-        rows.notice(Notice::Fact(Fact::QueueFull));
-        tracing::warn!(delivery.channel = channel, delivery.id = %row.id, "a message was given up: too many wait for this endpoint");
-        finish_delivery(rows, env, row, &suspension, Fate::Failed, "too many messages wait for this endpoint")?;
-    }
-    Ok(())
-}
+/// What waits for an endpoint whose circuit is open.
+const LEFT_ALONE: &str = "the endpoint is left alone for a while, because it keeps failing";
+/// What cannot wait for it.
+const NO_TIME: &str = "the endpoint keeps failing, and the time to answer runs";
 
 /// Reads what dealing with a message needs.
-fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(SuspensionRow, Told)> {
+pub(super) fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(SuspensionRow, Told)> {
     let suspension = rows.reads().suspension_at(row.suspension)?;
     let told = Told::of(rows, row, &suspension)?;
     Ok((suspension, told))
-}
-
-/// Whether a message is given up because its endpoint is left alone for too long: a question must not wait for an endpoint most of the
-/// time there is to answer it, if there is another way to ask.
-fn goes_around<R: Rows>(
-    rows: &mut R,
-    env: &Env<'_>,
-    row: &OutboxRow,
-    suspension: &SuspensionRow,
-    question: &Question,
-    wait: TimeDelta,
-    now: DateTime<Utc>,
-) -> RowsResult<bool> {
-    let asked = &suspension.suspension;
-    let next = question.retry_policy.as_ref().and_then(|policy| policy.next_due_at(asked.suspended_at, asked.attempt));
-    let Some(until) = next.or(asked.expires_at).filter(|_| row.attempt == asked.attempt) else { return Ok(false) };
-    if is_worth_waiting(wait, until - now) {
-        return Ok(false);
-    }
-    let (siblings, _) = beside(rows, row, suspension)?;
-    let delivery = told(row.clone(), suspension, "");
-    let record = DeliveryRecord { delivery, fate: Fate::Failed, siblings, question: None, channels: env.channels.clone() };
-    Ok(has_another_way(asked.attempt, question, &record))
 }
 
 /// Deals with one message that is due.
@@ -236,8 +202,12 @@ fn take<R: Rows>(
     gate: &Gate,
     bounce_secret: &[u8; 32],
     now: DateTime<Utc>,
-    leased: &mut Leased,
+    taking: &mut Taking,
 ) -> RowsResult<()> {
+    if taking.given_up.contains(&row.rid) {
+        return Ok(());
+    }
+    let leased = &mut taking.leased;
     let (suspension, told) = match read(rows, &row) {
         Ok(read) => read,
         Err(error) => return put_off(rows, &row, now, error),
@@ -258,20 +228,14 @@ fn take<R: Rows>(
             let bounce_token = BounceToken::new(bounce_secret, row.rid, row.id);
             leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, bounce_token, now)?);
         }
-        Gate::Paused(until) if goes_around(rows, env, &row, &suspension, &told.question, *until - now, now)? => {
-            leased.untried += 1;
-            finish_delivery(
-                rows,
-                env,
-                row,
-                &suspension,
-                Fate::Failed,
-                "the endpoint keeps failing, and the time to answer runs",
-            )?;
-        }
-        Gate::Paused(until) => {
-            leased.untried += 1;
-            rows.requeue_outbox(row.rid, *until, Some("the endpoint is left alone for a while, because it keeps failing"))?;
+        Gate::Paused(wait) => {
+            let pressed = is_pressed(&row, &suspension, &told.question, *wait, now);
+            let given_up = if pressed { go_around(rows, env, &row, &suspension, &told.question, NO_TIME)? } else { Vec::new() };
+            leased.untried += given_up.len().max(1);
+            if given_up.is_empty() {
+                rows.requeue_outbox(row.rid, now + *wait, Some(LEFT_ALONE))?;
+            }
+            taking.given_up.extend(given_up);
         }
         Gate::Closed(reason) => {
             leased.untried += 1;
@@ -283,18 +247,16 @@ fn take<R: Rows>(
 
 /// A message whose rows cannot be read must not hold up the ones behind it: it is put off, loudly.
 fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, now: DateTime<Utc>, error: RowsError) -> RowsResult<()> {
-    if let RowsError::Database(error) = error
-        && error != diesel::result::Error::NotFound
-    {
-        return Err(error.into());
+    if !error.is_unreadable() {
+        return Err(error);
     }
     tracing::error!(delivery.id = %row.id, "the question of a message cannot be read; trying again in an hour");
     rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS), Some("the question of this message cannot be read"))
 }
 
 /// What a message says besides its own row; read before anything is written.
-struct Told {
-    question: Question,
+pub(super) struct Told {
+    pub(super) question: Question,
     intent_title: String,
     /// The first message that reached the same recipient's mail server.
     first: Option<DeliveryId>,
@@ -416,7 +378,7 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
 }
 
 /// Ends a message, accepted, given up or returned, and records it in the log, with what follows from it.
-fn finish_delivery<R: Rows>(
+pub(super) fn finish_delivery<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: OutboxRow,
@@ -434,6 +396,8 @@ fn finish_delivery<R: Rows>(
     let now = env.clock.now();
     rows.finish_outbox(row.rid, state, now, last_word)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
+    // First, so that of two messages that are lost at the same time the later one sees the other.
+    let mut loaded = load_of(rows, suspension)?;
     // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
     let (mut siblings, mut question) = (Vec::new(), None);
     if fate != Fate::Sent && suspension.suspension.ending.is_none() {
@@ -442,7 +406,6 @@ fn finish_delivery<R: Rows>(
         question = Some(Box::new(asked));
     }
     let delivery = told(row, suspension, detail);
-    let mut loaded = load_of(rows, suspension)?;
     let record = DeliveryRecord { delivery, fate, siblings, question, channels: env.channels.clone() };
     act(rows, env, &mut loaded, &Command::RecordDelivery(Box::new(record)), now)
 }
@@ -474,7 +437,7 @@ pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec
     Ok(all.map(|(row, state)| sibling(row, state)).collect())
 }
 
-fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
+pub(super) fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
     Sibling { attempt: row.attempt, state: state.shown(&row), channel: row.channel, recipient: row.recipient }
 }
 

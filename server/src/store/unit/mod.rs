@@ -4,6 +4,7 @@
 //! Mechanism: one function appends, and derives every other row from the event it appended. Failure: a refusal has written nothing
 //! but the events that record it; a failed statement ends the transaction, and the writer replays its neighbours without it.
 
+mod around;
 mod backoff;
 pub(super) mod deliveries;
 pub(super) mod keys;

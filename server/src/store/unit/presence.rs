@@ -193,10 +193,8 @@ impl OpenQuestion {
 
 /// A question that cannot be read must not keep the server from starting; its deadline is put off when it comes due.
 fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
-    if let RowsError::Database(error) = error
-        && error != diesel::result::Error::NotFound
-    {
-        return Err(error.into());
+    if !error.is_unreadable() {
+        return Err(error);
     }
     tracing::error!(suspension.rid = rid, "an open question cannot be read, so it got no time back and was not asked afresh");
     Ok(())

@@ -7,6 +7,7 @@
 use chrono::{DateTime, Utc};
 
 use super::{Env, load_of};
+use crate::store::StoreError;
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
@@ -32,9 +33,7 @@ pub(in crate::store) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTim
         match missing(rows, rid, now) {
             Ok(missing) if missing.is_empty() => {}
             Ok(_) => found.push(rid),
-            Err(RowsError::Database(error)) if error != diesel::result::Error::NotFound => return Err(error.into()),
-            // Its timer says so when it comes due, and puts it off.
-            Err(error) => tracing::debug!(suspension.rid = rid, error = %error, "an open question cannot be read"),
+            Err(error) => unreadable(rid, error)?,
         }
     }
     Ok(Look { found, next })
@@ -42,10 +41,13 @@ pub(in crate::store) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTim
 
 /// Gives a question the timers back that it has lost; returns how many. One that is due is fired at once.
 pub(in crate::store) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult<u64> {
-    let row = rows.reads().suspension_at(rid)?;
-    // Whoever writes about an intent reads it first; where that locks it, nobody mends the same question at the same time.
-    load_of(rows, &row)?;
-    let missing = missing(rows.reads(), rid, env.clock.now())?;
+    let missing = match lost(rows, env, rid) {
+        Ok(missing) => missing,
+        Err(error) => {
+            unreadable(rid, error)?;
+            return Ok(0);
+        }
+    };
     for timer in &missing {
         rows.insert_timer(*timer)?;
         let kind = match timer.kind {
@@ -62,6 +64,34 @@ pub(in crate::store) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> 
         rows.notice(Notice::Timer);
     }
     Ok(missing.len() as u64)
+}
+
+/// What [`mend`] gives a question back.
+fn lost<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult<Vec<TimerRow>> {
+    let row = rows.reads().suspension_at(rid)?;
+    // Whoever writes about an intent reads it first; where that locks it, nobody mends the same question at the same time.
+    load_of(rows, &row)?;
+    missing(rows.reads(), rid, env.clock.now())
+}
+
+/// A question that cannot be read keeps no other one from being looked at.
+fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
+    if !error.is_unreadable() {
+        return Err(error);
+    }
+    tracing::error!(suspension.rid = rid, error = %error, "an open question cannot be read, so nobody knows whether it has lost a timer");
+    Ok(())
+}
+
+/// What became of mending one question. Only a store that is away ends a sweep: whatever else is wrong is wrong with that question.
+pub(in crate::store) fn unless_away(rid: i64, mended: Result<u64, StoreError>) -> Result<u64, StoreError> {
+    match mended {
+        Err(error) if !matches!(error, StoreError::Unavailable(_)) => {
+            tracing::error!(suspension.rid = rid, error = %error, "an open question did not get the timer back that it has lost");
+            Ok(0)
+        }
+        mended => mended,
+    }
 }
 
 /// The timers a question should have and has not.

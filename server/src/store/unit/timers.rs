@@ -53,10 +53,8 @@ fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(Load
 
 /// A row that cannot be read must not hold up the ones behind it: it is put off, loudly.
 fn put_off<R: Rows>(rows: &mut R, timer: TimerRow, now: DateTime<Utc>, error: RowsError) -> RowsResult<()> {
-    if let RowsError::Database(error) = error
-        && error != diesel::result::Error::NotFound
-    {
-        return Err(error.into());
+    if !error.is_unreadable() {
+        return Err(error);
     }
     tracing::error!(suspension.rid = timer.suspension, "the suspension of a timer cannot be read; trying again in an hour");
     rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(PUT_OFF_SECONDS), ..timer })

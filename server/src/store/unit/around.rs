@@ -1,0 +1,112 @@
+//! Messages given up before they are lost: their endpoint takes too long, and another channel asks somebody at once.
+//!
+//! Guarantee: nobody is given up for whom nobody is asked instead; without another way, late is better than never. Mechanism: the next
+//! rung is woken when all of an attempt is lost, so whatever else of the attempt waits for the same endpoint is given up with it, in the
+//! same transaction. Failure: what another worker has in hand may get through, and is waited for.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::delivery::{DeliveryRecord, DeliveryState as Shown, Fate, has_another_way, is_worth_waiting};
+use domain::suspension::Question;
+
+use super::deliveries::{Taking, finish_delivery, read, settle, sibling, told};
+use super::{Env, load_of};
+use crate::store::fact::Fact;
+use crate::store::hub::Notice;
+use crate::store::rows::{OutboxRow, ReadRows, Rows, RowsResult, SuspensionRow};
+
+/// Messages that are due for one webhook endpoint at the same time; what comes on top asks by the next way, if it has one.
+const ENDPOINT_DUE_MAX: u32 = 1_000;
+/// Messages beyond those looked at in one transaction.
+const BEYOND_PER_UNIT: u32 = 16;
+
+/// Why what comes on top is given up.
+const TOO_MANY: &str = "too many messages wait for this endpoint";
+
+/// Whether a question has no time to wait so long for an endpoint: it must not wait most of the time there is to answer it.
+pub(super) fn is_pressed(
+    row: &OutboxRow,
+    suspension: &SuspensionRow,
+    question: &Question,
+    wait: TimeDelta,
+    now: DateTime<Utc>,
+) -> bool {
+    let asked = &suspension.suspension;
+    let next = question.retry_policy.as_ref().and_then(|policy| policy.next_due_at(asked.suspended_at, asked.attempt));
+    let until = next.or(asked.expires_at).filter(|_| row.attempt == asked.attempt);
+    until.is_some_and(|until| !is_worth_waiting(wait, until - now))
+}
+
+/// Gives up a message, and what else of its attempt waits for the same endpoint, if that asks somebody by another channel; returns the
+/// rows of those given up.
+pub(super) fn go_around<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: &OutboxRow,
+    suspension: &SuspensionRow,
+    question: &Question,
+    why: &str,
+) -> RowsResult<Vec<i64>> {
+    // Where this locks the intent, two servers that each hold one of the attempt go around one after the other.
+    load_of(rows, suspension)?;
+    let mut lost = rows.reads().waiting_beside(row)?;
+    let mut siblings = Vec::new();
+    for (other, state) in rows.reads().deliveries(row.suspension)?.into_iter().filter(|(other, _)| other.rid != row.rid) {
+        let is_ours = other.channel != row.channel || lost.iter().any(|waiting| waiting.rid == other.rid);
+        let mut sibling = sibling(other, state);
+        if sibling.state == Shown::Queued && !is_ours {
+            sibling.state = Shown::Sending;
+        }
+        siblings.push(sibling);
+    }
+    let delivery = told(row.clone(), suspension, why);
+    let record = DeliveryRecord { delivery, fate: Fate::Failed, siblings, question: None, channels: env.channels.clone() };
+    if !has_another_way(suspension.suspension.attempt, question, &record) {
+        return Ok(Vec::new());
+    }
+    lost.push(row.clone());
+    lost.sort_by_key(|row| row.rid);
+    let rids = lost.iter().map(|row| row.rid).collect();
+    for row in lost {
+        finish_delivery(rows, env, row, suspension, Fate::Failed, why)?;
+    }
+    Ok(rids)
+}
+
+/// Looks at what is due for an endpoint beyond what it has room for, the newest first. Whoever waits behind a thousand others is not
+/// asked in time.
+pub(super) fn turn_away<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    channel: &str,
+    now: DateTime<Utc>,
+    taking: &mut Taking,
+) -> RowsResult<()> {
+    let mut turned_away = 0;
+    for row in rows.reads().due_beyond(channel, now, ENDPOINT_DUE_MAX, BEYOND_PER_UNIT)? {
+        if taking.given_up.contains(&row.rid) {
+            continue;
+        }
+        let (suspension, told) = match read(rows, &row) {
+            Ok(read) => read,
+            // It is put off, loudly, when its turn comes.
+            Err(error) if error.is_unreadable() => continue,
+            Err(error) => return Err(error),
+        };
+        if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
+            taking.leased.untried += 1;
+            settle(rows, row, now)?;
+            continue;
+        }
+        let given_up = go_around(rows, env, &row, &suspension, &told.question, TOO_MANY)?;
+        for _ in &given_up {
+            rows.notice(Notice::Fact(Fact::QueueFull));
+        }
+        turned_away += given_up.len();
+        taking.given_up.extend(given_up);
+    }
+    if turned_away > 0 {
+        taking.leased.untried += turned_away;
+        taking.leased.turned_away.push((channel.to_owned(), turned_away));
+    }
+    Ok(())
+}

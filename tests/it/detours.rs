@@ -1,0 +1,220 @@
+//! Who is asked by another way, because an endpoint takes more time than there is; and who is not, because there is no other way.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use chrono::TimeDelta;
+use domain::authority::Role;
+use domain::channel::{EMAIL, Reach};
+use domain::clock::Clock;
+use domain::ids::IntentId;
+use harness::app::{Backend, TestApp};
+use harness::receiver::{Receiver, add, webhook};
+use placet_server::store::{DeliveryResult, Gate, Lane, Leased, LeasedDelivery, Turn};
+use serde_json::{Value, json};
+
+const STORES: [Backend; 2] = [Backend::Sqlite, Backend::Postgres];
+
+/// A server with mails and one webhook, which is its default; what the loop would do is done by hand.
+struct Desk {
+    app: TestApp,
+    _receiver: Receiver,
+    intents: Vec<IntentId>,
+}
+
+impl Desk {
+    async fn on(backend: Backend) -> Self {
+        let receiver = Receiver::start().await;
+        let change = |config: &mut _| add(config, vec![(webhook("pager", &receiver), Reach::People)], &["pager"]);
+        let app = TestApp::start_on(backend, change).await;
+        Self { app, _receiver: receiver, intents: Vec::new() }
+    }
+
+    /// Asks so many people by the pager, and after `interval` seconds somebody else.
+    async fn ask(&mut self, people: usize, interval: u32, rung: Value) -> (IntentId, String) {
+        let agent = self.app.agent();
+        let intent = agent.active_intent().await;
+        self.intents.push(intent);
+        let people: Vec<String> = (0..people).map(|n| format!("p{n}@example.com")).collect();
+        let policy = json!({"max_attempts": 2, "interval_seconds": interval, "escalation_ladder": [rung]});
+        let change = json!({"notify_to": people, "retry_policy": policy, "timeout_seconds": 3_600});
+        (intent, agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned())
+    }
+
+    /// One turn of the loop, in which the pager takes what `gate` says and the mails nothing.
+    async fn turn(&self, gate: Gate) -> Leased {
+        let lane = |channel: &str, gate| Lane { channel: channel.to_owned(), gate };
+        let turn = Turn { lanes: vec![lane("pager", gate), lane(EMAIL, Gate::Room(0))], shared_room: 64 };
+        self.app.store().lease_deliveries(turn).await.unwrap()
+    }
+
+    /// A turn in which the endpoint is busy: nothing leaves the queue.
+    async fn busy(&self) -> usize {
+        let leased = self.turn(Gate::SharedRoom(0)).await;
+        assert!(leased.deliveries.is_empty());
+        assert_eq!(leased.turned_away.iter().map(|(_, messages)| *messages).sum::<usize>(), leased.untried);
+        leased.untried
+    }
+
+    async fn complete(&self, delivery: &LeasedDelivery, result: DeliveryResult) {
+        assert!(self.app.store().complete_delivery(delivery.rid, delivery.lease, result).await.unwrap());
+    }
+
+    /// What the operator sees of the messages about a question.
+    async fn seen(&self, id: &str) -> Vec<Value> {
+        let listed = self.app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+        listed["deliveries"].as_array().unwrap().clone()
+    }
+
+    async fn states(&self, id: &str) -> Vec<Value> {
+        self.seen(id).await.into_iter().map(|message| message["state"].clone()).collect()
+    }
+
+    /// Ends all questions, so that nobody is written to thousands of times.
+    async fn finish(self) {
+        let agent = self.app.agent();
+        for intent in self.intents {
+            let version = agent.intent(intent).await["version"].to_string();
+            agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "abandoned"})).await.ok();
+        }
+        self.app.finish().await;
+    }
+}
+
+fn by_mail() -> Value {
+    json!({"attempt": 2, "notify_to": "lead@example.com", "channel_hint": EMAIL})
+}
+
+fn by_pager() -> Value {
+    json!({"attempt": 2, "notify_to": "lead@example.com"})
+}
+
+fn deferred() -> DeliveryResult {
+    DeliveryResult::Retry { reason: "status 500".to_owned(), after: None }
+}
+
+/// Whoever waits behind a thousand others is not asked in time by them, and is asked by another way now.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waits_behind_a_thousand_for_an_endpoint_is_asked_by_another_way() {
+    for backend in STORES {
+        let mut desk = Desk::on(backend).await;
+        for _ in 0..50 {
+            desk.ask(20, 3_600, by_mail()).await;
+        }
+        assert_eq!(desk.busy().await, 0, "a thousand have room");
+        let (_, lucky) = desk.ask(1, 3_600, by_mail()).await;
+        let leased = desk.turn(Gate::SharedRoom(1)).await;
+        assert_eq!((leased.deliveries.len(), leased.untried), (1, 0), "what leaves at once takes no room");
+        assert_eq!((desk.busy().await, desk.states(&lucky).await), (0, vec![json!("queued")]));
+
+        let (intent, id) = desk.ask(1, 3_600, by_mail()).await;
+        assert_eq!((desk.busy().await, desk.busy().await), (1, 0));
+        let [lost, mail] = desk.seen(&id).await.try_into().unwrap();
+        assert_eq!((&lost["state"], &lost["tries"]), (&json!("failed"), &json!(0)));
+        assert_eq!(lost["detail"], json!("too many messages wait for this endpoint"));
+        assert_eq!((&mail["state"], &mail["recipient"]), (&json!("queued"), &json!("lead@example.com")));
+        assert!(desk.app.agent().event_types(intent).await.contains(&"delivery.failover".to_owned()));
+        let scraped = desk.app.api(Role::Auditor).get("metrics").await.text;
+        assert!(scraped.contains("placet_delivery_queue_full_total 1\n"), "{scraped}");
+        desk.finish().await;
+    }
+}
+
+/// An older message that a newer one takes the place of waits for nothing, and one that waits for another try is not waiting in line.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_replaced_or_not_due_takes_no_room() {
+    for backend in STORES {
+        let mut desk = Desk::on(backend).await;
+        desk.ask(20, 600, json!({"attempt": 2, "channel_hint": "pager"})).await;
+        for _ in 0..49 {
+            desk.ask(20, 3_600, by_mail()).await;
+        }
+        desk.app.clock.jump(TimeDelta::seconds(600));
+        desk.app.deadlines().run_due().await.unwrap();
+        assert_eq!(desk.busy().await, 0, "1,020 are due, and 20 of them are replaced");
+        assert_eq!(desk.turn(Gate::SharedRoom(16)).await.untried, 16, "the replaced ones are the oldest");
+        let leased = desk.turn(Gate::SharedRoom(16)).await;
+        assert_eq!((leased.untried, leased.deliveries.len()), (4, 12));
+        for delivery in &leased.deliveries {
+            desk.complete(delivery, deferred()).await;
+        }
+        desk.ask(12, 3_600, by_mail()).await;
+        assert_eq!(desk.busy().await, 0, "a thousand are due, and twelve wait for another try");
+        let (_, id) = desk.ask(1, 3_600, by_mail()).await;
+        assert_eq!((desk.busy().await, desk.states(&id).await), (1, vec![json!("failed"), json!("queued")]));
+        desk.finish().await;
+    }
+}
+
+/// Late is better than lost: whoever is asked by this endpoint or by nobody keeps their place, however long the line.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_no_other_way_keeps_waiting() {
+    for backend in STORES {
+        let mut desk = Desk::on(backend).await;
+        let mut last = String::new();
+        for _ in 0..51 {
+            last = desk.ask(20, 3_600, by_pager()).await.1;
+        }
+        assert_eq!((desk.busy().await, desk.states(&last).await), (0, vec![json!("queued"); 20]));
+        // One who has another way goes all the same.
+        let (_, id) = desk.ask(1, 3_600, by_mail()).await;
+        assert_eq!((desk.busy().await, desk.states(&id).await), (1, vec![json!("failed"), json!("queued")]));
+        assert_eq!((desk.busy().await, desk.states(&last).await), (0, vec![json!("queued"); 20]));
+        desk.finish().await;
+    }
+}
+
+/// The next rung is asked when all of an attempt is lost. One that waits for another try waits for the same endpoint as one that is due.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_goes_around_an_endpoint_takes_the_others_of_the_attempt_along() {
+    for backend in STORES {
+        let mut desk = Desk::on(backend).await;
+        let (intent, id) = desk.ask(2, 60, by_mail()).await;
+        for delivery in &desk.turn(Gate::SharedRoom(2)).await.deliveries {
+            desk.complete(delivery, deferred()).await;
+        }
+        desk.app.clock.jump(TimeDelta::seconds(6));
+        let leased = desk.turn(Gate::SharedRoom(1)).await;
+        let [again] = &*leased.deliveries else { panic!("{} are due", leased.deliveries.len()) };
+
+        // That one may get through, so the other one waits; for as long as the store's clock says.
+        let wait = TimeDelta::seconds(30);
+        assert_eq!(desk.turn(Gate::Paused(wait)).await.untried, 1);
+        let mut states = desk.states(&id).await;
+        states.sort_by_key(ToString::to_string);
+        assert_eq!(states, ["queued", "sending"]);
+        let waiting = desk.seen(&id).await.into_iter().find(|message| message["state"] == json!("queued")).unwrap();
+        let until = desk.app.clock.now() + wait;
+        assert_eq!(waiting["due_at"].as_str().unwrap().parse::<chrono::DateTime<chrono::Utc>>().unwrap(), until);
+
+        desk.complete(again, deferred()).await; // For five minutes.
+        desk.app.clock.jump(wait);
+        assert_eq!(desk.turn(Gate::Paused(wait)).await.untried, 2, "both, and once");
+        assert_eq!(desk.states(&id).await, ["failed", "failed", "queued"]);
+        let events = desk.app.agent().events(intent).await;
+        let failovers: Vec<&Value> = events.iter().filter(|event| event["event_type"] == "delivery.failover").collect();
+        assert_eq!(failovers.len(), 1);
+        assert_eq!(failovers[0]["payload"]["unreachable"], json!(["p0@example.com", "p1@example.com"]));
+        assert_eq!(failovers[0]["payload"]["notify_to"], json!(["lead@example.com"]));
+        desk.app.settle().await;
+        assert_eq!(desk.app.smtp.next_mail().await.to, ["lead@example.com"]);
+        desk.finish().await;
+    }
+}
+
+/// Two workers learn at the same moment that the last two messages are lost. If each took the other's for under way, nobody would be asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_messages_lost_at_the_same_time_the_later_one_wakes_the_next_rung() {
+    for backend in STORES {
+        let mut desk = Desk::on(backend).await;
+        for _ in 0..20 {
+            let (intent, _) = desk.ask(2, 3_600, by_mail()).await;
+            let leased = desk.turn(Gate::SharedRoom(2)).await;
+            let [one, other] = &*leased.deliveries else { panic!("{} are due", leased.deliveries.len()) };
+            let refused = || DeliveryResult::Failed("status 410".to_owned());
+            tokio::join!(desk.complete(one, refused()), desk.complete(other, refused()));
+            let types = desk.app.agent().event_types(intent).await;
+            assert_eq!(types.iter().filter(|event| *event == "delivery.failover").count(), 1, "{types:?}");
+        }
+        desk.finish().await;
+    }
+}
