@@ -192,15 +192,15 @@ mod tests {
     fn a_url_says_who_where_and_how() {
         for (url, shown, mode) in [
             ("postgres://ann:pw@db.example:5433/placet", "postgres://ann@db.example:5433/placet", SslMode::Require),
-            ("postgresql://ann@localhost/placet", "postgres://ann@localhost/placet", SslMode::Disable),
+            ("postgresql://ann@localhost/placet", "postgres://ann@localhost:5432/placet", SslMode::Disable),
             ("postgres://ann:pw@127.0.0.1:5/placet?sslmode=verify-full", "postgres://ann@127.0.0.1:5/placet", SslMode::Require),
-            ("postgres://ann:pw@db.example/placet?sslmode=disable", "postgres://ann@db.example/placet", SslMode::Disable),
+            ("postgres://ann:pw@db.example/placet?sslmode=disable", "postgres://ann@db.example:5432/placet", SslMode::Disable),
             (
                 "postgres://ann:pw@a.example:1,b.example:2/placet",
                 "postgres://ann@a.example:1,b.example:2/placet",
                 SslMode::Require,
             ),
-            ("postgres://ann:pw@%2Frun%2Fpostgresql/placet", "postgres://ann@/run/postgresql/placet", SslMode::Disable),
+            ("postgres://ann:pw@%2Frun%2Fpostgresql/placet", "postgres://ann@/run/postgresql:5432/placet", SslMode::Disable),
         ] {
             let address = Address::parse(url).unwrap();
             assert_eq!((address.to_string().as_str(), address.config.get_ssl_mode()), (shown, mode));
