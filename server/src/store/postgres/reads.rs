@@ -131,13 +131,13 @@ impl ReadRows for Session {
     fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool> {
         let (kind, attempt) = (timer.kind.code(), signed(timer.attempt));
         let there = timers::table.find((timer.due_at, timer.suspension, kind, attempt));
-        if diesel::select(diesel::dsl::exists(there)).get_result(&mut self.conn)? {
+        if diesel::select(diesel::dsl::exists(there)).get_result(self.conn()?)? {
             return Ok(true);
         }
         // Looks at all timers, for the rare one that is not where it should be.
         let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(kind));
         let elsewhere = elsewhere.filter(timers::attempt.eq(attempt));
-        Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(&mut self.conn)?)
+        Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self.conn()?)?)
     }
 
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
@@ -159,7 +159,7 @@ impl ReadRows for Session {
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(now))
         };
         // The index alone tells when there are too few; looking at each of them is for the rare time when there may be too many.
-        let one_more = due().select(outbox::rid).order(outbox::due_at).offset(i64::from(keep)).first::<i64>(&mut self.conn);
+        let one_more = due().select(outbox::rid).order(outbox::due_at).offset(i64::from(keep)).first::<i64>(self.conn()?);
         if one_more.optional()?.is_none() {
             return Ok(Vec::new());
         }
@@ -167,11 +167,11 @@ impl ReadRows for Session {
             let unleased = due().filter(outbox::lease.is_null());
             unleased.filter(diesel::dsl::sql::<Bool>(IS_NOT_REPLACED))
         };
-        let counted = waiting().select(outbox::rid).limit(i64::from(keep) + i64::from(limit)).load::<i64>(&mut self.conn)?.len();
+        let counted = waiting().select(outbox::rid).limit(i64::from(keep) + i64::from(limit)).load::<i64>(self.conn()?)?.len();
         let newest = waiting().order((outbox::due_at.desc(), outbox::rid.desc()));
         let beyond = newest.limit(i64::try_from(counted).unwrap_or(i64::MAX).saturating_sub(i64::from(keep)).max(0));
         // What another server has in hand just now is counted and left to it.
-        let locked = beyond.for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
+        let locked = beyond.for_no_key_update().skip_locked().load::<OutboxColumns>(self.conn()?)?;
         locked.into_iter().map(OutboxColumns::into_row).collect()
     }
 
@@ -179,7 +179,7 @@ impl ReadRows for Session {
         let about = outbox::table.filter(outbox::suspension.eq(row.suspension)).filter(outbox::rid.ne(row.rid));
         let waiting = about.filter(outbox::state.eq(DeliveryState::Queued.code())).filter(outbox::lease.is_null());
         let beside = waiting.filter(outbox::attempt.eq(signed(row.attempt))).filter(outbox::channel.eq(&row.channel));
-        let beside = beside.order(outbox::rid).for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
+        let beside = beside.order(outbox::rid).for_no_key_update().skip_locked().load::<OutboxColumns>(self.conn()?)?;
         beside.into_iter().map(OutboxColumns::into_row).collect()
     }
 
