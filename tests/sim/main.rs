@@ -4,8 +4,10 @@
 
 mod agent;
 mod attacker;
+mod bounce;
 mod chance;
 mod coverage;
+mod endpoint;
 mod executor;
 mod mail;
 mod model;
@@ -13,6 +15,9 @@ mod operator;
 mod person;
 mod plan;
 mod process;
+mod restore;
+mod routes;
+mod shrink;
 #[cfg(feature = "planted")]
 mod table;
 mod watch;
@@ -29,6 +34,7 @@ use placet_server::store::sqlite::simulated::SimulatedDatabase;
 use tokio::runtime::Runtime;
 
 use crate::coverage::Coverage;
+use crate::shrink::{Change, shrink};
 use crate::world::{Report, run};
 
 /// Seeds that failed once; they run first, for ever.
@@ -72,17 +78,25 @@ fn runtime() -> Runtime {
 }
 
 fn one(seed: u64) -> ExitCode {
-    let report = run(seed, &Arc::new(SimulatedDatabase::new().unwrap()), &runtime());
+    let (database, runtime) = (Arc::new(SimulatedDatabase::new().unwrap()), runtime());
+    let report = run(seed, &Change::default(), &database, &runtime);
+    print(seed, &report);
+    if report.violation.is_none() {
+        return ExitCode::SUCCESS;
+    }
+    let (change, shortest) = shrink(seed, report, &database, &runtime);
+    println!("\nThe same rule is broken with this left out: {change:?}");
+    print(seed, &shortest);
+    ExitCode::FAILURE
+}
+
+fn print(seed: u64, report: &Report) {
     for line in &report.trace {
         println!("{line}");
     }
-    println!("seed {seed}: {} steps, trace hash {:016x}", report.steps, report.hash);
-    match report.violation {
-        Some(violation) => {
-            println!("{violation}");
-            ExitCode::FAILURE
-        }
-        None => ExitCode::SUCCESS,
+    println!("seed {seed}: {} steps, {} faults drawn, trace hash {:016x}", report.steps, report.drawn, report.hash);
+    if let Some(violation) = &report.violation {
+        println!("{violation}");
     }
 }
 
@@ -131,13 +145,13 @@ fn work(seeds: &[u64], total: &Total) {
     loop {
         let index = usize::try_from(total.next.fetch_add(1, Ordering::SeqCst)).unwrap();
         let Some(seed) = seeds.get(index).copied() else { return };
-        let report = run(seed, &database, &runtime);
+        let report = run(seed, &Change::default(), &database, &runtime);
         total.steps.fetch_add(report.steps, Ordering::SeqCst);
         total.coverage.add(&report.coverage);
         let Report { violation, hash, .. } = report;
         let mut violation = violation;
         // One in a hundred runs again: a run that is not repeatable cannot be examined.
-        if violation.is_none() && index.is_multiple_of(100) && run(seed, &database, &runtime).hash != hash {
+        if violation.is_none() && index.is_multiple_of(100) && run(seed, &Change::default(), &database, &runtime).hash != hash {
             violation = Some("the same seed took another course".to_owned());
         }
         if let Some(violation) = violation {

@@ -10,7 +10,7 @@ use domain::problem::Rejection;
 use domain::wire::SuspensionRecord;
 use futures_util::FutureExt;
 use placet_server::keys::hash;
-use placet_server::store::{Idempotency, Outcome, Precondition, Request, SuspensionFilter, Target};
+use placet_server::store::{FailedFilter, Idempotency, Outcome, Precondition, Request, SuspensionFilter, Target};
 use serde_json::{Value, json};
 
 use crate::executor::SECOND;
@@ -32,6 +32,9 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
             world.think(3 * world.plan.scale_seconds * SECOND).await;
             if world.is_healed() {
                 return;
+            }
+            if world.draw(|chance| chance.happens(60)) && redrive(&world, &name).await {
+                continue;
             }
             let Some(record) = choose(&world, &name).await else { continue };
             if world.draw(|chance| chance.happens(30)) {
@@ -67,11 +70,11 @@ async fn answer(world: &Arc<World>, name: &str, turn: u64, record: &SuspensionRe
     let key =
         Idempotency { key_hash: hash(&format!("{name} {turn}")), body_hash: hash(&format!("{} {value}", record.id.expose())) };
     let request = request(principal(name), (record.intent_id, record.id), value.clone(), Some(key));
-    let kept_until = world.clock() + OUTCOME_KEPT;
+    let (kept_until, era) = (world.clock() + OUTCOME_KEPT, world.era());
     if !send(world, name, &request, record, &value).await {
         return;
     }
-    if world.clock() < kept_until && world.draw(|chance| chance.happens(30)) {
+    if world.era() == era && world.clock() < kept_until && world.draw(|chance| chance.happens(30)) {
         reuse(world, name, Request { idempotency: Some(Idempotency { body_hash: [0; 32], ..key }), ..request }).await;
     }
 }
@@ -101,11 +104,41 @@ async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
     }
 }
 
+/// Sends a message again that has failed; says whether there was one.
+async fn redrive(world: &Arc<World>, name: &str) -> bool {
+    let filter = FailedFilter { limit: 5, before: None };
+    let listed = world.call(format!("{name} lists what failed"), move |store| async move { store.failed_deliveries(filter).await }.boxed());
+    let Ok(page) = listed.await else { return false };
+    if let Some(unknown) = page.deliveries.iter().find(|delivery| !is_known(world, &delivery.id.to_string())) {
+        world.fail(format!("I22: {} is listed as failed, and is no message", unknown.id));
+    }
+    let Some(id) = world.draw(|chance| (!page.deliveries.is_empty()).then(|| chance.pick(&page.deliveries).id)) else {
+        return false;
+    };
+    let who = principal(name);
+    let sent = world.call(format!("{name} sends {id} again"), move |store| async move { store.redrive(who, id).await }.boxed());
+    if let Ok(view) = sent.await
+        && view.id != id
+    {
+        world.fail("I32: another message was sent again");
+    }
+    true
+}
+
+fn is_known(world: &World, delivery: &str) -> bool {
+    let watch = world.watch.lock().unwrap();
+    watch.messages.values().any(|message| crate::watch::hyphenated(&message.id) == delivery)
+}
+
 /// Sends until an answer comes back, then once more: a replay must say the same. Says whether it was accepted.
 async fn send(world: &Arc<World>, name: &str, request: &Request, record: &SuspensionRecord, value: &Value) -> bool {
     let mut first: Option<Value> = None;
-    let kept_until = world.clock() + OUTCOME_KEPT;
+    let (kept_until, era) = (world.clock() + OUTCOME_KEPT, world.era());
     for _ in 0..TRIES {
+        if world.era() != era {
+            // What a key did is forgotten when the database is set back.
+            return false;
+        }
         let (sent, what) = (request.clone(), format!("{name} answers {value}"));
         match world.call(what, |store| async move { store.execute(sent).await }.boxed()).await {
             Ok(outcome) => {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use domain::planted::{Bug, plant};
 use placet_server::store::sqlite::simulated::SimulatedDatabase;
 
+use crate::shrink::Change;
 use crate::world::run;
 
 /// Plants each bug in turn and prints the table.
@@ -37,5 +38,5 @@ pub(crate) fn print(seeds_max: u64) -> ExitCode {
 fn find(bug: Bug, seeds_max: u64) -> Option<(u64, String)> {
     plant(Some(bug));
     let (database, runtime) = (Arc::new(SimulatedDatabase::new().unwrap()), crate::runtime());
-    (1..=seeds_max).find_map(|seed| Some((seed, run(seed, &database, &runtime).violation?)))
+    (1..=seeds_max).find_map(|seed| Some((seed, run(seed, &Change::default(), &database, &runtime).violation?)))
 }

@@ -68,9 +68,19 @@ impl Deliveries {
     /// Sends everything that is due; returns how many messages that were, and when the next one is due.
     pub async fn run_due(self: &Arc<Self>) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
         let mut under_way = JoinSet::new();
+        let done = self.run_all(&mut under_way).await;
+        // Whoever has set out is waited for, whatever became of the others: each gives back the room it took in its lane.
+        while under_way.join_next().await.is_some() {}
+        done
+    }
+
+    async fn run_all(
+        self: &Arc<Self>,
+        under_way: &mut JoinSet<Result<(), StoreError>>,
+    ) -> Result<(usize, Option<DateTime<Utc>>), StoreError> {
         let mut sent = 0;
         loop {
-            let step = self.step(&mut under_way).await?;
+            let step = self.step(under_way).await?;
             sent += step.sent;
             match under_way.join_next().await {
                 Some(ended) => ended.unwrap_or_else(|error| Err(StoreError::Failed(error.into())))?,

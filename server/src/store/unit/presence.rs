@@ -11,6 +11,7 @@ use domain::authority::Principal;
 use domain::command::{Command, Later};
 use domain::delivery::{each_once, recipients_of};
 use domain::event::{Event, ExtensionCause, Reminded};
+use domain::planted::{Bug, planted};
 use domain::suspension::Question;
 
 use super::log::append;
@@ -34,9 +35,11 @@ pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> R
         return Ok(Some(Hold::Clock));
     }
     let Some(presence) = rows.presence()? else { return Ok(None) };
+    let is_away = watch.is_away(presence.beat_at) && !planted(Bug::AbsenceUnnoticed);
     Ok(match presence.held_since {
-        Some(since) => Some(Hold::Restore { since }),
-        None if presence.released || presence.recovery.is_some() || watch.is_away(presence.beat_at) => Some(Hold::Recovery),
+        Some(since) if !planted(Bug::RestoreHoldsNothing) => Some(Hold::Restore { since }),
+        Some(_) => None,
+        None if presence.released || presence.recovery.is_some() || is_away => Some(Hold::Recovery),
         None => None,
     })
 }
@@ -139,13 +142,15 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
             }
         };
         let absence = Absence::between(recovery.from, recovery.until);
-        if let Some(at) = absence.and_then(|absence| absence.extended(&row.suspension, &question)) {
+        if let Some(at) = absence.and_then(|absence| absence.extended(&row.suspension, &question))
+            && !planted(Bug::AbsenceGivesNothing)
+        {
             let suspension_id = row.suspension.id;
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
             act(rows, env, loaded, &command, now)?;
         }
-        if recovery.restored {
+        if recovery.restored && !planted(Bug::ReleaseAsksNobody) {
             ask_afresh(rows, env, &row, now)?;
         }
         kill_points::reached(Point::WithinRecovery);
@@ -200,7 +205,7 @@ fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: Da
 pub(in crate::store) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
-    let tokens_void_to = rows.reads().newest_token()?;
+    let tokens_void_to = if planted(Bug::RestoreKeepsLinks) { 0 } else { rows.reads().newest_token()? };
     let held_since = presence.held_since.or(Some(now));
     rows.save_presence(&PresenceRow { held_since, released: false, tokens_void_to, ..presence })
 }
