@@ -189,7 +189,8 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
         Fate::Failed => Event::DeliveryFailed(delivery),
         Fate::Bounced => {
             let has_it = |other: &Sibling| other.state == DeliveryState::Sent && record.channels.carries_links(&other.channel);
-            let reached = if open.is_some() && !planted(Bug::BounceKeepsReached) { record.siblings.iter().any(has_it) } else { before };
+            let reached =
+                if open.is_some() && !planted(Bug::BounceKeepsReached) { record.siblings.iter().any(has_it) } else { before };
             Event::DeliveryBounced { delivery, reached }
         }
     };

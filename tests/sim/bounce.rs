@@ -18,7 +18,9 @@ const TRIES: u32 = 4;
 pub(crate) fn report_later(world: &Arc<World>, mail: &Mail) {
     let (world, mail) = (world.clone(), mail.clone());
     world.clone().spawn(format!("{}'s mail comes back", mail.recipient), async move {
-        world.think(world.draw(|chance| *chance.pick(&[1, world.plan.scale_seconds, 4 * world.plan.scale_seconds])) * SECOND).await;
+        world
+            .think(world.draw(|chance| *chance.pick(&[1, world.plan.scale_seconds, 4 * world.plan.scale_seconds])) * SECOND)
+            .await;
         let kind = if world.draw(|chance| chance.happens(75)) { BounceKind::Hard } else { BounceKind::Soft };
         let reports = 1 + world.draw(|chance| chance.below(3)) / 2;
         for _ in 0..=reports {

@@ -89,6 +89,8 @@ pub(crate) struct ModelSuspension {
     pub(crate) is_owed_time: bool,
     /// Whether people were told, and their links are dead since a restore.
     pub(crate) is_without_links: bool,
+    /// Whether they must have new ones before it ends.
+    pub(crate) is_owed_a_link: bool,
 }
 
 /// How a suspension ended.
@@ -382,6 +384,7 @@ impl ModelIntent {
         must!(dated_later || by_the_server || !is_too_soon, "I10: reminded again too soon");
         open.reminded_at = Some(at);
         open.is_without_links &= !by_the_server;
+        open.is_owed_a_link &= !by_the_server;
         Ok(())
     }
 
@@ -425,7 +428,7 @@ impl ModelIntent {
         must!(open.is_expired(at), "I3: expired before its deadline");
         must!(payload["attempts"] == open.attempt, "I9: expired after {} attempts", payload["attempts"]);
         must!(!open.is_owed_time, "I16: expired, and the time of an absence was not given back");
-        let is_asked = !open.is_without_links || open.fallback_policy == "fail";
+        let is_asked = !open.is_owed_a_link || open.fallback_policy == "fail";
         must!(is_asked, "I20: expired, and nobody whose link ended with a restore was asked afresh");
         if open.reached_perhaps {
             open.reached = payload["reached"] == true;
@@ -519,6 +522,7 @@ impl ModelIntent {
             suspension.reached_perhaps |= dated_later;
             let is_anything_sent = suspension.finished.values().any(|state| *state == "sent");
             suspension.is_without_links &= is_anything_sent;
+            suspension.is_owed_a_link &= is_anything_sent;
         }
         Ok(())
     }

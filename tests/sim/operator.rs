@@ -107,7 +107,8 @@ async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
 /// Sends a message again that has failed; says whether there was one.
 async fn redrive(world: &Arc<World>, name: &str) -> bool {
     let filter = FailedFilter { limit: 5, before: None };
-    let listed = world.call(format!("{name} lists what failed"), move |store| async move { store.failed_deliveries(filter).await }.boxed());
+    let listed = world
+        .call(format!("{name} lists what failed"), move |store| async move { store.failed_deliveries(filter).await }.boxed());
     let Ok(page) = listed.await else { return false };
     if let Some(unknown) = page.deliveries.iter().find(|delivery| !is_known(world, &delivery.id.to_string())) {
         world.fail(format!("I22: {} is listed as failed, and is no message", unknown.id));

@@ -102,7 +102,8 @@ impl Plan {
                 bounces: rate(chance),
             },
             webhook: WebhookFaults {
-                down: rate(chance),
+                // Some take nothing until everything heals.
+                down: if chance.happens(20) { 100 } else { rate(chance) },
                 not_now: rate(chance),
                 never: rate(chance),
                 gone: rate(chance),

@@ -15,8 +15,8 @@ use placet_server::worker::deadlines::Deadlines;
 use placet_server::worker::deliveries::{self, Deliveries};
 use placet_server::worker::lane::Lane;
 
-use crate::executor::{MILLISECOND, ProcessId, SECOND};
 use crate::endpoint::{Calls, Endpoint};
+use crate::executor::{MILLISECOND, ProcessId, SECOND};
 use crate::mail::MailServer;
 use crate::routes::Line;
 use crate::watch::{Moment, Watch};

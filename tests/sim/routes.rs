@@ -70,7 +70,9 @@ impl Lines {
         let chosen: Vec<&Line> = match preferred {
             Some(line) if line.links => vec![line],
             // Where nobody can answer, the others are told as well.
-            Some(line) => std::iter::once(line).chain(self.0.iter().filter(|other| other.is_default && other.name != line.name)).collect(),
+            Some(line) => {
+                std::iter::once(line).chain(self.0.iter().filter(|other| other.is_default && other.name != line.name)).collect()
+            }
             None => self.0.iter().filter(|line| line.is_default).collect(),
         };
         let mut routes = Vec::new();

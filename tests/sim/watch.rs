@@ -56,8 +56,7 @@ const MAY_FOLLOW_A_REFUSAL: [&str; 5] = [
 ];
 
 /// Events by which time decides.
-const TIMES_OWN: [&str; 3] =
-    ["intent.suspension_expired", "intent.suspension_renotified", "intent.suspension_undeliverable"];
+const TIMES_OWN: [&str; 3] = ["intent.suspension_expired", "intent.suspension_renotified", "intent.suspension_undeliverable"];
 
 /// A message's row.
 #[derive(Clone, PartialEq)]
@@ -254,12 +253,15 @@ impl Watch {
             "release" => self.is_held = false,
             "fire_deadlines" | "recover" if !self.is_held => {
                 let Some(last) = self.turned.replace(now) else { return };
+                // A shorter absence gives nothing back, not even after a restore: what ends in it ends.
                 if !self.is_steady || now.truly - last.truly <= ABSENCE_MIN {
                     return;
                 }
                 for suspension in self.open_suspensions() {
-                    let was_open = suspension.suspended_at <= last.clock && suspension.expires_at.is_some_and(|at| at > last.clock);
+                    let was_open =
+                        suspension.suspended_at <= last.clock && suspension.expires_at.is_some_and(|at| at > last.clock);
                     suspension.is_owed_time |= was_open && suspension.fallback_policy != "fail";
+                    suspension.is_owed_a_link |= was_open && suspension.is_without_links;
                 }
             }
             _ => {}

@@ -18,8 +18,8 @@ use tokio::sync::oneshot;
 
 use crate::chance::{Chance, SeededEntropy};
 use crate::coverage::Coverage;
-use crate::executor::{Executor, MILLISECOND, ProcessId, SECOND, Step};
 use crate::endpoint::Calls;
+use crate::executor::{Executor, MILLISECOND, ProcessId, SECOND, Step};
 use crate::plan::Plan;
 use crate::process::{self, Process};
 use crate::shrink::Change;

@@ -118,7 +118,9 @@ impl SimulatedDatabase {
             }
         }
         // Which rows have been written since somebody asked; a transaction that is rolled back takes its own with it.
-        conn.batch_execute("CREATE TEMP TABLE written (place TEXT NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY (place, rid)) WITHOUT ROWID;")?;
+        conn.batch_execute(
+            "CREATE TEMP TABLE written (place TEXT NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY (place, rid)) WITHOUT ROWID;",
+        )?;
         for table in WATCHED {
             for (verb, row) in [("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD")] {
                 conn.batch_execute(&format!(
