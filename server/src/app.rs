@@ -1,7 +1,6 @@
 //! The composition root: the only place that names every part.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,8 +22,8 @@ use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
-use crate::store::Store;
-use crate::store::sqlite::{Exclusive, SqliteStore};
+use crate::store::sqlite::Exclusive;
+use crate::store::{self, Database, Outside, Store};
 use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Surroundings};
@@ -45,7 +44,7 @@ pub struct App {
     address: SocketAddr,
     public_url: Url,
     instance: Instance,
-    sqlite: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     shared: web::Data<Shared>,
     pages: web::Data<Pages>,
     mailbox: Option<(MemoryMailbox, String)>,
@@ -84,16 +83,9 @@ impl App {
         let lanes = lanes(&config, mailbox.as_ref().map(|(mailbox, _)| mailbox), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
-        let sqlite = Arc::new(SqliteStore::open_observed(
-            &config.database,
-            Exclusive::Serve,
-            clock.clone(),
-            entropy.clone(),
-            config.asking.channels.clone(),
-            metrics.clone(),
-            traces.clone(),
-        )?);
-        let store: Arc<dyn Store> = sqlite.clone();
+        let channels = config.asking.channels.clone();
+        let outside = Outside::observed(clock.clone(), entropy.clone(), channels, metrics.clone(), traces.clone());
+        let store = store::open(&config.database, Exclusive::Serve, outside).await?;
         // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
         let released = store.release_deliveries().await?;
         if released > 0 {
@@ -112,10 +104,10 @@ impl App {
             Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, metrics, instance.clone()));
         let beats = shared.clone();
-        let deadlines = Arc::new(Deadlines::new(store, clock, move || beats.health.deadlines_beat()));
+        let deadlines = Arc::new(Deadlines::new(store.clone(), clock, move || beats.health.deadlines_beat()));
         let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), &shared.asking));
         let server = serve(listener, shared.clone(), pages.clone())?;
-        Ok(Self { server, address, public_url, instance, sqlite, shared, pages, mailbox, deadlines, deliveries, traces })
+        Ok(Self { server, address, public_url, instance, store, shared, pages, mailbox, deadlines, deliveries, traces })
     }
 
     /// Where it listens.
@@ -135,7 +127,7 @@ impl App {
 
     /// Its store.
     pub fn store(&self) -> Arc<dyn Store> {
-        self.sqlite.clone()
+        self.store.clone()
     }
 
     /// The mailbox of development mode, and the URL it is shown under.
@@ -162,7 +154,7 @@ impl App {
                 tracing::error!(error = %error, "the server ended with an error");
             }
         });
-        Serving { handle, shared: self.shared, sqlite: self.sqlite, traces: self.traces, task }
+        Serving { handle, shared: self.shared, store: self.store, traces: self.traces, task }
     }
 
     /// Serves requests, fires deadlines and delivers messages until `stop` resolves; then drains.
@@ -178,11 +170,11 @@ impl App {
         let (stop_deadlines, stop_deliveries) = (stopping(), stopping());
         let mut deadlines = spawn_named("deadlines", async move { deadlines.run(stop_deadlines).await });
         let mut deliveries = spawn_named("deliveries", async move { deliveries.run(stop_deliveries).await });
-        let (sqlite, traces) = (self.sqlite.clone(), self.traces.clone());
+        let (store, traces) = (self.store.clone(), self.traces.clone());
         let serving = self.serve_only();
         let stopped = tokio::select! {
             () = stop => Ok(()),
-            () = sqlite.closed() => Err(anyhow::anyhow!("the store cannot write any more")),
+            () = store.closed() => Err(anyhow::anyhow!("the store cannot write any more")),
             // A server that no longer fires deadlines or sends mails must not look alive.
             _ = &mut deadlines => Err(anyhow::anyhow!("the deadline loop has ended")),
             _ = &mut deliveries => Err(anyhow::anyhow!("the delivery loop has ended")),
@@ -199,8 +191,8 @@ impl App {
             deliveries.abort();
         }
         deadlines.abort();
-        depart(&sqlite).await;
-        sqlite.close().await;
+        depart(&*store).await;
+        store.close().await;
         last_spans(traces).await;
         upkeep.shutdown().await.context("failed to stop the upkeep schedule")?;
         stopped
@@ -250,11 +242,13 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
 /// # Errors
 ///
 /// A database that is not there, cannot be used, or is served by another server.
-pub async fn hold_after_restore(database: &Path, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<()> {
-    if !database.exists() {
-        anyhow::bail!("there is no database at {}; restore it first", database.display());
+pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<()> {
+    if let Database::Sqlite(path) = database
+        && !path.exists()
+    {
+        anyhow::bail!("there is no database at {database}; restore it first");
     }
-    let store = SqliteStore::open(database, Exclusive::Serve, clock, entropy)?;
+    let store = store::open(database, Exclusive::Serve, Outside::alone(clock, entropy)).await?;
     store.hold_after_restore().await?;
     store.close().await;
     Ok(())
@@ -277,7 +271,7 @@ async fn recover(store: &dyn Store) -> anyhow::Result<()> {
 }
 
 /// Says when this server was last there. Without it the next one takes the last heartbeat, and is a little more generous.
-async fn depart(store: &SqliteStore) {
+async fn depart(store: &dyn Store) {
     if let Err(error) = store.depart().await {
         tracing::warn!(error = %error, "failed to leave a last sign of life");
     }
@@ -287,7 +281,7 @@ async fn depart(store: &SqliteStore) {
 pub struct Serving {
     handle: ServerHandle,
     shared: web::Data<Shared>,
-    sqlite: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     traces: Option<Arc<Traces>>,
     task: tokio::task::JoinHandle<()>,
 }
@@ -295,10 +289,10 @@ pub struct Serving {
 impl Serving {
     /// Serves nothing more, and lets another server have the database.
     pub async fn stop(self) {
-        let (sqlite, traces) = (self.sqlite.clone(), self.traces.clone());
+        let (store, traces) = (self.store.clone(), self.traces.clone());
         self.stop_requests().await;
-        depart(&sqlite).await;
-        sqlite.close().await;
+        depart(&*store).await;
+        store.close().await;
         last_spans(traces).await;
     }
 

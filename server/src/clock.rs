@@ -19,6 +19,10 @@ impl Clock for SystemClock {
         to_micros(DateTime::UNIX_EPOCH.checked_add_signed(since).unwrap_or(DateTime::<Utc>::MAX_UTC))
     }
 
+    fn agreed(&self, database: DateTime<Utc>) -> DateTime<Utc> {
+        to_micros(database)
+    }
+
     #[cfg(target_os = "linux")]
     fn since_boot(&self) -> Option<Duration> {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);

@@ -19,16 +19,20 @@ use url::Url;
 
 use self::channels::ChannelsSection;
 pub use self::channels::WebhookConfig;
+use crate::store::Database;
+use crate::store::postgres::{Address, CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
 
 /// Where the server listens by default.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
+/// The setting that says where the data is; with `_FILE`, a file that does.
+pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";
 /// Where it keeps its data by default.
 pub const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
 
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-const KEYS: [&str; 35] = [
-    "listen", "database_url", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
+const KEYS: [&str; 36] = [
+    "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
     "otlp_endpoint", "suspension", "fallback", "channels", "questions",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
     "allowed", "min_window_seconds", "requires_delivery",
@@ -49,6 +53,9 @@ pub struct ServeArgs {
     /// Where the data is.
     #[command(flatten)]
     pub database: DatabaseArgs,
+    /// How many connections the server makes to a PostgreSQL database.
+    #[arg(long, env = "PLACET_DATABASE_CONNECTIONS", value_name = "NUMBER", help = format!("How many connections the server makes to a PostgreSQL database, {CONNECTIONS_MIN} to {CONNECTIONS_MAX} [default: {CONNECTIONS_DEFAULT}]"))]
+    pub database_connections: Option<u32>,
     /// The address people reach this server under; `http://<listen>` by default.
     #[arg(long, env = "PLACET_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
@@ -78,11 +85,30 @@ pub struct ServeArgs {
     pub otlp_endpoint: Option<String>,
 }
 
+impl ServeArgs {
+    /// Where the server's database is, also when other settings are wrong.
+    ///
+    /// # Errors
+    ///
+    /// As [`DatabaseArgs::database`], and a number of connections out of bounds.
+    pub fn database(&self) -> anyhow::Result<Database> {
+        self.database_in(&self.database.file()?)
+    }
+
+    fn database_in(&self, file: &FileConfig) -> anyhow::Result<Database> {
+        let connections = self.database_connections.or(file.database_connections).unwrap_or(CONNECTIONS_DEFAULT);
+        if !(CONNECTIONS_MIN..=CONNECTIONS_MAX).contains(&connections) {
+            bail!("PLACET_DATABASE_CONNECTIONS must be {CONNECTIONS_MIN} to {CONNECTIONS_MAX}");
+        }
+        parse_database(&self.database, file, connections)
+    }
+}
+
 /// Where the data is, for every command that needs it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct DatabaseArgs {
-    /// The database; after sqlite:// everything is a path.
-    #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", help = format!("The database; after sqlite:// everything is a path [default: {DATABASE_URL_DEFAULT}]"))]
+    /// The database: `sqlite://PATH`, or `postgres://user:password@host/database`.
+    #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", hide_env_values = true, help = format!("The database: sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE (with a password better in the environment) [default: {DATABASE_URL_DEFAULT}]"))]
     pub database_url: Option<String>,
     /// A TOML file with the settings of docs/operating.md.
     #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
@@ -90,13 +116,13 @@ pub struct DatabaseArgs {
 }
 
 impl DatabaseArgs {
-    /// Where the database is, also when other settings are wrong.
+    /// Where the database is, for a command that does one thing with it; also when other settings are wrong.
     ///
     /// # Errors
     ///
-    /// A file that cannot be understood, or a URL that names no file.
-    pub fn path(&self) -> anyhow::Result<PathBuf> {
-        database_path(self.database_url.as_deref().or(self.file()?.database_url.as_deref()))
+    /// A file that cannot be understood or read, a URL of another kind of database, or one that names none.
+    pub fn database(&self) -> anyhow::Result<Database> {
+        parse_database(self, &self.file()?, CONNECTIONS_MIN)
     }
 
     fn file(&self) -> anyhow::Result<FileConfig> {
@@ -110,6 +136,7 @@ impl DatabaseArgs {
 struct FileConfig {
     listen: Option<SocketAddr>,
     database_url: Option<String>,
+    database_connections: Option<u32>,
     public_url: Option<String>,
     smtp_url: Option<SecretString>,
     smtp_insecure: Option<bool>,
@@ -166,7 +193,7 @@ pub struct MailConfig {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub listen: SocketAddr,
-    pub database: PathBuf,
+    pub database: Database,
     /// As given; `http://<the bound address>` otherwise.
     pub public_url: Option<Url>,
     /// Mails stay in memory, `/dev/…` exists.
@@ -186,6 +213,7 @@ impl Config {
     /// One or two lines that say what is wrong and what to do.
     pub fn load(args: &ServeArgs) -> anyhow::Result<Self> {
         let file = args.database.file()?;
+        let database = args.database_in(&file)?;
         let listen = match args.listen.or(file.listen) {
             Some(listen) => listen,
             None => LISTEN_DEFAULT.parse()?,
@@ -211,22 +239,27 @@ impl Config {
         let unknown = file.channels.unknown();
         let (channels, webhooks) = file.channels.resolve(development || mail.is_some())?;
         let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown, &file.questions)?;
-        let database = database_path(args.database.database_url.as_deref().or(file.database_url.as_deref()))?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
         Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint })
     }
 }
 
-/// The path in a database URL; the default when none is given.
-fn database_path(url: Option<&str>) -> anyhow::Result<PathBuf> {
-    let url = url.unwrap_or(DATABASE_URL_DEFAULT);
-    let path =
-        url.strip_prefix("sqlite://").with_context(|| format!("the database URL {} must begin with sqlite://", shown(url)))?;
+/// The URL the environment's file or the settings' file holds, unless one was given; the default where there is none.
+fn parse_database(args: &DatabaseArgs, file: &FileConfig, connections: u32) -> anyhow::Result<Database> {
+    let kept = secret_from_environment(DATABASE_URL)?;
+    let given = args.database_url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret));
+    let url = given.or(file.database_url.as_deref()).unwrap_or(DATABASE_URL_DEFAULT);
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        return Ok(Database::Postgres { address: Box::new(Address::parse(url)?), connections });
+    }
+    let path = url
+        .strip_prefix("sqlite://")
+        .with_context(|| format!("the database URL {} must begin with sqlite:// or postgres://", shown(url)))?;
     if path.is_empty() {
         bail!("the database URL names no file; write sqlite://placet-data/placet.db, or sqlite:///absolute/path.db");
     }
-    Ok(PathBuf::from(path))
+    Ok(Database::Sqlite(PathBuf::from(path)))
 }
 
 fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
@@ -243,9 +276,12 @@ fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     })
 }
 
-/// Whether a file holds the mail server's address or a webhook's; also one that cannot be understood may.
+/// Whether a file holds the mail server's address, a webhook's or a database's; also one that cannot be understood may.
 pub fn holds_secret(path: &Path) -> bool {
-    read_file(path).map_or(true, |file| file.smtp_url.is_some() || !file.channels.webhook.is_empty())
+    let postgres = |url: &String| url.starts_with("postgres");
+    read_file(path).map_or(true, |file| {
+        file.smtp_url.is_some() || !file.channels.webhook.is_empty() || file.database_url.as_ref().is_some_and(postgres)
+    })
 }
 
 /// What the parser says, without what stands in the file: `invalid type: string "…", expected a sequence` repeats a value.
@@ -489,7 +525,15 @@ mod tests {
     #[test]
     fn every_key_of_the_file_changes_something() {
         assert_eq!(file("listen = '127.0.0.1:1'").unwrap().listen.port(), 1);
-        assert_eq!(file("database_url = 'sqlite:///a/b.db'").unwrap().database, PathBuf::from("/a/b.db"));
+        assert_eq!(file("database_url = 'sqlite:///a/b.db'").unwrap().database.to_string(), "/a/b.db");
+        let url = "postgres://ann:pw@db.example/placet?sslmode=disable";
+        let Database::Postgres { connections, .. } =
+            file(&format!("database_url = '{url}'\ndatabase_connections = 7")).unwrap().database
+        else {
+            panic!("no PostgreSQL database")
+        };
+        assert_eq!(connections, 7);
+        assert!(file("database_connections = 5").is_ok() && file("database_connections = 200").is_ok());
         assert_eq!(file("public_url = 'http://localhost:1'").unwrap().public_url.unwrap().port(), Some(1));
         let mail =
             file("smtp_url = 'smtp://127.0.0.1:25'\nmail_from = 'a@b.example'\nsmtp_insecure = true").unwrap().mail.unwrap();
@@ -521,6 +565,9 @@ mod tests {
             "operators = ['no address']",
             "notify_allow = ['*@']",
             "database_url = 'postgres://x'",
+            "database_url = 'mysql://ann@db.example/placet'",
+            "database_connections = 4", // Two for keys, one to listen, one to read, one to write.
+            "database_connections = 201",
             "database_url = 'sqlite://'",
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
             "[fallback]\nallowed = ['maybe']",
@@ -553,7 +600,8 @@ mod tests {
             ("smtp_url = 'smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
             ("smtp_url = smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
             ("smtps://user:hunter2@mail.example", vec!["line 1:"]),
-            ("database_url = 'postgres://user:hunter2@db.example/placet'", vec!["sqlite://"]),
+            ("database_url = 'mysql://user:hunter2@db.example/placet'", vec!["sqlite://", "postgres://"]),
+            ("database_url = 'postgres://user:hunter2@db.example:x/placet'", vec!["no PostgreSQL URL"]),
             ("public_url = 'https://user:hunter2@placet.example'", vec!["the public URL"]),
             ("public_url = 'ftp://user:hunter2@placet.example'", vec!["the public URL"]),
         ] {

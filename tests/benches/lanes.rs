@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The server is its own process; it, the endpoints and this one share the machine. Figures are from the request that asks to the
-//! request that tells the endpoint. Goal: the others' p99 does not change with the one that hangs.
+//! request that tells the endpoint. Goal: the others' p99 does not change with the one that hangs; both kinds of rounds ask
+//! the same number of questions, so that what differs is the hanging alone.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -24,12 +25,15 @@ use serde_json::json;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 const ENDPOINTS: usize = 50;
-/// Questions of a round, spread over the endpoints that answer.
-const QUESTIONS: usize = 490;
+/// Rounds of each kind: every round has a p99 of its own, and the median of them is compared.
+const ROUNDS: usize = 5;
+/// Measured questions of a round, spread over the endpoints that answer.
+const QUESTIONS: usize = 1_000;
 /// The time from one question to the next.
 const PACE: Duration = Duration::from_millis(20);
-/// Questions to the endpoint that hangs, before a round begins and once more in it.
-const HANGING: usize = 100;
+/// Further questions of a round, all to the endpoint that hangs, or in a calm round all to one that answers; and as many
+/// wait for the one that hangs before its first round.
+const FURTHER: usize = 100;
 /// How often it is looked what has arrived: the figures are as exact as this.
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -67,27 +71,41 @@ async fn watch(receiver: &Receiver, questions: usize) -> HashMap<String, Instant
     arrived
 }
 
-/// Asks one after the other; returns how long each question took to its endpoint, in milliseconds, sorted.
-async fn round(agent: &Api, healthy: &Receiver, with_hanging: bool) -> Vec<f64> {
+/// Asks one after the other, and of `further` in between; returns how long each question took to its endpoint, in
+/// milliseconds, sorted.
+async fn round(agent: &Api, healthy: &Receiver, further: usize) -> Vec<f64> {
+    let told = if further + 1 == ENDPOINTS { QUESTIONS } else { QUESTIONS + FURTHER };
     let asking = async {
         let mut pace = interval(PACE);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut asked = Vec::new();
         for number in 0..QUESTIONS {
             pace.tick().await;
-            if with_hanging && number % (QUESTIONS / HANGING) == 0 {
-                ask(agent, ENDPOINTS - 1).await;
+            if number % (QUESTIONS / FURTHER) == 0 {
+                ask(agent, further).await;
             }
             let started = Instant::now();
             asked.push((ask(agent, number % (ENDPOINTS - 1)).await, started));
         }
         asked
     };
-    let (asked, arrived) = tokio::join!(asking, timeout(Duration::from_mins(2), watch(healthy, QUESTIONS)));
+    let (asked, arrived) = tokio::join!(asking, timeout(Duration::from_mins(2), watch(healthy, told)));
     let arrived = arrived.expect("a healthy endpoint was not told");
     let mut latencies: Vec<f64> = asked.iter().map(|(id, started)| (arrived[id] - *started).as_secs_f64() * 1_000.0).collect();
     latencies.sort_by(f64::total_cmp);
     latencies
+}
+
+/// Prints the rounds of a kind; returns the median of their p99.
+fn print(name: &str, rounds: &[Vec<f64>]) -> f64 {
+    let median = |quantile| {
+        let mut figures: Vec<f64> = rounds.iter().map(|latencies| percentile(latencies, quantile)).collect();
+        figures.sort_by(f64::total_cmp);
+        (figures[ROUNDS / 2], figures[0], figures[ROUNDS - 1])
+    };
+    let ((p50, ..), (p99, least, most)) = (median(0.50), median(0.99));
+    println!("{ENDPOINTS} endpoints, {name}, ms: p50 {p50:.1}, p99 {p99:.1} (rounds from {least:.1} to {most:.1})");
+    p99
 }
 
 async fn measure() {
@@ -100,23 +118,22 @@ async fn measure() {
     let mut server = site.start(site.command(["serve", "--config", file.to_str().unwrap()]));
     server.line_with("Placet listens on ").await;
 
-    round(&agent, &healthy, false).await; // The first one warms everything up.
-    let without = round(&agent, &healthy, false).await;
-    for _ in 0..HANGING {
+    round(&agent, &healthy, 0).await; // The first one warms everything up.
+    let mut calm = Vec::new();
+    for _ in 0..ROUNDS {
+        calm.push(round(&agent, &healthy, 0).await);
+    }
+    for _ in 0..FURTHER {
         ask(&agent, ENDPOINTS - 1).await;
     }
-    let with = round(&agent, &healthy, true).await;
-    assert!(hanging.connections() > 0, "the endpoint that hangs was tried");
-    for (name, latencies) in [("none hangs", &without), ("one hangs", &with)] {
-        println!(
-            "lanes, {ENDPOINTS} endpoints, {name}, ms: p50 {:.1}, p95 {:.1}, p99 {:.1}, max {:.1}",
-            percentile(latencies, 0.50),
-            percentile(latencies, 0.95),
-            percentile(latencies, 0.99),
-            percentile(latencies, 1.0)
-        );
+    let mut disturbed = Vec::new();
+    for _ in 0..ROUNDS {
+        disturbed.push(round(&agent, &healthy, ENDPOINTS - 1).await);
     }
-    println!("{} questions a round, one every {} ms; {}", QUESTIONS, PACE.as_millis(), circumstances());
+    assert!(hanging.connections() > 0, "the endpoint that hangs was tried");
+    let (calm, disturbed) = (print("none hangs", &calm), print("one hangs", &disturbed));
+    println!("the others' p99 changed by {:+.0} %", (disturbed / calm - 1.0) * 100.0);
+    println!("{ROUNDS} rounds of {} questions each, one every {} ms; {}", QUESTIONS + FURTHER, PACE.as_millis(), circumstances());
     server.kill().await;
 }
 

@@ -20,7 +20,7 @@ use placet_server::clock::SystemEntropy;
 use placet_server::config::{Config, MailConfig};
 use placet_server::keys::{generate, new_key};
 use placet_server::metrics::Metrics;
-use placet_server::store::Store;
+use placet_server::store::{Database, Store};
 use placet_server::worker::deadlines::Deadlines;
 use placet_server::worker::deliveries::{Deliveries, Surroundings};
 use placet_server::worker::lane::Lane;
@@ -31,6 +31,7 @@ use tempfile::TempDir;
 use crate::api::Api;
 use crate::clock::FakeClock;
 use crate::person::Person;
+use crate::postgres::{Cluster, Scratch};
 use crate::smtp::{Received, SmtpSink};
 
 /// How long a stopped server may hold on to its database.
@@ -39,6 +40,13 @@ const RESTART_WAIT_MAX: Duration = Duration::from_secs(20);
 /// Who is asked when a test names nobody.
 pub const OPERATOR: &str = "ops@example.com";
 
+/// The kinds of database a server runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    Sqlite,
+    Postgres,
+}
+
 /// A running server and everything around it.
 pub struct TestApp {
     pub clock: Arc<FakeClock>,
@@ -46,11 +54,34 @@ pub struct TestApp {
     /// `http://127.0.0.1:PORT/`; the same after a restart, so that links stay good.
     pub base: String,
     folder: TempDir,
+    scratch: Option<Scratch>,
     config: Config,
     // Kept open over restarts, so that no other test can take the port.
     listener: TcpListener,
     keys: Vec<(Role, String)>,
     running: Option<Running>,
+}
+
+/// Another server beside the one of a test.
+pub struct Replica {
+    /// `http://127.0.0.1:PORT/`.
+    pub base: String,
+    pub store: Arc<dyn Store>,
+    pub deadlines: Arc<Deadlines>,
+    pub deliveries: Arc<Deliveries>,
+    serving: Serving,
+}
+
+impl Replica {
+    /// An actor's way to this server.
+    pub fn api(&self, actor: &Api) -> Api {
+        Api::new(&self.base, Some(actor.key()))
+    }
+
+    /// Stops it.
+    pub async fn stop(self) {
+        self.serving.stop().await;
+    }
 }
 
 struct Running {
@@ -69,13 +100,23 @@ impl TestApp {
 
     /// Starts a server whose configuration `change` has changed.
     pub async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::start_on(Backend::Sqlite, change).await
+    }
+
+    /// Starts a server on one kind of database.
+    pub async fn start_on(backend: Backend, change: impl FnOnce(&mut Config)) -> Self {
         let folder = TempDir::new().unwrap();
+        let scratch = match backend {
+            Backend::Sqlite => None,
+            Backend::Postgres => Some(Cluster::of_this_process().scratch().await),
+        };
+        let database = scratch.as_ref().map_or_else(|| Database::Sqlite(folder.path().join("placet.db")), Scratch::database);
         let smtp = SmtpSink::start().await;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let mut config = Config {
             listen: address,
-            database: folder.path().join("placet.db"),
+            database,
             public_url: None,
             development: false,
             mail: Some(MailConfig {
@@ -91,7 +132,7 @@ impl TestApp {
         change(&mut config);
         let clock = Arc::new(FakeClock::default());
         let base = format!("http://{address}/");
-        let mut app = Self { clock, smtp, base, folder, config, listener, keys: Vec::new(), running: None };
+        let mut app = Self { clock, smtp, base, folder, scratch, config, listener, keys: Vec::new(), running: None };
         app.boot().await;
         for role in Role::ALL {
             let key = app.new_key(role, &format!("test-{role}")).await;
@@ -198,9 +239,30 @@ impl TestApp {
         Person::new(&self.base)
     }
 
+    /// Another server on the same database, clock and mail server; PostgreSQL alone allows one.
+    pub async fn replica(&self) -> Replica {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}/", listener.local_addr().unwrap());
+        // Links lead to where people go, whichever server sends them.
+        let config = Config { public_url: Some(self.base.parse().unwrap()), ..self.config.clone() };
+        let app = App::build_on(listener, config, self.clock.clone(), Arc::new(SystemEntropy)).await.unwrap();
+        let (store, deadlines, deliveries) = (app.store(), app.deadlines(), app.deliveries());
+        Replica { base, store, deadlines, deliveries, serving: app.serve_only() }
+    }
+
+    /// The scratch database, where there is one.
+    pub fn scratch(&self) -> Option<&Scratch> {
+        self.scratch.as_ref()
+    }
+
     /// The deadline loop.
     pub fn deadlines(&self) -> Arc<Deadlines> {
         self.running().deadlines.clone()
+    }
+
+    /// The delivery loop.
+    pub fn deliveries(&self) -> Arc<Deliveries> {
+        self.running().deliveries.clone()
     }
 
     /// The store, for what no surface shows.
@@ -280,6 +342,9 @@ impl TestApp {
             }
         }
         self.running.take().unwrap().serving.stop().await;
+        if let Some(scratch) = self.scratch.take() {
+            scratch.forget().await;
+        }
     }
 }
 
@@ -310,14 +375,27 @@ pub fn mentions(value: &Value, text: &str) -> bool {
 macro_rules! on_each_store {
     ($($(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block)*) => {
         $($(#[$doc])*
-        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        async fn $name() {
-            let mut app = $crate::app::TestApp::start().await;
-            {
-                let $app = &mut app;
-                $body
+        #[cfg(test)]
+        async fn $name($app: &mut $crate::app::TestApp) $body
+
+        mod $name {
+            use $crate::app::{Backend, TestApp};
+
+            async fn on(backend: Backend) {
+                let mut app = TestApp::start_on(backend, |_| {}).await;
+                super::$name(&mut app).await;
+                app.finish().await;
             }
-            app.finish().await;
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_sqlite() {
+                on(Backend::Sqlite).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_postgres() {
+                on(Backend::Postgres).await;
+            }
         })*
     };
 }

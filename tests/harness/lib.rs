@@ -9,6 +9,8 @@ pub mod collector;
 pub mod crawler;
 pub mod figures;
 pub mod person;
+pub mod postgres;
 pub mod process;
 pub mod receiver;
+pub mod severed;
 pub mod smtp;

@@ -12,8 +12,8 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use domain::clock::Clock;
 use placet_server::clock::{SystemClock, SystemEntropy};
-use placet_server::store::Store;
 use placet_server::store::sqlite::{Exclusive, SqliteStore};
+use placet_server::store::{Outside, Store};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -80,13 +80,20 @@ pub struct Site {
     folder: TempDir,
     port: u16,
     smtp_url: Option<String>,
+    database_url: Option<String>,
     runs: AtomicU16,
 }
 
 impl Site {
     /// A site of a server in development: mails stay in memory.
     pub fn development() -> Self {
-        Self { folder: TempDir::new().unwrap(), port: free_port(), smtp_url: None, runs: AtomicU16::new(0) }
+        let folder = TempDir::new().unwrap();
+        Self { folder, port: free_port(), smtp_url: None, database_url: None, runs: AtomicU16::new(0) }
+    }
+
+    /// A site whose database is elsewhere.
+    pub fn on(database_url: String) -> Self {
+        Self { database_url: Some(database_url), ..Self::development() }
     }
 
     /// A site of a server in production, which sends its mails to `smtp_url`.
@@ -102,6 +109,10 @@ impl Site {
     /// The database file.
     pub fn database(&self) -> PathBuf {
         self.folder().join("data/placet.db")
+    }
+
+    fn database_url(&self) -> String {
+        self.database_url.clone().unwrap_or_else(|| format!("sqlite://{}", self.database().display()))
     }
 
     /// Writes what only another version or program would: `to` for `from`, of the same length, wherever it stands in the database.
@@ -121,7 +132,8 @@ impl Site {
     /// Makes it look as if the server, which does not run, had been away for so many seconds.
     pub async fn away_for(&self, seconds: i64) {
         let then = Arc::new(FakeClock::at(SystemClock.now() - TimeDelta::seconds(seconds)));
-        let store = SqliteStore::open(&self.database(), Exclusive::Beside, then, Arc::new(SystemEntropy)).unwrap();
+        let store =
+            SqliteStore::open(&self.database(), Exclusive::Beside, Outside::alone(then, Arc::new(SystemEntropy))).unwrap();
         store.depart().await.unwrap();
         store.close().await;
     }
@@ -143,7 +155,7 @@ impl Site {
         command
             .args(arguments)
             .env_remove("RUST_LOG")
-            .env("PLACET_DATABASE_URL", format!("sqlite://{}", self.database().display()))
+            .env("PLACET_DATABASE_URL", self.database_url())
             .env("PLACET_LISTEN", format!("127.0.0.1:{}", self.port))
             .env("PLACET_OPERATORS", "ops@example.com")
             .env("PLACET_NOTIFY_ALLOW", "*@example.com")

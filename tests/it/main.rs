@@ -30,6 +30,7 @@ mod race;
 mod reference;
 mod remind;
 mod reminders;
+mod replicas;
 mod respond;
 mod restore;
 mod sdk;

@@ -330,6 +330,7 @@ const STORE: &[&str] = &["server/src/store/", "server/src/store.rs"];
 const HTTP: &[&str] = &["server/src/http/", "server/src/http.rs"];
 const WORKER: &[&str] = &["server/src/worker/", "server/src/worker.rs"];
 const WEB: &[&str] = &["server/src/http/", "server/src/pages/", "server/src/protocols/", "server/src/app.rs"];
+const POSTGRES: &[&str] = &["server/src/store/postgres/", "tests/harness/postgres.rs"];
 const CHANNELS: &[&str] = &["channels/"];
 
 /// The architecture in one assertion: who may speak to the database, the web, the mail server, and the clock.
@@ -338,6 +339,7 @@ fn the_repository_keeps_its_rules() {
     let files = repository();
     let violations = [
         only_under(&files, "diesel::", STORE),
+        only_under(&files, "tokio_postgres::", POSTGRES),
         only_under(&files, "actix_web::", WEB),
         only_under(&files, "lettre::", CHANNELS),
         never_imports(&files, HTTP, "worker"),

@@ -66,7 +66,8 @@ async fn settings_that_cannot_be_meant_are_refused() {
         (vec!["--config", file], vec!["placet.toml", "operatorz"]),
         (vec!["--config", "nowhere.toml"], vec!["failed to read", "nowhere.toml"]),
         (vec!["--operators", "nobody"], vec!["PLACET_OPERATORS", "nobody"]),
-        (vec!["--database-url", "postgres://localhost/placet"], vec!["sqlite://"]),
+        (vec!["--database-url", "mysql://localhost/placet"], vec!["sqlite://", "postgres://"]),
+        (vec!["--database-url", "postgres://localhost/placet"], vec!["must name a user and a database"]),
     ] {
         site.run(bare(&site, &arguments)).await.refused(&words);
     }

@@ -10,6 +10,7 @@ mod keys;
 mod kill;
 mod kill_points;
 mod ledger;
+mod postgres;
 mod restore;
 mod silence;
 mod startup;

@@ -19,6 +19,7 @@ use super::{say, serve};
 use crate::app::App;
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::Config;
+use crate::store::Database;
 use crate::worker::spawn_named;
 
 /// Who is asked.
@@ -66,7 +67,7 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<()> {
 fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
     Ok(Config {
         listen: "127.0.0.1:0".parse()?,
-        database: folder.path().join("demo.db"),
+        database: Database::Sqlite(folder.path().join("demo.db")),
         public_url: None,
         development: true,
         mail: None,

@@ -16,8 +16,8 @@ use super::say;
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::DatabaseArgs;
 use crate::keys::{IMPORT_BITS_MIN, KEY_CHARS_MAX, bits, generate, new_key};
-use crate::store::Store;
-use crate::store::sqlite::{Exclusive, SqliteStore};
+use crate::store::sqlite::Exclusive;
+use crate::store::{self, Outside, Store};
 
 #[derive(Subcommand)]
 pub(super) enum KeysCommand {
@@ -91,15 +91,16 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
         KeysCommand::Create(args) => create(args).await,
         KeysCommand::List(args) => list(args).await,
         KeysCommand::Revoke(args) => {
-            let key = open(&args.database)?.revoke_key(args.id).await.with_context(|| format!("failed to revoke {}", args.id))?;
+            let store = open(&args.database).await?;
+            let key = store.revoke_key(args.id).await.with_context(|| format!("failed to revoke {}", args.id))?;
             Ok(say(format!("Revoked {} ({}); a running server stops accepting it within a second.", key.id, key.name))?)
         }
         KeysCommand::Import(args) => import(args).await,
     }
 }
 
-fn open(database: &DatabaseArgs) -> anyhow::Result<SqliteStore> {
-    SqliteStore::open(&database.path()?, Exclusive::Beside, Arc::new(SystemClock), Arc::new(SystemEntropy))
+async fn open(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
+    store::open(&database.database()?, Exclusive::Beside, Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy))).await
 }
 
 async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString) -> anyhow::Result<KeyView> {
@@ -109,7 +110,7 @@ async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString
         let errors: Vec<String> = errors.iter().map(|error| format!("--{} {}", error.field, error.message)).collect();
         anyhow::anyhow!(errors.join("; "))
     })?;
-    Ok(open(database)?.create_key(key).await?)
+    Ok(open(database).await?.create_key(key).await?)
 }
 
 async fn create(args: CreateArgs) -> anyhow::Result<()> {
@@ -126,7 +127,7 @@ async fn create(args: CreateArgs) -> anyhow::Result<()> {
 }
 
 async fn list(args: ListArgs) -> anyhow::Result<()> {
-    for key in open(&args.database)?.keys().await? {
+    for key in open(&args.database).await?.keys().await? {
         if args.json {
             say(serde_json::to_string(&key)?)?;
         } else {

@@ -7,8 +7,8 @@ use clap::Args;
 use super::say;
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::DatabaseArgs;
-use crate::store::Store;
-use crate::store::sqlite::{Exclusive, SqliteStore};
+use crate::store::sqlite::Exclusive;
+use crate::store::{self, Database, Outside};
 
 #[derive(Args)]
 pub(super) struct ReleaseArgs {
@@ -17,11 +17,14 @@ pub(super) struct ReleaseArgs {
 }
 
 pub(super) async fn run(args: ReleaseArgs) -> anyhow::Result<()> {
-    let path = args.database.path()?;
-    if !path.exists() {
-        anyhow::bail!("there is no database at {}", path.display());
+    let database = args.database.database()?;
+    if let Database::Sqlite(path) = &database
+        && !path.exists()
+    {
+        anyhow::bail!("there is no database at {database}");
     }
-    let store = SqliteStore::open(&path, Exclusive::Beside, Arc::new(SystemClock), Arc::new(SystemEntropy))?;
+    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let store = store::open(&database, Exclusive::Beside, outside).await?;
     say(if store.release().await? {
         "Released. The server goes on within five seconds, or when it starts: open questions get time back and are mailed afresh."
     } else {

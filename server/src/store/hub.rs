@@ -67,6 +67,18 @@ impl Hub {
         }
     }
 
+    /// Wakes everybody: something may have been announced elsewhere and not heard here.
+    pub(crate) fn wake_all(&self) {
+        let waiting: Vec<SuspensionId> = self.watched();
+        self.announce(&waiting.into_iter().map(Notice::Suspension).collect::<Vec<_>>());
+        self.announce(&[Notice::Delivery, Notice::Timer]);
+    }
+
+    /// What somebody waits for.
+    pub(crate) fn watched(&self) -> Vec<SuspensionId> {
+        self.waiting().keys().copied().collect()
+    }
+
     /// Registers interest in a suspension. Register before you look: a change between looking and waiting would be lost.
     pub fn watch(&self, id: SuspensionId) -> Watch<'_> {
         let mut waiting = self.waiting();

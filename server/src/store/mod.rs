@@ -5,9 +5,12 @@
 
 pub mod bounce;
 mod codes;
+mod database;
 pub mod fact;
 pub mod hub;
 pub mod link;
+mod outside;
+pub mod postgres;
 mod reads;
 mod rows;
 pub mod span;
@@ -34,8 +37,10 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use self::bounce::BounceToken;
+pub use self::database::{Database, Inspection, Schema, open};
 use self::hub::Hub;
 use self::link::LinkToken;
+pub use self::outside::Outside;
 use self::span::TraceContext;
 
 /// Why a unit of work gave no result.
@@ -351,6 +356,10 @@ pub trait Store: Send + Sync + 'static {
     fn probe(&self) -> Unit<'_, ()>;
     /// Where commits are announced.
     fn hub(&self) -> &Hub;
+    /// Writes what has queued, then nothing more, and lets go of the database.
+    fn close(&self) -> BoxFuture<'_, ()>;
+    /// Resolves when nothing can be written any more.
+    fn closed(&self) -> BoxFuture<'_, ()>;
 }
 
 /// What stands open, read from the rows the lists are read from.

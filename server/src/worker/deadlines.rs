@@ -15,6 +15,8 @@ use crate::store::{Store, StoreError};
 
 /// The longest sleep: wake-ups are hints, looking again is the truth, and a clock that jumped is noticed.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
+/// The pause before a timer that seems due is looked at again.
+const NOT_OURS: Duration = Duration::from_millis(10);
 /// The pause after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -69,8 +71,9 @@ impl Deadlines {
 
     fn until(&self, next: Option<DateTime<Utc>>) -> Duration {
         let Some(next) = next else { return SLEEP_MAX };
-        // A timer that is due was just fired, so a time in the past means "now".
-        let left = (next - self.clock.now()).to_std().unwrap_or_default();
+        // A timer that is due was just fired. One that seems due and was not is another server's, or the database's clock says that it
+        // is not; asking without a pause would help nobody.
+        let Ok(left) = (next - self.clock.now()).to_std() else { return NOT_OURS };
         // A millisecond more than needed: waking early means waking twice.
         (left + Duration::from_millis(1)).min(SLEEP_MAX)
     }

@@ -35,6 +35,8 @@ use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError, Turn};
 const WEBHOOKS_IN_FLIGHT_MAX: u32 = 64;
 /// The longest sleep: wake-ups are hints, looking again is the truth.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
+/// The pause before a message that seems due is looked at again.
+const NOT_OURS: Duration = Duration::from_millis(10);
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -96,9 +98,7 @@ impl Deliveries {
         while !*stopping.borrow() {
             let pause = match self.step(&mut under_way).await {
                 Ok(step) if step.untried > 0 => Duration::ZERO,
-                Ok(step) => step
-                    .next_due
-                    .map_or(SLEEP_MAX, |next| (next - self.around.clock.now()).to_std().unwrap_or_default().min(SLEEP_MAX)),
+                Ok(step) => self.until(&step),
                 Err(error) => {
                     tracing::error!(error = %error, "failed to lease messages; trying again");
                     PAUSE
@@ -119,6 +119,15 @@ impl Deliveries {
         while let Some(ended) = under_way.join_next().await {
             report(ended);
         }
+    }
+
+    /// How long nothing needs to be done.
+    fn until(&self, step: &Step) -> Duration {
+        let Some(next) = step.next_due else { return SLEEP_MAX };
+        let left = (next - self.around.clock.now()).to_std().unwrap_or_default();
+        // What seems due and was not leased is another server's, or not due by the database's clock: asking without a pause helps nobody.
+        let pause = if step.sent == 0 { NOT_OURS } else { Duration::ZERO };
+        left.clamp(pause, SLEEP_MAX)
     }
 
     /// Leases what there is room for and sets it on its way.

@@ -8,7 +8,8 @@ use domain::time::rfc3339;
 
 use super::finding::Finding;
 use crate::instance::INSTANCE_SECRET;
-use crate::store::sqlite::{Inspection, Schema, inspect};
+use crate::store::sqlite::inspect;
+use crate::store::{Inspection, Schema};
 
 const CHECK: &str = "database";
 /// Below this the next busy day fills the disk, in bytes.
@@ -116,25 +117,7 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
             "Stop the server, keep a copy of the file, and restore a backup; `sqlite3 placet.db .recover` saves what can be read.",
         ));
     }
-    findings.push(match &seen.schema {
-        Schema::Empty => Finding::ok(CHECK, format!("{path} is empty; the first start makes its tables.")),
-        Schema::Foreign => Finding::fail(
-            CHECK,
-            format!("{path} is the database of another program."),
-            "Correct PLACET_DATABASE_URL; a server would add its tables to that program's.",
-        ),
-        Schema::Older(missing) => Finding::warn(
-            CHECK,
-            format!("{path} was written by an older placet; the next start changes its tables ({missing} migrations)."),
-            "Make a backup first: an older placet cannot open it afterwards.",
-        ),
-        Schema::Newer(migration) => Finding::fail(
-            CHECK,
-            format!("{path} was written by a newer placet (migration {migration})."),
-            "Use that version, or restore a backup from before it.",
-        ),
-        Schema::Current => Finding::ok(CHECK, format!("{path} is whole and of this version.")),
-    });
+    findings.push(tables(&path.to_string(), &seen.schema));
     let ours = matches!(seen.schema, Schema::Older(_) | Schema::Current);
     if ours && !seen.write_ahead {
         findings.push(Finding::warn(
@@ -143,14 +126,46 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
             "Nothing: the next start of the server sets it.",
         ));
     }
-    if let Some(since) = seen.held_since {
-        findings.push(Finding::warn(
+    findings.extend(held(seen));
+    keys(seen, needs_key, findings);
+}
+
+/// Whose tables these are, and what a start would do to them.
+pub(super) fn tables(database: &str, schema: &Schema) -> Finding {
+    match schema {
+        Schema::Empty => Finding::ok(CHECK, format!("{database} is empty; the first start makes its tables.")),
+        Schema::Foreign => Finding::fail(
             CHECK,
-            format!("The database was restored: deadlines and messages wait since {}.", rfc3339(since)),
-            "Look at what is open (placet answer), then: placet release",
-        ));
+            format!("{database} is the database of another program."),
+            "Correct PLACET_DATABASE_URL; a server would add its tables to that program's.",
+        ),
+        Schema::Older(missing) => Finding::warn(
+            CHECK,
+            format!("{database} was written by an older placet; the next start changes its tables ({missing} migrations)."),
+            "Make a backup first: an older placet cannot open it afterwards.",
+        ),
+        Schema::Newer(migration) => Finding::fail(
+            CHECK,
+            format!("{database} was written by a newer placet (migration {migration})."),
+            "Use that version, or restore a backup from before it.",
+        ),
+        Schema::Current => Finding::ok(CHECK, format!("{database} is whole and of this version.")),
     }
-    if ours && needs_key && seen.keys == 0 {
+}
+
+/// Whether everything waits since a restore.
+pub(super) fn held(seen: &Inspection) -> Option<Finding> {
+    let since = seen.held_since?;
+    Some(Finding::warn(
+        CHECK,
+        format!("The database was restored: deadlines and messages wait since {}.", rfc3339(since)),
+        "Look at what is open (placet answer), then: placet release",
+    ))
+}
+
+/// A server nobody has a key for is of no use.
+pub(super) fn keys(seen: &Inspection, needs_key: bool, findings: &mut Vec<Finding>) {
+    if matches!(seen.schema, Schema::Older(_) | Schema::Current) && needs_key && seen.keys == 0 {
         findings.push(Finding::fail(
             "keys",
             "No key counts, so nobody can ask or answer.",

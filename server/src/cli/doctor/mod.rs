@@ -6,6 +6,7 @@ mod database;
 mod finding;
 mod mail;
 mod permissions;
+mod postgres;
 mod public_url;
 mod webhooks;
 
@@ -16,7 +17,7 @@ use serde_json::json;
 use self::finding::{Finding, Level};
 use super::say;
 use crate::config::{Config, ServeArgs, secret_from_environment};
-use crate::store::sqlite::Inspection;
+use crate::store::{Database, Inspection};
 
 /// The name the mail server's address has in the environment.
 const SMTP_URL: &str = "PLACET_SMTP_URL";
@@ -41,7 +42,7 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         }
         Err(error) => Err(error),
     };
-    let inspection = look(&args.serve, &config, &mut findings);
+    let inspection = look(&args.serve, &config, &mut findings).await;
     if let Ok(config) = &config {
         findings.extend(mail::check(config).await);
         findings.extend(webhooks::check(config).await);
@@ -51,18 +52,22 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     report(&findings, args.json)
 }
 
-/// The checks that need no network.
-fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut Vec<Finding>) -> Option<Inspection> {
+/// The settings, the database and who can read what.
+async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut Vec<Finding>) -> Option<Inspection> {
     findings.extend(configuration::check(config));
     // Wrong settings elsewhere are no reason not to look at the database.
-    let path = match config {
+    let database = match config {
         Ok(config) => Some(config.database.clone()),
-        Err(_) => args.database.path().ok(),
+        Err(_) => args.database().ok(),
     };
-    let inspection = path.as_deref().and_then(|path| {
-        let needs_key = config.as_ref().is_ok_and(|config| !config.development);
-        database::check(path, needs_key, findings)
-    });
+    let needs_key = config.as_ref().is_ok_and(|config| !config.development);
+    let (inspection, path) = match database {
+        Some(Database::Sqlite(path)) => (database::check(&path, needs_key, findings), Some(path)),
+        Some(Database::Postgres { address, connections }) => {
+            (postgres::check(&address, connections, needs_key, findings).await, None)
+        }
+        None => (None, None),
+    };
     permissions::check(args, path.as_deref(), findings);
     inspection
 }

@@ -18,6 +18,9 @@ pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Ve
     if let Some(file) = crate::config::secret_file(super::SMTP_URL) {
         secret("It holds the mail server's password.", &file, true, findings);
     }
+    if let Some(file) = crate::config::secret_file(crate::config::DATABASE_URL) {
+        secret("It holds the database's password.", &file, true, findings);
+    }
     if let Some(file) = &args.database.config {
         configuration(file, findings);
     }

@@ -9,7 +9,7 @@ use crate::clock::SystemEntropy;
 use crate::config::Config;
 use crate::instance::Instance;
 use crate::reach::{Reached, Unreached, ask};
-use crate::store::sqlite::Inspection;
+use crate::store::Inspection;
 
 const CHECK: &str = "public URL";
 const START: &str = "Start the server and run the doctor again.";

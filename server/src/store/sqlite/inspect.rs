@@ -6,7 +6,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use chrono::{DateTime, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -15,45 +14,12 @@ use domain::time::from_micros;
 
 use super::schema::{api_keys, events, presence, secrets};
 use super::{known_migrations, url_of};
+use crate::store::{Inspection, Schema};
 
 /// What every SQLite file begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Where the header says how the file is written, and the value for a write-ahead log.
 const WRITE_VERSION: (usize, u8) = (18, 2);
-
-/// How the tables of a file relate to this program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Schema {
-    /// There are none yet; the first start makes them.
-    Empty,
-    /// They are somebody else's.
-    Foreign,
-    /// The next start adds so many migrations.
-    Older(usize),
-    /// They are this program's.
-    Current,
-    /// A newer program wrote this migration.
-    Newer(String),
-}
-
-/// What a database file holds, as far as its operator is concerned.
-#[derive(Debug)]
-pub struct Inspection {
-    /// Whose tables these are; the rest is known only of `Older` and `Current` ones.
-    pub schema: Schema,
-    /// Whether commits go to a write-ahead log.
-    pub write_ahead: bool,
-    /// What SQLite's own check says is broken.
-    pub damage: Option<String>,
-    /// When the newest event was written.
-    pub last_event: Option<DateTime<Utc>>,
-    /// Keys that count.
-    pub keys: i64,
-    /// Since when deadlines and messages wait after a restore.
-    pub held_since: Option<DateTime<Utc>>,
-    /// A secret of the server's own, if it has made it.
-    pub secret: Option<[u8; 32]>,
-}
 
 #[derive(QueryableByName)]
 struct Line {

@@ -22,19 +22,20 @@ use diesel::r2d2::{ConnectionManager, CustomizeConnection, Pool};
 use diesel::sqlite::SqliteConnection;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::authority::Principal;
-use domain::channel::Channels;
 use domain::clock::Clock;
-use domain::ids::{DeliveryId, Entropy, IntentId, KeyId, SuspensionId};
+use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
 use domain::wire::{DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
-pub use self::inspect::{Inspection, Schema, beside, inspect};
-use self::writer::{Outside, Writer, classify};
+pub use self::inspect::{beside, inspect};
+use self::writer::{Writer, classify};
 use super::hub::Hub;
 use super::link::LinkToken;
+use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
@@ -43,8 +44,6 @@ use super::{
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
-use crate::metrics::Metrics;
-use crate::traces::Traces;
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
 
@@ -95,26 +94,7 @@ impl SqliteStore {
     /// # Errors
     ///
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
-    pub fn open(path: &Path, exclusive: Exclusive, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<Self> {
-        let metrics = Arc::new(Metrics::new(clock.now()));
-        // What works beside a server queues no messages; the usual channel will do.
-        Self::open_observed(path, exclusive, clock, entropy, Channels::email(), metrics, None)
-    }
-
-    /// As [`SqliteStore::open`], queueing for `channels`, counting into `metrics` and tracing to a collector.
-    ///
-    /// # Errors
-    ///
-    /// The same.
-    pub fn open_observed(
-        path: &Path,
-        exclusive: Exclusive,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-        channels: Channels,
-        metrics: Arc<Metrics>,
-        traces: Option<Arc<Traces>>,
-    ) -> anyhow::Result<Self> {
+    pub fn open(path: &Path, exclusive: Exclusive, outside: Outside) -> anyhow::Result<Self> {
         let unusable = || {
             format!(
                 "failed to use the database {}; is PLACET_DATABASE_URL right, may you write there, and is there room?",
@@ -135,23 +115,10 @@ impl SqliteStore {
             .with_context(|| format!("failed to make the tables of {}; is there room on the disk?", path.display()))?;
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
-        let hub = Arc::new(Hub::new(metrics.waiters.clone()));
+        let (clock, hub) = (outside.clock.clone(), outside.hub.clone());
         let watch = Arc::new(ClockWatch::new(clock.clone()));
-        let outside =
-            Outside { clock: clock.clone(), watch: watch.clone(), entropy, channels, hub: hub.clone(), metrics, traces };
-        let writer = Writer::start(conn, outside)?;
+        let writer = Writer::start(conn, outside, watch.clone())?;
         Ok(Self { writer, readers, key_readers, clock, watch, hub, lock: Mutex::new(lock) })
-    }
-
-    /// Writes what has queued, then nothing more, and lets another server have the file.
-    pub async fn close(&self) {
-        self.writer.stop().await;
-        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
-    }
-
-    /// Resolves when nothing can be written any more.
-    pub async fn closed(&self) {
-        self.writer.closed().await;
     }
 }
 
@@ -162,6 +129,10 @@ trait Units: Send + Sync + 'static {
     fn announcements(&self) -> &Hub;
     /// Proves that a write can be committed.
     fn prove(&self) -> Unit<'_, ()>;
+    /// Writes what has queued, then nothing more, and lets go of the database.
+    fn finish(&self) -> BoxFuture<'_, ()>;
+    /// Resolves when nothing can be written any more.
+    fn finished(&self) -> BoxFuture<'_, ()>;
     fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&mut rows::Writing<'_>, &unit::Env<'_>) -> RowsResult<T> + Send + 'static,
@@ -205,6 +176,18 @@ impl Units for SqliteStore {
 
     fn prove(&self) -> Unit<'_, ()> {
         async move { self.writer.probe().await }.boxed()
+    }
+
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        async move {
+            self.writer.stop().await;
+            drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+        .boxed()
+    }
+
+    fn finished(&self) -> BoxFuture<'_, ()> {
+        self.writer.closed().boxed()
     }
 
     fn write<T: Send + 'static>(
@@ -409,6 +392,14 @@ impl<U: Units> Store for U {
     fn hub(&self) -> &Hub {
         self.announcements()
     }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.finish()
+    }
+
+    fn closed(&self) -> BoxFuture<'_, ()> {
+        self.finished()
+    }
 }
 
 #[derive(Debug)]
@@ -502,6 +493,7 @@ mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
     use domain::authority::{Assurance, Role};
     use domain::body::IntentBody;
+    use domain::ids::Entropy;
     use serde_json::{Map, Value};
 
     use super::*;
@@ -550,7 +542,8 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let clock = Arc::new(Seconds(0.into()));
             let path = folder.path().join("placet.db");
-            let store = SqliteStore::open(&path, Exclusive::Serve, clock.clone(), Arc::new(SystemEntropy)).unwrap();
+            let store =
+                SqliteStore::open(&path, Exclusive::Serve, Outside::alone(clock.clone(), Arc::new(SystemEntropy))).unwrap();
             store.create(intent()).await.unwrap();
             clock.0.store(seconds, std::sync::atomic::Ordering::SeqCst);
             assert_eq!(store.recover().await.unwrap().done, !is_absence, "{seconds}");
@@ -559,7 +552,7 @@ mod tests {
     }
 
     fn open(path: &Path) -> anyhow::Result<SqliteStore> {
-        SqliteStore::open(path, Exclusive::Beside, Arc::new(SystemClock), Arc::new(SystemEntropy))
+        SqliteStore::open(path, Exclusive::Beside, Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy)))
     }
 
     /// An older program does not know what a newer one promised; it must not touch what it cannot read.

@@ -343,6 +343,15 @@ impl Units for SimulatedStore {
         self.write(|_, _| Ok(()))
     }
 
+    /// Nothing queues here.
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+
+    fn finished(&self) -> BoxFuture<'_, ()> {
+        std::future::pending().boxed()
+    }
+
     fn write<T: Send + 'static>(
         &self,
         work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,

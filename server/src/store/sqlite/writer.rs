@@ -17,20 +17,17 @@ use std::time::Instant;
 
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
-use domain::channel::Channels;
-use domain::clock::Clock;
-use domain::ids::Entropy;
 use tokio::sync::{oneshot, watch};
 
 use super::rows::{RowIds, Writing};
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
-use crate::metrics::{Metrics, WriterMetrics};
+use crate::metrics::WriterMetrics;
 use crate::store::StoreError;
-use crate::store::hub::{Hub, Notice};
+use crate::store::hub::Notice;
+use crate::store::outside::Outside;
 use crate::store::rows::{RowsError, RowsResult};
 use crate::store::unit::Env;
-use crate::traces::Traces;
 
 /// How many jobs share one commit.
 const BATCH_MAX: usize = 256;
@@ -45,35 +42,6 @@ pub(super) struct Writer {
     metrics: WriterMetrics,
     /// A write has failed, and none has been proved to reach the disk since.
     doubtful: Arc<AtomicBool>,
-}
-
-/// What the writer thread owns besides its connection.
-pub(super) struct Outside {
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) watch: Arc<ClockWatch>,
-    pub(super) entropy: Arc<dyn Entropy>,
-    pub(super) channels: Channels,
-    pub(super) hub: Arc<Hub>,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) traces: Option<Arc<Traces>>,
-}
-
-impl Outside {
-    /// Tells what a commit did: to those who wait, to the metrics, to the collector of spans.
-    fn announce(&self, notices: &[Notice]) {
-        self.hub.announce(notices);
-        for notice in notices {
-            match notice {
-                Notice::Fact(fact) => self.metrics.count(fact),
-                Notice::Span(span) => {
-                    if let Some(traces) = &self.traces {
-                        traces.record(span, self.clock.now());
-                    }
-                }
-                Notice::Suspension(_) | Notice::Delivery | Notice::Redriven(_) | Notice::Timer => {}
-            }
-        }
-    }
 }
 
 /// One unit of work and the place its result goes to.
@@ -142,14 +110,14 @@ impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for
 
 impl Writer {
     /// Starts the writer thread on `conn`.
-    pub(super) fn start(mut conn: SqliteConnection, outside: Outside) -> anyhow::Result<Self> {
+    pub(super) fn start(mut conn: SqliteConnection, outside: Outside, watch: Arc<ClockWatch>) -> anyhow::Result<Self> {
         let ids = RowIds::load(&mut conn)?;
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let (open, closed) = watch::channel(false);
         let metrics = outside.metrics.writer.clone();
         std::thread::Builder::new().name("store-writer".into()).spawn(move || {
             let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                run(&mut conn, ids, &queue, &outside);
+                run(&mut conn, ids, &queue, &outside, &watch);
                 // Who copies the file of a stopped server gets all of it: no commit is left in the log alone.
                 if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
                     tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
@@ -232,10 +200,10 @@ impl Writer {
     }
 }
 
-fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside) {
+fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside, watch: &ClockWatch) {
     let env = Env {
         clock: &*outside.clock,
-        watch: &outside.watch,
+        watch,
         entropy: &*outside.entropy,
         channels: &outside.channels,
         traced: outside.traces.is_some(),
@@ -376,9 +344,12 @@ mod tests {
 
     use diesel::RunQueryDsl;
     use diesel::connection::Connection;
+    use domain::channel::Channels;
+    use domain::clock::Clock;
 
     use super::*;
     use crate::clock::{SystemClock, SystemEntropy};
+    use crate::metrics::Metrics;
     use crate::store::fact::Fact;
     use crate::store::rows::{Rows, Table};
 
@@ -397,14 +368,13 @@ mod tests {
         let metrics = Arc::new(Metrics::new(SystemClock.now()));
         let outside = Outside {
             clock: Arc::new(SystemClock),
-            watch: Arc::new(ClockWatch::new(Arc::new(SystemClock))),
             entropy: Arc::new(SystemEntropy),
             channels: Channels::email(),
             hub: Arc::default(),
             metrics: metrics.clone(),
             traces: None,
         };
-        (Writer::start(conn, outside).unwrap(), metrics)
+        (Writer::start(conn, outside, Arc::new(ClockWatch::new(Arc::new(SystemClock)))).unwrap(), metrics)
     }
 
     fn insert(n: i64) -> impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<i64> + Send + 'static {

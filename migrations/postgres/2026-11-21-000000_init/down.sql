@@ -1,0 +1,17 @@
+DROP TABLE secrets;
+DROP TABLE api_keys;
+DROP TABLE leases;
+DROP TABLE tokens;
+DROP TABLE outbox;
+DROP TABLE timers;
+DROP TABLE idempotency;
+DROP TABLE suspension_keys;
+DROP TABLE suspensions;
+DROP TABLE events;
+DROP TABLE intent_bodies;
+DROP TABLE intents;
+DROP SEQUENCE tokens_rid;
+DROP SEQUENCE events_rid;
+DROP SEQUENCE outbox_rid;
+DROP SEQUENCE suspensions_rid;
+DROP SEQUENCE intents_rid;

@@ -1,0 +1,172 @@
+-- The life of each row is told in docs/data-model.md; the tables are those of SQLite with PostgreSQL's own types. Rows are linked by
+-- `rid`, from sequences. JSON is `json`, not `jsonb`: it comes back as it was said, and it may hold \u0000, which jsonb and text refuse.
+-- Words of callers that may hold one are JSON strings for that reason.
+
+CREATE SEQUENCE intents_rid;
+CREATE SEQUENCE suspensions_rid;
+CREATE SEQUENCE outbox_rid;
+-- Nobody reads these rows in the order of their ids, so a connection takes a block of them at a time.
+CREATE SEQUENCE events_rid INCREMENT BY 64;
+CREATE SEQUENCE tokens_rid INCREMENT BY 64;
+
+-- Commands on one intent wait for each other on its row.
+CREATE TABLE intents (
+    rid bigint PRIMARY KEY,
+    id uuid NOT NULL UNIQUE,
+    status integer NOT NULL,
+    version integer NOT NULL,
+    creator text NOT NULL,
+    creator_owner text NOT NULL,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    open_suspension bigint,
+    newest_suspension bigint,
+    has_leases boolean NOT NULL,
+    last_event bigint NOT NULL,
+    last_sequence bigint NOT NULL,
+    last_hash bytea NOT NULL
+) WITH (fillfactor = 80);
+CREATE INDEX intents_by_creator ON intents (creator, rid);
+
+-- What deciding does not need, kept apart so that the row above stays small.
+CREATE TABLE intent_bodies (
+    rid bigint PRIMARY KEY REFERENCES intents (rid),
+    title json NOT NULL,
+    description json NOT NULL,
+    created_by json NOT NULL,
+    parent uuid,
+    depends_on json NOT NULL,
+    constraints json NOT NULL,
+    state json NOT NULL,
+    governance_policy json,
+    confidence double precision NOT NULL
+);
+
+-- Append-only: the canonical bytes that were hashed. `previous` links one intent's events from newest to oldest.
+CREATE TABLE events (
+    rid bigint PRIMARY KEY,
+    intent bigint NOT NULL REFERENCES intents (rid),
+    previous bigint,
+    event_type text NOT NULL,
+    created_at timestamptz NOT NULL,
+    bytes bytea NOT NULL,
+    hash bytea NOT NULL
+);
+-- No log forks: an event has one successor, and a log one beginning. Whatever else is written once per event is written once by this.
+CREATE UNIQUE INDEX events_one_successor ON events (intent, coalesce(previous, 0));
+
+-- What checking an answer needs; the question itself is in the event that asked it.
+CREATE TABLE suspensions (
+    rid bigint PRIMARY KEY,
+    id uuid NOT NULL UNIQUE,
+    intent bigint NOT NULL REFERENCES intents (rid),
+    event bigint NOT NULL REFERENCES events (rid),
+    kind integer NOT NULL,
+    version integer NOT NULL,
+    attempt integer NOT NULL,
+    response_type integer NOT NULL,
+    choices json NOT NULL,
+    suspended_at timestamptz NOT NULL,
+    expires_at timestamptz,
+    fallback_policy integer NOT NULL,
+    fallback_value json,
+    reached boolean NOT NULL,
+    requires_delivery boolean NOT NULL,
+    refusals integer NOT NULL,
+    asker text NOT NULL,
+    asker_owner text NOT NULL,
+    resolution integer,
+    resolution_reason integer,
+    resolved_at timestamptz,
+    response json,
+    resolved_by text,
+    metadata json
+);
+CREATE UNIQUE INDEX suspensions_one_open ON suspensions (intent) WHERE resolution IS NULL;
+CREATE INDEX suspensions_by_asker ON suspensions (asker, rid);
+CREATE INDEX suspensions_open ON suspensions (rid) WHERE resolution IS NULL;
+
+-- Idempotency of suspend: kept as long as the suspension.
+CREATE TABLE suspension_keys (
+    key_hash bytea PRIMARY KEY,
+    body_hash bytea NOT NULL,
+    suspension bigint NOT NULL REFERENCES suspensions (rid)
+);
+
+-- Idempotency of every other POST: kept 24 hours, ordered by day so that inserts stay together.
+CREATE TABLE idempotency (
+    day integer NOT NULL,
+    key_hash bytea NOT NULL,
+    body_hash bytea NOT NULL,
+    outcome text NOT NULL,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (day, key_hash)
+);
+
+-- What is due when. A timer of a suspension that ended meanwhile is dropped when it comes due.
+CREATE TABLE timers (
+    due_at timestamptz NOT NULL,
+    suspension bigint NOT NULL REFERENCES suspensions (rid),
+    kind integer NOT NULL,
+    attempt integer NOT NULL,
+    PRIMARY KEY (due_at, suspension, kind, attempt)
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
+
+-- One row per message and recipient. While leased, `due_at` is when the lease ends.
+CREATE TABLE outbox (
+    rid bigint PRIMARY KEY,
+    id uuid NOT NULL,
+    suspension bigint NOT NULL REFERENCES suspensions (rid),
+    attempt integer NOT NULL,
+    channel text NOT NULL,
+    recipient text NOT NULL,
+    state integer NOT NULL,
+    due_at timestamptz NOT NULL,
+    tries integer NOT NULL,
+    lease bytea,
+    -- Which server holds the lease: the number it holds an advisory lock under while it lives.
+    leased_by integer
+) WITH (fillfactor = 80);
+CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 0;
+
+-- Answer links: only the hash of a token is kept.
+CREATE TABLE tokens (
+    rid bigint PRIMARY KEY,
+    hash bytea NOT NULL,
+    suspension bigint NOT NULL REFERENCES suspensions (rid),
+    recipient text NOT NULL,
+    created_at timestamptz NOT NULL
+);
+
+CREATE TABLE leases (
+    rid bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    id uuid NOT NULL UNIQUE,
+    intent bigint NOT NULL REFERENCES intents (rid),
+    agent_id text NOT NULL,
+    scope json NOT NULL,
+    status integer NOT NULL,
+    acquired_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    released_at timestamptz,
+    duration_seconds integer NOT NULL
+);
+CREATE INDEX leases_by_intent ON leases (intent);
+
+-- API keys: only the hash of a key is kept.
+CREATE TABLE api_keys (
+    rid bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    id uuid NOT NULL UNIQUE,
+    name text NOT NULL,
+    role integer NOT NULL,
+    subject text NOT NULL,
+    owner text NOT NULL,
+    hash bytea NOT NULL UNIQUE,
+    created_at timestamptz NOT NULL,
+    revoked_at timestamptz
+);
+
+-- Secrets the servers on this database share, made by the first of them.
+CREATE TABLE secrets (
+    name text PRIMARY KEY,
+    value bytea NOT NULL
+);

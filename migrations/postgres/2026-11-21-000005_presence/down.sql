@@ -1,0 +1,2 @@
+DROP INDEX suspensions_open_with_fallback;
+DROP TABLE presence;

@@ -1,0 +1,58 @@
+//! A PostgreSQL database: whether it can be reached, is ours, and has room for this server.
+
+use chrono::TimeDelta;
+
+use super::database;
+use super::finding::Finding;
+use crate::instance::INSTANCE_SECRET;
+use crate::store::Inspection;
+use crate::store::postgres::{Address, Examination, examine};
+
+const CHECK: &str = "database";
+/// How far the database's clock may be from this machine's: deadlines bind by the database's, pages count down by this one.
+const CLOCKS_APART_MAX: TimeDelta = TimeDelta::seconds(2);
+
+/// Looks without changing anything; returns what is in it, if it can be read.
+pub(super) async fn check(
+    address: &Address,
+    connections: u32,
+    needs_key: bool,
+    findings: &mut Vec<Finding>,
+) -> Option<Inspection> {
+    let Examination { inspection, ahead, connections_free, durable } = match examine(address, INSTANCE_SECRET).await {
+        Ok(examination) => examination,
+        Err(error) => {
+            findings.push(Finding::fail(
+                CHECK,
+                format!("The database cannot be used: {error:#}."),
+                "A server does not start like this; docs/operating.md says what PLACET_DATABASE_URL may be.",
+            ));
+            return None;
+        }
+    };
+    findings.push(database::tables(&address.to_string(), &inspection.schema));
+    findings.extend(database::held(&inspection));
+    database::keys(&inspection, needs_key, findings);
+    if ahead.abs() > CLOCKS_APART_MAX {
+        findings.push(Finding::warn(
+            "clock",
+            format!("The database's clock differs from this machine's by {} ms.", ahead.num_milliseconds()),
+            "Keep both right with a time service (chrony, systemd-timesyncd): deadlines bind by the database's clock.",
+        ));
+    }
+    if connections_free < i64::from(connections) {
+        findings.push(Finding::warn(
+            CHECK,
+            format!("The server makes up to {connections} connections, and PostgreSQL has {connections_free} to give."),
+            "Raise max_connections in PostgreSQL, or lower PLACET_DATABASE_CONNECTIONS. (A server that runs has taken its own already.)",
+        ));
+    }
+    if !durable {
+        findings.push(Finding::fail(
+            CHECK,
+            "PostgreSQL runs with fsync or full_page_writes off: a power failure loses answers or the whole database.",
+            "Set both to on in postgresql.conf.",
+        ));
+    }
+    Some(inspection)
+}

@@ -1,0 +1,75 @@
+//! Which database holds the data, and how it is opened.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use super::postgres::{Address, PostgresStore};
+use super::sqlite::{Exclusive, SqliteStore};
+use super::{Outside, Store};
+
+/// Where the data is.
+#[derive(Clone, Debug)]
+pub enum Database {
+    /// A file of this machine.
+    Sqlite(PathBuf),
+    /// A database other servers may share, and how many connections this one makes to it.
+    Postgres { address: Box<Address>, connections: u32 },
+}
+
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "{}", path.display()),
+            Self::Postgres { address, .. } => write!(f, "{address}"),
+        }
+    }
+}
+
+/// How the tables of a database relate to this program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Schema {
+    /// There are none yet; the first start makes them.
+    Empty,
+    /// They are somebody else's.
+    Foreign,
+    /// The next start adds so many migrations.
+    Older(usize),
+    /// They are this program's.
+    Current,
+    /// A newer program wrote this migration.
+    Newer(String),
+}
+
+/// What a database holds, as far as its operator is concerned.
+#[derive(Debug)]
+pub struct Inspection {
+    /// Whose tables these are; the rest is known only of `Older` and `Current` ones.
+    pub schema: Schema,
+    /// Whether commits go to a write-ahead log; those of PostgreSQL always do.
+    pub write_ahead: bool,
+    /// What the database's own check says is broken; PostgreSQL has none to ask.
+    pub damage: Option<String>,
+    /// When the newest event was written.
+    pub last_event: Option<DateTime<Utc>>,
+    /// Keys that count.
+    pub keys: i64,
+    /// Since when deadlines and messages wait after a restore.
+    pub held_since: Option<DateTime<Utc>>,
+    /// A secret of the server's own, if it has made it.
+    pub secret: Option<[u8; 32]>,
+}
+
+/// Opens a database, making its tables where they are missing.
+///
+/// # Errors
+///
+/// What is wrong with it, in one or two lines.
+pub async fn open(database: &Database, exclusive: Exclusive, outside: Outside) -> anyhow::Result<Arc<dyn Store>> {
+    Ok(match database {
+        Database::Sqlite(path) => Arc::new(SqliteStore::open(path, exclusive, outside)?),
+        Database::Postgres { address, connections } => Arc::new(PostgresStore::open(address, *connections, outside).await?),
+    })
+}

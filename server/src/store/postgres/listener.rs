@@ -1,0 +1,193 @@
+//! Tells the other servers on the database what a commit did here, and hears what theirs did.
+//!
+//! A notification is a hint: whoever is woken looks again, and whoever is not looks again all the same. It is sent after the commit and
+//! never within it, because PostgreSQL lets only one transaction at a time commit a NOTIFY, and would make every answer wait for
+//! every other one's disk. What is told while this connection is down is lost; so whoever waits is woken when it is up again, and
+//! every two seconds the database is asked which of the questions waited for here have ended.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::ids::SuspensionId;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
+use tokio_postgres::{AsyncMessage, Client};
+
+use super::address::Address;
+use super::connection::{ConnectError, Wire, dial};
+use crate::store::hub::{Hub, Notice};
+use crate::worker::spawn_named;
+
+/// Suspensions told of in one notification: PostgreSQL takes 8,000 bytes.
+const TOLD_AT_ONCE: usize = 200;
+/// Suspensions that wait to be told of; more are left to the others' own looking.
+const UNTOLD_MAX: usize = 8_192;
+/// How often the database is asked about what is waited for.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The pause before a lost connection is made again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The first half of the locks by which servers know that others live: "plac".
+const SERVERS: i32 = 0x706c_6163;
+
+const LIVE: &str = "SELECT pg_advisory_lock($1, $2)";
+const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
+
+/// The way to the other servers.
+pub(super) struct Listener {
+    told: mpsc::Sender<SuspensionId>,
+    stop: watch::Sender<bool>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Listener {
+    /// Tells the others of what changed.
+    pub(super) fn tell(&self, notices: &[Notice]) {
+        for notice in notices {
+            if let Notice::Suspension(id) = notice
+                && self.told.try_send(*id).is_err()
+            {
+                tracing::debug!("too much to tell the other servers at once; they find the rest by looking");
+                return;
+            }
+        }
+    }
+
+    /// Gives the server's number back, so that nobody takes it for alive, and ends.
+    pub(super) async fn stop(&self) {
+        self.stop.send_replace(true);
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            // A panic in it was logged where it happened.
+            drop(task.await);
+        }
+    }
+}
+
+/// Connects and begins to listen; holds a lock under the number `server` from then on, by which the others know that it lives.
+pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Result<Listener, ConnectError> {
+    let (teller, told) = mpsc::channel(UNTOLD_MAX);
+    let (stop, stopping) = watch::channel(false);
+    let mut listening = Listening { address, server, hub, told, stopping };
+    let first = listening.connect().await?;
+    let task = spawn_named("database-listener", async move { listening.run(first).await });
+    Ok(Listener { told: teller, stop, task: Mutex::new(Some(task)) })
+}
+
+/// A connection that listens.
+struct Heard {
+    client: Client,
+    hearing: JoinHandle<()>,
+}
+
+struct Listening {
+    address: Address,
+    server: i32,
+    hub: Arc<Hub>,
+    told: mpsc::Receiver<SuspensionId>,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Listening {
+    async fn connect(&mut self) -> Result<Heard, ConnectError> {
+        let (client, wire) = dial(&self.address).await?;
+        let hearing = spawn_named("database-notifications", hear(wire, self.server, self.hub.clone()));
+        client.query_one(LIVE, &[&SERVERS, &self.server]).await.map_err(|error| lost(&error))?;
+        client.batch_execute("LISTEN placet").await.map_err(|error| lost(&error))?;
+        // What was told while nobody listened is lost.
+        self.hub.wake_all();
+        Ok(Heard { client, hearing })
+    }
+
+    async fn run(mut self, first: Heard) {
+        let mut heard = Ok(first);
+        while !*self.stopping.borrow() {
+            match heard {
+                Ok(connection) => match self.listen(connection).await {
+                    Ok(()) => return,
+                    Err(error) => {
+                        tracing::warn!(error = %error, "not hearing of other servers' commits; looking for them instead");
+                    }
+                },
+                Err(error) => tracing::debug!(error = %error, "still not hearing of other servers' commits"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PAUSE) => {}
+                // A store that is gone means the same.
+                _ = self.stopping.changed() => return,
+            }
+            heard = self.connect().await;
+            if heard.is_ok() {
+                tracing::info!("hearing of other servers' commits again");
+            }
+        }
+    }
+
+    /// Listens and tells until it is stopped, or the connection is lost.
+    async fn listen(&mut self, connection: Heard) -> Result<(), ConnectError> {
+        let Heard { client, mut hearing } = connection;
+        let mut look = tokio::time::interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut ids = Vec::new();
+        loop {
+            tokio::select! {
+                told = self.told.recv_many(&mut ids, TOLD_AT_ONCE) => {
+                    if told == 0 {
+                        return Ok(());
+                    }
+                    tell(&client, self.server, ids.drain(..)).await?;
+                }
+                _ = look.tick() => self.look(&client).await?,
+                _ = &mut hearing => return Err(ConnectError::Refused("the connection was closed".into())),
+                _ = self.stopping.changed() => {
+                    return client.batch_execute("SELECT pg_advisory_unlock_all()").await.map_err(|error| lost(&error));
+                }
+            }
+        }
+    }
+
+    /// Wakes whoever waits for a question that has ended, told of or not.
+    async fn look(&self, client: &Client) -> Result<(), ConnectError> {
+        let watched: Vec<uuid::Uuid> = self.hub.watched().into_iter().map(|id| id.0).collect();
+        if watched.is_empty() {
+            return Ok(());
+        }
+        let ended = client.query(LOOK, &[&watched]).await.map_err(|error| lost(&error))?;
+        let notices: Vec<Notice> = ended.iter().map(|row| Notice::Suspension(SuspensionId(row.get(0)))).collect();
+        self.hub.announce(&notices);
+        Ok(())
+    }
+}
+
+async fn tell(client: &Client, server: i32, ids: impl Iterator<Item = SuspensionId>) -> Result<(), ConnectError> {
+    let mut payload = server.to_string();
+    for id in ids.map(|id| id.0).collect::<BTreeSet<_>>() {
+        // Writing to a string cannot fail.
+        write!(payload, " {id}").unwrap_or_default();
+    }
+    client.execute("SELECT pg_notify('placet', $1)", &[&payload]).await.map_err(|error| lost(&error))?;
+    Ok(())
+}
+
+/// Moves the connection's bytes, and announces what it hears.
+async fn hear(mut wire: Wire, server: i32, hub: Arc<Hub>) {
+    while let Some(Ok(message)) = poll_fn(|context| wire.poll_message(context)).await {
+        if let AsyncMessage::Notification(notification) = message {
+            let mut words = notification.payload().split_ascii_whitespace();
+            // Who tells hears itself as well; it has announced that already.
+            if words.next().is_none_or(|teller| teller == server.to_string()) {
+                continue;
+            }
+            let ids = words.filter_map(SuspensionId::parse);
+            hub.announce(&ids.map(Notice::Suspension).collect::<Vec<_>>());
+        }
+    }
+}
+
+fn lost(error: &tokio_postgres::Error) -> ConnectError {
+    ConnectError::Refused(error.to_string())
+}

@@ -1,0 +1,415 @@
+//! PostgreSQL, for several servers on one database and for databases beyond one machine.
+//!
+//! Synchronous diesel on a bounded number of blocking threads, over a driver in pure Rust (ADR 17). Commands on one intent wait for each
+//! other on its row; timers and messages are shared among the servers by skipping rows that another one holds.
+
+mod address;
+mod columns;
+mod connection;
+mod inspect;
+mod listener;
+mod migrate;
+mod pool;
+mod reads;
+mod rows;
+mod schema;
+mod session;
+mod statements;
+mod transaction;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use domain::authority::Principal;
+use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::intent::Status;
+use domain::lease::Lease;
+use domain::wire::{DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::runtime::Runtime;
+
+pub use self::address::Address;
+pub use self::inspect::{Examination, examine};
+use self::listener::Listener;
+use self::pool::Pool;
+use self::rows::Writing;
+use self::session::{DatabaseClock, Session};
+use self::transaction::Surroundings;
+use super::hub::Hub;
+use super::link::LinkToken;
+use super::outside::Outside;
+use super::rows::{ReadRows, RowsResult};
+use super::unit::{Decided, Env};
+use super::{
+    BounceReport, CreateIntent, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome,
+    Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
+};
+use crate::clock_watch::ClockWatch;
+use crate::metrics::WriterMetrics;
+
+/// Connections that look keys up; apart, so that heavy work cannot lock everybody out.
+const KEY_CONNECTIONS: u32 = 2;
+/// The connection that listens.
+const LISTENING_CONNECTIONS: u32 = 1;
+/// The fewest connections a server works with.
+pub const CONNECTIONS_MIN: u32 = KEY_CONNECTIONS + LISTENING_CONNECTIONS + 2;
+/// The most: beyond it PostgreSQL gets slower, not faster.
+pub const CONNECTIONS_MAX: u32 = 200;
+/// Connections of one server, unless configured.
+pub const CONNECTIONS_DEFAULT: u32 = 20;
+
+/// How often messages are looked for whose server is gone.
+const RELEASE_EVERY: Duration = Duration::from_secs(5);
+
+/// How many connections do what.
+#[derive(Clone, Copy, Debug)]
+struct Shares {
+    writing: u32,
+    reading: u32,
+}
+
+impl Shares {
+    /// Half and half: reads, however many, never keep answers from being written.
+    fn of(connections: u32) -> Self {
+        let shared = connections.clamp(CONNECTIONS_MIN, CONNECTIONS_MAX) - KEY_CONNECTIONS - LISTENING_CONNECTIONS;
+        Self { writing: shared - shared / 2, reading: shared / 2 }
+    }
+}
+
+/// A store on one PostgreSQL database, which other servers may share.
+pub struct PostgresStore {
+    writers: Arc<Pool>,
+    readers: Arc<Pool>,
+    key_readers: Arc<Pool>,
+    shares: Shares,
+    outside: Arc<Outside>,
+    watch: Arc<ClockWatch>,
+    listener: Arc<Listener>,
+    /// When messages of servers that live no more were last looked for.
+    released: Mutex<Option<Instant>>,
+    _runtime: OwnRuntime,
+}
+
+impl PostgresStore {
+    /// Connects, and makes or changes the tables where that is needed.
+    ///
+    /// # Errors
+    ///
+    /// A database that cannot be reached, is too old, holds another program's tables, or was written by a newer version of this one.
+    pub async fn open(address: &Address, connections: u32, outside: Outside) -> anyhow::Result<Self> {
+        let shares = Shares::of(connections);
+        let runtime = OwnRuntime::start(shares.writing + shares.reading + KEY_CONNECTIONS)?;
+        let handle = runtime.handle().clone();
+        let prepared = address.clone();
+        handle.spawn_blocking(move || migrate::prepare(&prepared)).await.context("the database's thread has ended")??;
+        // Two servers that draw the same number out of two thousand million would each wait for the other's leases; no worse.
+        let server = i32::from_be_bytes(outside.entropy.bytes32()[..4].try_into()?) & i32::MAX;
+        let database_clock = Arc::new(DatabaseClock::new(outside.clock.clone()));
+        let pool = |connections| {
+            Pool::new(address.clone(), server, outside.clock.clone(), database_clock.clone(), handle.clone(), connections)
+        };
+        let (writers, readers, key_readers) = (pool(shares.writing), pool(shares.reading), pool(KEY_CONNECTIONS));
+        let hub = outside.hub.clone();
+        let (listening, handle) = (address.clone(), handle.clone());
+        let listener = handle.clone().spawn(async move { listener::start(listening, server, hub).await });
+        let listener = listener.await.context("the database's thread has ended")??;
+        let watch = Arc::new(ClockWatch::new(database_clock));
+        Ok(Self {
+            writers,
+            readers,
+            key_readers,
+            shares,
+            outside: Arc::new(outside),
+            watch,
+            listener: Arc::new(listener),
+            released: Mutex::default(),
+            _runtime: runtime,
+        })
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        let (outside, watch, listener) = (self.outside.clone(), self.watch.clone(), self.listener.clone());
+        async move {
+            let queued = Queued::enter(&outside.metrics.writer);
+            let written = self.writers.run(move |pool| {
+                queued.leave();
+                let around = Surroundings {
+                    watch: &watch,
+                    entropy: &*outside.entropy,
+                    channels: &outside.channels,
+                    traced: outside.traces.is_some(),
+                    metrics: &outside.metrics.writer,
+                };
+                let (value, notices) = transaction::write(pool, name, &around, &work)?;
+                outside.announce(&notices);
+                listener.tell(&notices);
+                Ok(value)
+            });
+            written.await
+        }
+        .boxed()
+    }
+
+    /// Whether this lease should look for messages of servers that live no more: every few seconds one does.
+    fn is_time_to_release(&self) -> bool {
+        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_time = released.is_none_or(|at| at.elapsed() > RELEASE_EVERY);
+        if is_time {
+            *released = Some(Instant::now());
+        }
+        is_time
+    }
+
+    fn decide<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> Decided<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        let decided = self.write(name, work);
+        async move { decided.await?.map_err(StoreError::Rejected) }.boxed()
+    }
+
+    fn read<T: Send + 'static>(&self, work: impl FnOnce(&mut Session) -> RowsResult<T> + Send + 'static) -> Unit<'_, T> {
+        async move { self.readers.run(move |pool| transaction::read(pool, work)).await }.boxed()
+    }
+
+    fn authorized<T: Send + 'static>(&self, work: impl FnOnce(&mut Session) -> Decided<T> + Send + 'static) -> Unit<'_, T> {
+        let read = self.read(work);
+        async move { read.await?.map_err(StoreError::Rejected) }.boxed()
+    }
+}
+
+impl Store for PostgresStore {
+    fn execute(&self, request: Request) -> Unit<'_, Outcome> {
+        self.decide("execute", move |rows, env| unit::execute(rows, env, &request))
+    }
+
+    fn create(&self, request: CreateIntent) -> Unit<'_, Outcome> {
+        self.decide("create", move |rows, env| unit::create(rows, env, &request))
+    }
+
+    fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView> {
+        self.authorized(move |rows| read::intent(rows, &principal, id))
+    }
+
+    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>> {
+        self.read(move |rows| read::intents(rows, &principal, status, limit, offset))
+    }
+
+    fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>> {
+        self.authorized(move |rows| read::events(rows, &principal, id, &filter))
+    }
+
+    fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {
+        let now = self.outside.clock.now();
+        self.authorized(move |rows| read::leases(rows, &principal, id, now))
+    }
+
+    fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord> {
+        self.authorized(move |rows| read::suspension(rows, &principal, id))
+    }
+
+    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList> {
+        self.authorized(move |rows| read::deliveries(rows, &principal, id))
+    }
+
+    fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage> {
+        self.read(move |rows| read::suspensions(rows, &principal, &filter))
+    }
+
+    fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
+        self.read(move |rows| read::link(rows, &token))
+    }
+
+    fn fire_deadlines(&self) -> Unit<'_, Fired> {
+        let (watch, fired) =
+            (self.watch.clone(), self.write("fire_deadlines", |rows, env| unit::timers::fire_deadlines(rows, env)));
+        async move {
+            let fired = fired.await?;
+            // Only now: a turn that did not reach the disk is none.
+            if let Some(began) = fired.turned {
+                watch.turned(began);
+            }
+            Ok(fired)
+        }
+        .boxed()
+    }
+
+    fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
+        let release = self.is_time_to_release();
+        self.write("lease_deliveries", move |rows, env| {
+            if release && unit::deliveries::release_deliveries(rows, env)? > 0 {
+                tracing::info!("messages a server that is gone had under way are due again");
+            }
+            unit::deliveries::lease_deliveries(rows, env, &turn)
+        })
+    }
+
+    fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
+        self.write("complete_delivery", move |rows, env| unit::deliveries::complete_delivery(rows, env, rid, &lease, &result))
+    }
+
+    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage> {
+        self.read(move |rows| read::failed_deliveries(rows, filter))
+    }
+
+    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide("redrive", move |rows, env| unit::redrive::redrive(rows, env, &principal, id))
+    }
+
+    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
+        self.decide("report_bounce", move |rows, env| unit::deliveries::report_bounce(rows, env, &report))
+    }
+
+    /// Those of servers that are gone; one that lives holds a lock under its number.
+    fn release_deliveries(&self) -> Unit<'_, u64> {
+        self.write("release_deliveries", |rows, env| unit::deliveries::release_deliveries(rows, env))
+    }
+
+    fn attend(&self) {
+        self.watch.attend();
+    }
+
+    fn recover(&self) -> Unit<'_, Recovered> {
+        self.write("recover", |rows, env| unit::presence::recover(rows, env))
+    }
+
+    fn depart(&self) -> Unit<'_, ()> {
+        self.write("depart", |rows, env| unit::presence::depart(rows, env))
+    }
+
+    fn hold_after_restore(&self) -> Unit<'_, ()> {
+        self.write("hold_after_restore", |rows, env| unit::presence::hold_after_restore(rows, env))
+    }
+
+    fn release(&self) -> Unit<'_, bool> {
+        self.write("release", |rows, _| unit::presence::release(rows))
+    }
+
+    fn hold(&self) -> Unit<'_, Option<Hold>> {
+        let watch = self.watch.clone();
+        let look = move |rows: &mut Session| {
+            rows.look_at_the_clock()?;
+            unit::presence::hold(rows, &watch)
+        };
+        // Whoever asks whether the server is ready does not queue behind heavy reads.
+        async move { self.key_readers.run(move |pool| transaction::read(pool, look)).await }.boxed()
+    }
+
+    fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
+        async move { self.key_readers.run(move |pool| transaction::read(pool, |rows| rows.principal(&key_hash))).await }.boxed()
+    }
+
+    fn create_key(&self, key: NewKey) -> Unit<'_, KeyView> {
+        self.write("create_key", move |rows, env| unit::keys::create_key(rows, env, &key))
+    }
+
+    fn keys(&self) -> Unit<'_, Vec<KeyView>> {
+        self.read(ReadRows::keys)
+    }
+
+    fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView> {
+        self.decide("revoke_key", move |rows, env| unit::keys::revoke_key(rows, env, id))
+    }
+
+    fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
+        self.write("secret", move |rows, env| unit::keys::secret(rows, env, name))
+    }
+
+    fn forget_expired(&self) -> Unit<'_, u64> {
+        self.write("forget_expired", |rows, env| unit::forget_expired(rows, env))
+    }
+
+    fn standing(&self) -> Unit<'_, Standing> {
+        self.read(read::standing)
+    }
+
+    /// A transaction with a number of its own: a standby or a database in recovery has none to give.
+    fn probe(&self) -> Unit<'_, ()> {
+        self.write("probe", |_, _| Ok(()))
+    }
+
+    fn hub(&self) -> &Hub {
+        &self.outside.hub
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async move {
+            self.writers.close(self.shares.writing).await;
+            self.listener.stop().await;
+            self.readers.close(self.shares.reading).await;
+            self.key_readers.close(KEY_CONNECTIONS).await;
+        }
+        .boxed()
+    }
+
+    /// Never by itself: a database that is away may come back.
+    fn closed(&self) -> BoxFuture<'_, ()> {
+        std::future::pending().boxed()
+    }
+}
+
+/// A unit of work that waits for a connection; one that is dropped before it got one was refused.
+struct Queued {
+    metrics: WriterMetrics,
+    refused: bool,
+}
+
+impl Queued {
+    fn enter(metrics: &WriterMetrics) -> Self {
+        metrics.queue.inc();
+        Self { metrics: metrics.clone(), refused: true }
+    }
+
+    fn leave(mut self) {
+        self.refused = false;
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.metrics.queue.dec();
+        if self.refused {
+            self.metrics.refused.inc();
+        }
+    }
+}
+
+/// The threads of the store: one moves the bytes of all connections, the others wait for the database, one per connection.
+///
+/// Its own, so that a slow database blocks nobody else's threads, and so that the connections outlive whoever made them.
+struct OwnRuntime(Option<Runtime>);
+
+impl OwnRuntime {
+    fn start(threads: u32) -> anyhow::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(threads as usize)
+            .thread_name("store-postgres")
+            .enable_all()
+            .build()
+            .context("failed to start the threads of the database's connections")?;
+        Ok(Self(Some(runtime)))
+    }
+
+    fn handle(&self) -> &tokio::runtime::Handle {
+        // Unwrap safety: it is taken only when the store is dropped.
+        self.0.as_ref().map(Runtime::handle).expect("a store that is in use has its runtime")
+    }
+}
+
+impl Drop for OwnRuntime {
+    fn drop(&mut self) {
+        // Waiting for threads is not allowed where futures run, and nothing here is worth waiting for: what had to be finished was
+        // finished by `close`.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

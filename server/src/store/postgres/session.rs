@@ -1,0 +1,181 @@
+//! What a connection knows between and inside transactions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel::sql_types::Timestamptz;
+use domain::clock::Clock;
+use domain::time::{from_micros, micros};
+
+use super::columns::{IntentColumns, SuspensionColumns};
+use super::connection::Connection;
+use super::statements as hot;
+use crate::store::rows::{IntentRow, RowsResult, SuspensionRow, Table};
+
+/// How many ids the sequences of `events` and `tokens` give at a time; the migration says the same.
+const BLOCK: i64 = 64;
+
+/// How rows are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// As they are in one snapshot.
+    Snapshot,
+    /// As they are now, after waiting for whoever writes on the same intent; they stay like that until the transaction ends.
+    Locking,
+}
+
+/// The database's clock, as the last transaction of this server saw it, for whoever watches it for jumps: held against the time since
+/// boot, like the wall clock of this machine would be.
+pub(super) struct DatabaseClock {
+    clock: Arc<dyn Clock>,
+    /// How far the database's clock is ahead of the time since boot, in microseconds.
+    lead: AtomicI64,
+}
+
+impl DatabaseClock {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let seen = Self { clock, lead: AtomicI64::new(0) };
+        seen.saw(seen.clock.now());
+        seen
+    }
+
+    fn saw(&self, time: DateTime<Utc>) {
+        let boot = self.clock.since_boot().map_or(0, whole_micros);
+        self.lead.store(micros(time) - boot, Ordering::Relaxed);
+    }
+}
+
+impl Clock for DatabaseClock {
+    fn now(&self) -> DateTime<Utc> {
+        let boot = self.clock.since_boot().map_or(0, whole_micros);
+        from_micros(self.lead.load(Ordering::Relaxed) + boot)
+    }
+
+    fn since_boot(&self) -> Option<Duration> {
+        self.clock.since_boot()
+    }
+}
+
+fn whole_micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// The time inside a transaction: the database's, as of its first statement or of the last row it locked.
+///
+/// Read after the lock, so that an answer which waited for another command is dated after it. Several servers on one database have one
+/// clock this way. A clock that is not the system's (a test's) keeps its own time.
+pub(super) struct TransactionClock {
+    micros: AtomicI64,
+    clock: Arc<dyn Clock>,
+    database: Arc<DatabaseClock>,
+}
+
+impl TransactionClock {
+    /// Notes what the database says at the beginning of a transaction.
+    pub(super) fn begin(&self, time: DateTime<Utc>) {
+        self.set(time);
+        self.database.saw(self.now());
+    }
+
+    fn set(&self, time: DateTime<Utc>) {
+        self.micros.store(micros(self.clock.agreed(time)), Ordering::Relaxed);
+    }
+}
+
+impl Clock for TransactionClock {
+    fn now(&self) -> DateTime<Utc> {
+        from_micros(self.micros.load(Ordering::Relaxed))
+    }
+}
+
+/// Row ids a connection has taken and not used yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    next: i64,
+    end: i64,
+}
+
+/// A connection with what it knows.
+pub(super) struct Session {
+    pub(super) conn: Connection,
+    pub(super) time: Arc<TransactionClock>,
+    /// The number this server goes by among those on the database.
+    pub(super) server: i32,
+    pub(super) mode: Mode,
+    /// The version of the presence this transaction has read.
+    pub(super) presence_version: Option<i64>,
+    /// The intents this transaction has locked: what hangs on them cannot change under it.
+    locked: Vec<i64>,
+    events: Block,
+    tokens: Block,
+}
+
+impl Session {
+    pub(super) fn new(conn: Connection, server: i32, clock: Arc<dyn Clock>, database: Arc<DatabaseClock>) -> Self {
+        let time = Arc::new(TransactionClock { micros: AtomicI64::new(0), clock, database });
+        let (events, tokens) = (Block::default(), Block::default());
+        Self { conn, time, server, mode: Mode::Snapshot, presence_version: None, locked: Vec::new(), events, tokens }
+    }
+
+    /// Forgets what the transaction before this one held.
+    pub(super) fn enter(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.presence_version = None;
+        self.locked.clear();
+    }
+
+    /// Reads the database's time where no transaction that writes has.
+    pub(super) fn look_at_the_clock(&mut self) -> RowsResult<()> {
+        let now = diesel::select(diesel::dsl::sql::<Timestamptz>("clock_timestamp()")).get_result(&mut self.conn)?;
+        self.time.begin(now);
+        Ok(())
+    }
+
+    /// The next row id of a table. Ids that a rolled back transaction had taken are never given again.
+    pub(super) fn next(&mut self, table: Table) -> RowsResult<i64> {
+        let (sequence, block) = match table {
+            Table::Intents => ("intents_rid", None),
+            Table::Suspensions => ("suspensions_rid", None),
+            Table::Outbox => ("outbox_rid", None),
+            Table::Events => ("events_rid", Some(&mut self.events)),
+            Table::Tokens => ("tokens_rid", Some(&mut self.tokens)),
+        };
+        let drawn = hot::NextRid { sequence };
+        let Some(block) = block else { return Ok(drawn.get_result(&mut self.conn)?) };
+        if block.next == block.end {
+            block.next = drawn.get_result(&mut self.conn)?;
+            block.end = block.next + BLOCK;
+        }
+        block.next += 1;
+        Ok(block.next - 1)
+    }
+
+    /// Waits until nobody else writes on an intent, and keeps it so.
+    pub(super) fn lock(&mut self, rid: i64) -> RowsResult<IntentRow> {
+        let found = hot::LockIntentAt { rid: &rid }.get_result::<(IntentColumns, DateTime<Utc>)>(&mut self.conn)?;
+        self.locked_now(found)
+    }
+
+    /// Notes that a row was locked, and when.
+    pub(super) fn locked_now(&mut self, (columns, time): (IntentColumns, DateTime<Utc>)) -> RowsResult<IntentRow> {
+        let row = columns.into_row()?;
+        self.time.set(time);
+        self.locked.push(row.rid);
+        Ok(row)
+    }
+
+    /// A suspension as it is now: one read before its intent was locked is read again.
+    pub(super) fn settled(&mut self, found: (SuspensionColumns, uuid::Uuid)) -> RowsResult<SuspensionRow> {
+        let row = found.0.into_row(found.1)?;
+        if self.mode == Mode::Snapshot || self.locked.contains(&row.intent) {
+            return Ok(row);
+        }
+        self.lock(row.intent)?;
+        let (columns, intent) =
+            hot::SelectSuspensionAt { rid: &row.rid }.get_result::<(SuspensionColumns, uuid::Uuid)>(&mut self.conn)?;
+        columns.into_row(intent)
+    }
+}

@@ -1,0 +1,332 @@
+//! The few hot statements, each with a fixed text, prepared once per connection.
+//!
+//! The contract of a static id is that the text never depends on the values: the macro gives no way to make it.
+
+use chrono::{DateTime, Utc};
+use diesel::pg::Pg;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Binary, Bool, Double, Integer, Json, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::{QueryResult, RunQueryDsl};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::connection::Connection;
+use super::schema;
+
+type Time = DateTime<Utc>;
+
+macro_rules! statement {
+    ($(#[$doc:meta])* $name:ident { $($text:literal $field:ident: $rust:ty = $sql:ty),* $(,)? } $tail:literal $(-> $row:ty)?) => {
+        $(#[$doc])*
+        pub(super) struct $name<'a> {
+            $(pub(super) $field: &'a $rust),*
+        }
+
+        impl QueryId for $name<'_> {
+            type QueryId = $name<'static>;
+            const HAS_STATIC_QUERY_ID: bool = true;
+        }
+
+        impl QueryFragment<Pg> for $name<'_> {
+            fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+                $(
+                    out.push_sql($text);
+                    out.push_bind_param::<$sql, $rust>(self.$field)?;
+                )*
+                out.push_sql($tail);
+                Ok(())
+            }
+        }
+
+        impl RunQueryDsl<Connection> for $name<'_> {}
+
+        $(impl Query for $name<'_> {
+            type SqlType = $row;
+        })?
+    };
+}
+
+/// The database's time and the number of the transaction, as its first statement reads them.
+pub(super) struct Begin;
+
+impl QueryId for Begin {
+    type QueryId = Self;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+impl QueryFragment<Pg> for Begin {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("SELECT clock_timestamp(), pg_current_xact_id()::text");
+        Ok(())
+    }
+}
+
+impl RunQueryDsl<Connection> for Begin {}
+
+impl Query for Begin {
+    type SqlType = (Timestamptz, Text);
+}
+
+statement!(
+    SelectIntent {
+        "SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, newest_suspension, \
+         has_leases, last_event, last_sequence, last_hash FROM intents WHERE id = " id: Uuid = SqlUuid,
+    } "" -> schema::intents::SqlType
+);
+
+statement!(
+    SelectIntentAt {
+        "SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, newest_suspension, \
+         has_leases, last_event, last_sequence, last_hash FROM intents WHERE rid = " rid: i64 = BigInt,
+    } "" -> schema::intents::SqlType
+);
+
+statement!(
+    /// Waits for the row, then reads the time: in one SELECT the time would be read before the wait.
+    LockIntent {
+        "WITH locked AS MATERIALIZED (SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, \
+         open_suspension, newest_suspension, has_leases, last_event, last_sequence, last_hash FROM intents WHERE id = "
+        id: Uuid = SqlUuid,
+    } " FOR NO KEY UPDATE) SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, \
+       newest_suspension, has_leases, last_event, last_sequence, last_hash, clock_timestamp() FROM locked"
+    -> (schema::intents::SqlType, Timestamptz)
+);
+
+statement!(
+    /// As [`LockIntent`], by its row.
+    LockIntentAt {
+        "WITH locked AS MATERIALIZED (SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, \
+         open_suspension, newest_suspension, has_leases, last_event, last_sequence, last_hash FROM intents WHERE rid = "
+        rid: i64 = BigInt,
+    } " FOR NO KEY UPDATE) SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, \
+       newest_suspension, has_leases, last_event, last_sequence, last_hash, clock_timestamp() FROM locked"
+    -> (schema::intents::SqlType, Timestamptz)
+);
+
+statement!(
+    SelectSuspension {
+        "SELECT s.rid, s.id, s.intent, s.event, s.kind, s.version, s.attempt, s.response_type, s.choices, s.suspended_at, \
+         s.expires_at, s.fallback_policy, s.fallback_value, s.reached, s.requires_delivery, s.refusals, s.asker, s.asker_owner, \
+         s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, s.reminded_at, i.id \
+         FROM suspensions s JOIN intents i ON i.rid = s.intent WHERE s.id = " id: Uuid = SqlUuid,
+    } "" -> (schema::suspensions::SqlType, SqlUuid)
+);
+
+statement!(
+    SelectSuspensionAt {
+        "SELECT s.rid, s.id, s.intent, s.event, s.kind, s.version, s.attempt, s.response_type, s.choices, s.suspended_at, \
+         s.expires_at, s.fallback_policy, s.fallback_value, s.reached, s.requires_delivery, s.refusals, s.asker, s.asker_owner, \
+         s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, s.reminded_at, i.id \
+         FROM suspensions s JOIN intents i ON i.rid = s.intent WHERE s.rid = " rid: i64 = BigInt,
+    } "" -> (schema::suspensions::SqlType, SqlUuid)
+);
+
+statement!(
+    InsertIntent {
+        "INSERT INTO intents (rid, id, status, version, creator, creator_owner, created_at, updated_at, has_leases, last_event, \
+         last_sequence, last_hash) VALUES (" rid: i64 = BigInt,
+        ", " id: Uuid = SqlUuid,
+        ", " status: i32 = Integer,
+        ", " version: i32 = Integer,
+        ", " creator: str = Text,
+        ", " creator_owner: str = Text,
+        ", " created_at: Time = Timestamptz,
+        ", " updated_at: Time = Timestamptz,
+    } ", false, 0, 0, '')"
+);
+
+statement!(
+    InsertBody {
+        "INSERT INTO intent_bodies (rid, title, description, created_by, parent, depends_on, constraints, state, governance_policy, \
+         confidence) VALUES (" rid: i64 = BigInt,
+        ", " title: Value = Json,
+        ", " description: Value = Json,
+        ", " created_by: Value = Json,
+        ", " parent: Option<Uuid> = Nullable<SqlUuid>,
+        ", " depends_on: Value = Json,
+        ", " constraints: Value = Json,
+        ", " state: Value = Json,
+        ", " governance_policy: Option<Value> = Nullable<Json>,
+        ", " confidence: f64 = Double,
+    } ")"
+);
+
+statement!(
+    UpdateIntent {
+        "UPDATE intents SET status = " status: i32 = Integer,
+        ", version = " version: i32 = Integer,
+        ", updated_at = " updated_at: Time = Timestamptz,
+        ", open_suspension = " open_suspension: Option<i64> = Nullable<BigInt>,
+        ", newest_suspension = " newest_suspension: Option<i64> = Nullable<BigInt>,
+        ", has_leases = " has_leases: bool = Bool,
+        ", last_event = " last_event: i64 = BigInt,
+        ", last_sequence = " last_sequence: i64 = BigInt,
+        ", last_hash = " last_hash: [u8] = Binary,
+        " WHERE rid = " rid: i64 = BigInt,
+    } ""
+);
+
+statement!(
+    InsertEvent {
+        "INSERT INTO events (rid, intent, previous, event_type, created_at, bytes, hash) VALUES (" rid: i64 = BigInt,
+        ", " intent: i64 = BigInt,
+        ", " previous: Option<i64> = Nullable<BigInt>,
+        ", " event_type: str = Text,
+        ", " created_at: Time = Timestamptz,
+        ", " bytes: [u8] = Binary,
+        ", " hash: [u8] = Binary,
+    } ")"
+);
+
+statement!(
+    InsertSuspension {
+        "INSERT INTO suspensions (rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, \
+         fallback_policy, fallback_value, reached, requires_delivery, refusals, asker, asker_owner) VALUES (" rid: i64 = BigInt,
+        ", " id: Uuid = SqlUuid,
+        ", " intent: i64 = BigInt,
+        ", " event: i64 = BigInt,
+        ", " kind: i32 = Integer,
+        ", " version: i32 = Integer,
+        ", " attempt: i32 = Integer,
+        ", " response_type: i32 = Integer,
+        ", " choices: Value = Json,
+        ", " suspended_at: Time = Timestamptz,
+        ", " expires_at: Option<Time> = Nullable<Timestamptz>,
+        ", " fallback_policy: i32 = Integer,
+        ", " fallback_value: Option<Value> = Nullable<Json>,
+        ", " reached: bool = Bool,
+        ", " requires_delivery: bool = Bool,
+        ", 0, " asker: str = Text,
+        ", " asker_owner: str = Text,
+    } ")"
+);
+
+statement!(
+    /// The one statement that ends a suspension: it changes a row only if none ended it before.
+    EndSuspension {
+        "UPDATE suspensions SET resolution = " resolution: i32 = Integer,
+        ", resolution_reason = " resolution_reason: Option<i32> = Nullable<Integer>,
+        ", resolved_at = " resolved_at: Time = Timestamptz,
+        ", response = " response: Option<Value> = Nullable<Json>,
+        ", resolved_by = " resolved_by: Option<String> = Nullable<Text>,
+        ", metadata = " metadata: Option<Value> = Nullable<Json>,
+        ", version = " version: i32 = Integer,
+        " WHERE rid = " rid: i64 = BigInt,
+    } " AND resolution IS NULL"
+);
+
+statement!(
+    TouchSuspension {
+        "UPDATE suspensions SET version = " version: i32 = Integer,
+        ", attempt = " attempt: i32 = Integer,
+        ", reached = " reached: bool = Bool,
+        ", refusals = " refusals: i32 = Integer,
+        " WHERE rid = " rid: i64 = BigInt,
+    } ""
+);
+
+statement!(
+    InsertTimer {
+        "INSERT INTO timers (due_at, suspension, kind, attempt) VALUES (" due_at: Time = Timestamptz,
+        ", " suspension: i64 = BigInt,
+        ", " kind: i32 = Integer,
+        ", " attempt: i32 = Integer,
+    } ")"
+);
+
+statement!(
+    InsertOutbox {
+        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, tries, due_at, sequence, queued_at) VALUES (" rid: i64 = BigInt,
+        ", " id: Uuid = SqlUuid,
+        ", " suspension: i64 = BigInt,
+        ", " attempt: i32 = Integer,
+        ", " channel: str = Text,
+        ", " recipient: str = Text,
+        ", 0, 0, " due_at: Time = Timestamptz,
+        ", " sequence: i32 = Integer,
+        ", " queued_at: Time = Timestamptz,
+    } ")"
+);
+
+statement!(
+    /// The channels that have a queue, each found by one step in the index: what lies in a queue is not read.
+    SelectQueuedChannels {
+        "WITH RECURSIVE queued (channel) AS (SELECT min(channel) FROM outbox WHERE state = 0 UNION ALL SELECT (SELECT min(channel) \
+         FROM outbox WHERE state = 0 AND channel > queued.channel) FROM queued WHERE queued.channel IS NOT NULL) SELECT channel, \
+         (SELECT min(due_at) FROM outbox WHERE state = 0 AND outbox.channel = queued.channel) FROM queued \
+         WHERE channel IS NOT NULL LIMIT " limit: i64 = BigInt,
+    } "" -> (Text, Timestamptz)
+);
+
+statement!(
+    LeaseOutbox {
+        "UPDATE outbox SET lease = " lease: [u8] = Binary,
+        ", leased_by = " leased_by: i32 = Integer,
+        ", due_at = " due_at: Time = Timestamptz,
+        ", tries = " tries: i32 = Integer,
+        " WHERE rid = " rid: i64 = BigInt,
+    } ""
+);
+
+statement!(
+    FinishOutbox {
+        "UPDATE outbox SET lease = NULL, leased_by = NULL, state = " state: i32 = Integer,
+        ", settled_at = " settled_at: Time = Timestamptz,
+        ", detail = coalesce(" detail: Option<Value> = Nullable<Json>,
+        ", detail) WHERE rid = " rid: i64 = BigInt,
+    } ""
+);
+
+statement!(
+    InsertToken {
+        "INSERT INTO tokens (rid, hash, suspension, recipient, created_at) VALUES (" rid: i64 = BigInt,
+        ", " hash: [u8] = Binary,
+        ", " suspension: i64 = BigInt,
+        ", " recipient: str = Text,
+        ", " created_at: Time = Timestamptz,
+    } ")"
+);
+
+statement!(
+    InsertSuspensionKey {
+        "INSERT INTO suspension_keys (key_hash, body_hash, suspension) VALUES (" key_hash: [u8] = Binary,
+        ", " body_hash: [u8] = Binary,
+        ", " suspension: i64 = BigInt,
+    } ")"
+);
+
+statement!(
+    /// A record that counts no more may still stand under this day and key: the new one takes its place. One that counts stays, and
+    /// the statement changes nothing: another transaction was first.
+    InsertIdempotent {
+        "INSERT INTO idempotency AS kept (day, key_hash, body_hash, outcome, created_at) VALUES (" day: i32 = Integer,
+        ", " key_hash: [u8] = Binary,
+        ", " body_hash: [u8] = Binary,
+        ", " outcome: str = Text,
+        ", " created_at: Time = Timestamptz,
+        ") ON CONFLICT (day, key_hash) DO UPDATE SET body_hash = excluded.body_hash, outcome = excluded.outcome, \
+         created_at = excluded.created_at WHERE kept.created_at <= " counting_since: Time = Timestamptz,
+    } ""
+);
+
+statement!(
+    ForgetIdempotent {
+        "DELETE FROM idempotency WHERE (day, key_hash) IN (SELECT day, key_hash FROM idempotency WHERE day < " day: i32 = Integer,
+        " LIMIT " limit: i64 = BigInt,
+    } " FOR UPDATE SKIP LOCKED)"
+);
+
+statement!(
+    /// Makes messages due that a server leased which lives no more: nobody holds the advisory lock under its number.
+    ReleaseOutbox {
+        "UPDATE outbox SET lease = NULL, leased_by = NULL, due_at = " due_at: Time = Timestamptz,
+    } " WHERE state = 0 AND lease IS NOT NULL AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+       AND classid = 1886151011 AND objid = outbox.leased_by::bigint::oid)"
+);
+
+statement!(
+    NextRid {
+        "SELECT nextval(" sequence: str = Text,
+    } "::regclass)" -> BigInt
+);

@@ -1,0 +1,260 @@
+//! One unit of work, one transaction: begun, decided, committed, and run again where another one was in the way.
+//!
+//! Guarantee: nobody hears "yes" before the commit is durable, and nobody hears "no" of a commit that happened. Mechanism: READ COMMITTED
+//! and row locks; a unit of work is a pure function of the rows it reads, so it is run again after a deadlock, a lost connection, or a
+//! row somebody else inserted first, and then sees what that one did. Failure: a connection that breaks during COMMIT leaves the outcome
+//! open; the transaction's number is then looked up on another connection. Where that cannot be done either, the caller hears that
+//! the outcome is unknown, and may ask again: commands are safe to repeat.
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+use diesel::result::{DatabaseErrorKind as Kind, Error};
+use diesel::sql_types::{Nullable, Text};
+use domain::channel::Channels;
+use domain::ids::Entropy;
+
+use super::connection::ConnectError;
+use super::pool::Pool;
+use super::rows::Writing;
+use super::session::{Mode, Session};
+use super::statements::Begin;
+use crate::clock_watch::ClockWatch;
+use crate::kill_points::{self, Point};
+use crate::metrics::WriterMetrics;
+use crate::store::StoreError;
+use crate::store::hub::Notice;
+use crate::store::rows::{RowsError, RowsResult};
+use crate::store::unit::Env;
+
+/// How often a unit of work is run.
+const RUNS_MAX: u32 = 6;
+/// After how long it is not run again: whatever is in the way by then will be there the next time as well.
+const AGAIN_WITHIN: Duration = Duration::from_secs(5);
+/// How long the outcome of a commit is looked for.
+const LOOK_WITHIN: Duration = Duration::from_secs(10);
+/// The pause between two looks.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+
+/// What every transaction needs besides a connection.
+pub(super) struct Surroundings<'a> {
+    pub(super) watch: &'a ClockWatch,
+    pub(super) entropy: &'a dyn Entropy,
+    pub(super) channels: &'a Channels,
+    pub(super) traced: bool,
+    pub(super) metrics: &'a WriterMetrics,
+}
+
+/// How one run ended without a commit that is certain.
+enum Broken<T> {
+    /// Nothing was written.
+    RolledBack(RowsError),
+    /// The connection broke during COMMIT.
+    Open { number: String, value: T, error: RowsError },
+}
+
+impl<T> From<Error> for Broken<T> {
+    fn from(error: Error) -> Self {
+        Self::RolledBack(error.into())
+    }
+}
+
+impl<T> From<RowsError> for Broken<T> {
+    fn from(error: RowsError) -> Self {
+        Self::RolledBack(error)
+    }
+}
+
+/// Runs a unit of work until it is committed or cannot be; returns what it gave, and what to announce.
+pub(super) fn write<T>(
+    pool: &Pool,
+    name: &'static str,
+    around: &Surroundings<'_>,
+    work: &dyn Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T>,
+) -> Result<(T, Vec<Notice>), StoreError> {
+    let began = Instant::now();
+    let mut runs = 0;
+    loop {
+        runs += 1;
+        let mut session = pool.take().map_err(|error| unavailable(&error))?;
+        let mut notices = Vec::new();
+        let error = match once(&mut session, around, &mut notices, work) {
+            Ok(value) => {
+                pool.give_back(session);
+                around.metrics.batch_jobs.observe(1.0);
+                around.metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
+                return Ok((value, notices));
+            }
+            Err(Broken::RolledBack(error)) => {
+                put_away(pool, session, &error);
+                error
+            }
+            Err(Broken::Open { number, value, error }) => {
+                tracing::warn!(transaction = name, "the connection broke during a commit; looking for its outcome");
+                drop(session);
+                pool.forget_idle();
+                match outcome(pool, &number) {
+                    Some(true) => return Ok((value, notices)),
+                    Some(false) => error,
+                    None => return Err(StoreError::Unavailable(OUTCOME_UNKNOWN.into())),
+                }
+            }
+        };
+        if runs == RUNS_MAX || began.elapsed() > AGAIN_WITHIN || !passes(&error) {
+            return Err(classify(&error));
+        }
+        tracing::debug!(transaction = name, runs, error = %error, "running a transaction again");
+    }
+}
+
+const OUTCOME_UNKNOWN: &str =
+    "the connection to the database broke during a commit, and whether it happened could not be found out; ask again";
+
+fn once<T>(
+    session: &mut Session,
+    around: &Surroundings<'_>,
+    notices: &mut Vec<Notice>,
+    work: &dyn Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T>,
+) -> Result<T, Broken<T>> {
+    session.conn.batch_execute("BEGIN")?;
+    session.enter(Mode::Locking);
+    let (time, number) = Begin.get_result::<(DateTime<Utc>, String)>(&mut session.conn)?;
+    session.time.begin(time);
+    let clock = session.time.clone();
+    let env =
+        Env { clock: &*clock, watch: around.watch, entropy: around.entropy, channels: around.channels, traced: around.traced };
+    let value = work(&mut Writing { session: &mut *session, notices: &mut *notices }, &env)?;
+    // A transaction nobody hears of is no place to look for what a crash loses.
+    let told = !notices.is_empty();
+    if told {
+        kill_points::reached(Point::BeforeCommit);
+    }
+    let decided = Instant::now();
+    match session.conn.batch_execute("COMMIT") {
+        Ok(()) => {
+            if told {
+                kill_points::reached(Point::AfterCommit);
+            }
+            around.metrics.commit_seconds.observe(decided.elapsed().as_secs_f64());
+            Ok(value)
+        }
+        // The server said why it did not.
+        Err(error @ Error::DatabaseError(Kind::UniqueViolation | Kind::ForeignKeyViolation | Kind::SerializationFailure, _)) => {
+            Err(error.into())
+        }
+        Err(error) => Err(Broken::Open { number, value, error: error.into() }),
+    }
+}
+
+/// Runs a read in one snapshot.
+pub(super) fn read<T>(pool: &Pool, work: impl FnOnce(&mut Session) -> RowsResult<T>) -> Result<T, StoreError> {
+    let mut session = begin_read(pool)?;
+    match work(&mut session).and_then(|value| Ok(session.conn.batch_execute("COMMIT").map(|()| value)?)) {
+        Ok(value) => {
+            pool.give_back(session);
+            Ok(value)
+        }
+        Err(error) => {
+            put_away(pool, session, &error);
+            Err(classify(&error))
+        }
+    }
+}
+
+/// A connection that lay idle may have lost its server meanwhile: that is found out here, where a new one is as good.
+fn begin_read(pool: &Pool) -> Result<Session, StoreError> {
+    let mut lost = false;
+    loop {
+        let mut session = pool.take().map_err(|error| unavailable(&error))?;
+        session.enter(Mode::Snapshot);
+        match session.conn.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
+            Ok(()) => return Ok(session),
+            Err(error) if lost => return Err(classify(&error.into())),
+            Err(_) => {
+                lost = true;
+                drop(session);
+                pool.forget_idle();
+            }
+        }
+    }
+}
+
+/// After a failure: a session the failure says nothing about is kept, any other one is not.
+fn put_away(pool: &Pool, mut session: Session, error: &RowsError) {
+    let rolled_back = session.conn.batch_execute("ROLLBACK").is_ok();
+    if rolled_back && !is_lost(error) {
+        pool.give_back(session);
+    } else if !rolled_back {
+        pool.forget_idle();
+    }
+}
+
+/// Whether the session, or the server behind it, may be the trouble.
+fn is_lost(error: &RowsError) -> bool {
+    matches!(
+        error,
+        RowsError::Database(Error::DatabaseError(
+            Kind::UnableToSendCommand | Kind::ClosedConnection | Kind::ReadOnlyTransaction | Kind::Unknown,
+            _
+        ))
+    )
+}
+
+/// Whether another run may end otherwise. `Unknown` is where diesel puts a deadlock, a server that stops, and a timeout; of these a
+/// timeout comes back, but only after [`AGAIN_WITHIN`].
+fn passes(error: &RowsError) -> bool {
+    is_lost(error)
+        || matches!(error, RowsError::Database(Error::DatabaseError(Kind::SerializationFailure | Kind::UniqueViolation, _)))
+}
+
+/// Whether a transaction was committed; nothing if that cannot be found out.
+fn outcome(pool: &Pool, number: &str) -> Option<bool> {
+    #[derive(QueryableByName)]
+    struct Looked {
+        #[diesel(sql_type = Nullable<Text>)]
+        status: Option<String>,
+    }
+    let until = Instant::now() + LOOK_WITHIN;
+    while Instant::now() < until {
+        if let Ok(mut session) = pool.take() {
+            let look = diesel::sql_query("SELECT pg_xact_status($1::xid8) AS status").bind::<Text, _>(number);
+            if let Ok(looked) = look.get_result::<Looked>(&mut session.conn) {
+                pool.give_back(session);
+                match looked.status.as_deref() {
+                    Some("committed") => return Some(true),
+                    Some("aborted") => return Some(false),
+                    // The server has not noticed yet that nobody listens any more.
+                    Some(_) => {}
+                    // Too long ago to be known.
+                    None => return None,
+                }
+            }
+        }
+        std::thread::sleep(LOOK_PAUSE);
+    }
+    None
+}
+
+/// Whether trying again may help: a database that is away or full is the operator's and passes; a row that breaks a rule of the schema
+/// is ours and does not.
+pub(super) fn classify(error: &RowsError) -> StoreError {
+    match error {
+        RowsError::Database(Error::DatabaseError(
+            Kind::SerializationFailure
+            | Kind::UnableToSendCommand
+            | Kind::ClosedConnection
+            | Kind::ReadOnlyTransaction
+            | Kind::Unknown,
+            said,
+        )) => StoreError::Unavailable(said.message().to_owned()),
+        RowsError::Database(error) => StoreError::Failed(anyhow::anyhow!("the database refused: {error}")),
+        RowsError::Held(why) => StoreError::Held(why),
+        RowsError::Inconsistent(_) | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}")),
+    }
+}
+
+pub(super) fn unavailable(error: &ConnectError) -> StoreError {
+    StoreError::Unavailable(error.to_string())
+}

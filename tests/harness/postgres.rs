@@ -1,0 +1,206 @@
+//! A PostgreSQL of the test process's own: a scratch cluster, one database for each test.
+//!
+//! It is started once, from the system's binaries, and goes away with the process however that ends: the shell that minds it waits on a
+//! pipe which only this process holds.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use placet_server::clock::{SystemClock, SystemEntropy};
+use placet_server::store::postgres::{Address, CONNECTIONS_MIN};
+use placet_server::store::sqlite::Exclusive;
+use placet_server::store::{Database, Outside, open};
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+use tokio_postgres::NoTls;
+
+/// Where Debian keeps the servers of each version.
+const DEBIAN: &str = "/usr/lib/postgresql";
+/// PostgreSQL does not run as root; then it runs as this user, who owns nothing else.
+const NOBODY: u32 = 65_534;
+/// The password over TCP; over the socket in a private folder there is none.
+pub const PASSWORD: &str = "correct horse";
+/// Connections of one test server: as many as a server needs and a few more.
+pub const CONNECTIONS: u32 = 12;
+
+/// Minds the cluster: `$1` its folder, `$2` its port, `$3` the programs.
+const MINDER: &str = r#"
+set -e
+printf '%s' "$4" >"$1/password"
+"$3/initdb" --pgdata="$1/data" --username=placet --auth-local=trust --auth-host=scram-sha-256 --pwfile="$1/password" \
+    --encoding=UTF8 --locale=C --no-sync >"$1/log" 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
+"$3/pg_ctl" --pgdata="$1/data" --log="$1/log" --wait --options="-k '$1' -p $2 -c listen_addresses=127.0.0.1 -c fsync=off \
+    -c full_page_writes=off -c synchronous_commit=off -c max_connections=400 -c autovacuum=off -c shared_buffers=64MB" start \
+    >/dev/null 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
+# Who waits for this word may be gone already; what was started must be put away all the same.
+trap '' PIPE
+echo ready 2>/dev/null || true
+read -r _ || true
+"$3/pg_ctl" --pgdata="$1/data" --mode=immediate stop >/dev/null 2>&1 || true
+rm -rf "$1"
+"#;
+
+/// A running PostgreSQL.
+pub struct Cluster {
+    folder: PathBuf,
+    port: u16,
+    // Its pipe is what keeps the cluster alive.
+    _minder: Child,
+    databases: AtomicU32,
+    template: OnceCell<()>,
+}
+
+/// A database of one test.
+pub struct Scratch {
+    name: String,
+}
+
+impl Cluster {
+    /// The cluster of this process, started at first use.
+    pub fn of_this_process() -> &'static Self {
+        static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+        CLUSTER.get_or_init(Self::start)
+    }
+
+    fn start() -> Self {
+        let folder = TempDir::with_prefix("placet-postgres-").unwrap().keep();
+        // Free a moment ago: PostgreSQL cannot be told to choose one.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut minder = Command::new("sh");
+        minder.args(["-c", MINDER, "sh"]).arg(&folder).arg(port.to_string()).arg(programs()).arg(PASSWORD);
+        minder.current_dir(&folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // Ctrl-C goes to a whole group of processes; the minder must outlive this one, to put away what it started.
+        std::os::unix::process::CommandExt::process_group(&mut minder, 0);
+        if am_root(&folder) {
+            std::os::unix::fs::chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
+            std::os::unix::process::CommandExt::gid(&mut minder, NOBODY);
+            std::os::unix::process::CommandExt::uid(&mut minder, NOBODY);
+        }
+        let mut minder = minder.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(minder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said.trim(), "ready", "PostgreSQL did not start; what it said stands above");
+        Self { folder, port, _minder: minder, databases: AtomicU32::new(1), template: OnceCell::new() }
+    }
+
+    /// A URL over the socket.
+    pub fn url(&self, database: &str) -> String {
+        let folder = self.folder.to_str().unwrap().replace('/', "%2F");
+        format!("postgres://placet@{folder}:{}/{database}", self.port)
+    }
+
+    /// A URL over TCP, with a password.
+    pub fn tcp_url(&self, database: &str, password: &str) -> String {
+        format!("postgres://placet:{}@127.0.0.1:{}/{database}", password.replace(' ', "%20"), self.port)
+    }
+
+    /// The port it listens on, on this machine only.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Runs SQL in a database.
+    pub async fn sql(&self, database: &str, sql: &str) {
+        let (client, wire) = tokio_postgres::connect(&self.url(database), NoTls).await.unwrap();
+        let ran = async {
+            let ran = client.batch_execute(sql).await;
+            drop(client);
+            ran
+        };
+        let (ran, _) = tokio::join!(ran, wire);
+        ran.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+
+    /// A database with the tables of a first start.
+    pub async fn scratch(&self) -> Scratch {
+        self.template.get_or_init(|| self.make_template()).await;
+        let scratch = self.name();
+        self.sql("postgres", &format!("CREATE DATABASE {} TEMPLATE placet_template", scratch.name)).await;
+        scratch
+    }
+
+    /// A database with nothing in it.
+    pub async fn empty(&self) -> Scratch {
+        let scratch = self.name();
+        self.sql("postgres", &format!("CREATE DATABASE {}", scratch.name)).await;
+        scratch
+    }
+
+    fn name(&self) -> Scratch {
+        Scratch { name: format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed)) }
+    }
+
+    async fn make_template(&self) {
+        self.sql("postgres", "CREATE DATABASE placet_template").await;
+        let outside = Outside::alone(std::sync::Arc::new(SystemClock), std::sync::Arc::new(SystemEntropy));
+        let address = Box::new(Address::parse(&self.url("placet_template")).unwrap());
+        let store = open(&Database::Postgres { address, connections: CONNECTIONS_MIN }, Exclusive::Beside, outside).await;
+        store.unwrap().close().await;
+        // A database is copied while nobody is connected to it.
+        let leave = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'placet_template'";
+        self.sql("postgres", leave).await;
+    }
+}
+
+impl Scratch {
+    /// Its URL, over the socket.
+    pub fn url(&self) -> String {
+        Cluster::of_this_process().url(&self.name)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// As a server's configuration names it.
+    pub fn database(&self) -> Database {
+        Database::Postgres { address: Box::new(Address::parse(&self.url()).unwrap()), connections: CONNECTIONS }
+    }
+
+    /// Everything it holds, rows of bytes as their bytes.
+    pub fn dump(&self) -> Vec<u8> {
+        let dumped = Command::new(programs().join("pg_dump")).arg(self.url()).output().unwrap();
+        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+        // pg_dump guards what psql will read with a word it draws anew each time.
+        let lines = dumped.stdout.split_inclusive(|byte| *byte == b'\n');
+        let guard = |line: &&[u8]| !line.starts_with(b"\\restrict") && !line.starts_with(b"\\unrestrict");
+        let mut held = lines.filter(guard).collect::<Vec<_>>().concat();
+        let text = String::from_utf8(held.clone()).unwrap();
+        for hex in text.split("\\\\x").skip(1) {
+            let end = hex.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(hex.len());
+            held.extend((0..end / 2).map(|byte| u8::from_str_radix(&hex[2 * byte..2 * byte + 2], 16).unwrap()));
+        }
+        held
+    }
+
+    /// Makes room: hundreds of tests would fill the disk.
+    pub async fn forget(self) {
+        Cluster::of_this_process().sql("postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
+    }
+}
+
+/// Whether files this process makes belong to root.
+fn am_root(folder: &Path) -> bool {
+    std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(folder).unwrap()) == 0
+}
+
+/// The folder of `initdb`: the newest of Debian's, or what the PATH has.
+fn programs() -> PathBuf {
+    let versions = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten();
+    let newest = versions
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse::<u32>().ok()?, entry.path().join("bin"))))
+        .filter(|(_, programs)| programs.join("initdb").exists())
+        .max();
+    let in_path = || {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).find(|folder| folder.join("initdb").exists())
+    };
+    newest.map(|(_, programs)| programs).or_else(in_path).unwrap_or_else(|| {
+        panic!("the tests need PostgreSQL: apt-get install postgresql (./test does it)");
+    })
+}

@@ -1,0 +1,121 @@
+//! A wire between a server and its database that can be cut in the middle of a COMMIT.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+
+/// Where a commit is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The database never hears of it.
+    Before = 1,
+    /// The database does it, and the server never hears of that.
+    After = 2,
+}
+
+/// The wire; it ends with the test's runtime.
+pub struct Wire {
+    port: u16,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    armed: AtomicU8,
+    cuts: AtomicUsize,
+}
+
+impl Wire {
+    /// A wire to a port of this machine.
+    #[expect(clippy::disallowed_methods, reason = "the wire ends with the test's runtime")]
+    pub async fn to(port: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let wire = Self { port: listener.local_addr().unwrap().port(), state: Arc::default() };
+        let state = wire.state.clone();
+        tokio::spawn(async move {
+            while let Ok((server, _)) = listener.accept().await {
+                let state = state.clone();
+                tokio::spawn(async move {
+                    let database = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+                    carry(server, database, &state).await;
+                });
+            }
+        });
+        wire
+    }
+
+    /// The port the server connects to.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Cuts the next commit of a transaction that writes.
+    pub fn arm(&self, cut: Cut) {
+        self.state.armed.store(cut as u8, Ordering::SeqCst);
+    }
+
+    /// How many commits were cut.
+    pub fn cuts(&self) -> usize {
+        self.state.cuts.load(Ordering::SeqCst)
+    }
+}
+
+/// Carries both directions until one ends or the wire is cut; then both are closed.
+async fn carry(server: TcpStream, database: TcpStream, state: &State) {
+    let (from_server, to_server) = server.into_split();
+    let (from_database, to_database) = database.into_split();
+    let deaf = Notify::new();
+    tokio::select! {
+        () = forth(from_server, to_database, state, &deaf) => {}
+        () = back(from_database, to_server, &deaf) => {}
+    }
+}
+
+/// What the server says to the database.
+async fn forth(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: &State, deaf: &Notify) {
+    let mut bytes = vec![0; 64 * 1024];
+    let mut writes = false;
+    while let Ok(length @ 1..) = from.read(&mut bytes).await {
+        let said = &bytes[..length];
+        let has = |words: &[u8]| said.windows(words.len()).any(|window| window == words);
+        writes = (writes || has(b"BEGIN\0")) && !has(b"READ ONLY\0");
+        let cut = if writes && has(b"COMMIT\0") { state.armed.swap(0, Ordering::SeqCst) } else { 0 };
+        if cut != 0 {
+            state.cuts.fetch_add(1, Ordering::SeqCst);
+        }
+        if cut == Cut::Before as u8 {
+            return;
+        }
+        if cut == Cut::After as u8 {
+            deaf.notify_one();
+        }
+        if to.write_all(said).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What the database says to the server, until the server is deaf: then its next words, that it is done, are the last.
+async fn back(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, deaf: &Notify) {
+    let mut bytes = vec![0; 64 * 1024];
+    loop {
+        let length = tokio::select! {
+            biased;
+            () = deaf.notified() => {
+                drop(from.read(&mut bytes).await);
+                return;
+            }
+            read = from.read(&mut bytes) => match read {
+                Ok(length @ 1..) => length,
+                Ok(0) | Err(_) => return,
+            },
+        };
+        if to.write_all(&bytes[..length]).await.is_err() {
+            return;
+        }
+    }
+}
