@@ -22,8 +22,8 @@ pub(crate) fn report_later(world: &Arc<World>, mail: &Mail) {
             .think(world.draw(|chance| *chance.pick(&[1, world.plan.scale_seconds, 4 * world.plan.scale_seconds])) * SECOND)
             .await;
         let kind = if world.draw(|chance| chance.happens(75)) { BounceKind::Hard } else { BounceKind::Soft };
-        let reports = 1 + world.draw(|chance| chance.below(3)) / 2;
-        for _ in 0..=reports {
+        let reports = world.draw(|chance| *chance.pick(&[1, 1, 3]));
+        for _ in 0..reports {
             if world.draw(|chance| chance.happens(15)) {
                 forge(&world, &mail).await;
             } else {

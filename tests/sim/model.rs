@@ -49,6 +49,7 @@ pub(crate) struct ModelIntent {
 }
 
 /// One suspension as the events tell it.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all combinations occur")]
 #[derive(Clone, Default)]
 pub(crate) struct ModelSuspension {
     pub(crate) suspended_at: i64,

@@ -379,12 +379,11 @@ fn step(world: &Arc<World>, runtime: &Runtime) -> bool {
     };
     process::bury(world);
     match step {
-        Step::Lull => true,
         Step::Ran { panicked: Some(said) } => {
             world.fail(format!("I24: {said}"));
             true
         }
-        Step::Ran { panicked: None } => true,
+        Step::Ran { panicked: None } | Step::Lull => true,
         Step::Nothing => false,
     }
 }
