@@ -15,7 +15,7 @@ pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("crash with a message under way", 100),
     ("database set back", 100),
     ("deadline moved", 50),
-    ("endpoint gone", 20),
+    ("endpoint gone", 10),
     ("endpoint left alone", 20),
     ("endpoint probed with success", 5),
     ("lease taken over", 50),

@@ -135,7 +135,7 @@ impl Endpoint {
         if world.strikes(faults.never) {
             return Err(DeliveryError::Permanent { reason: "422".to_owned() });
         }
-        if world.befalls(|chance| chance.rarely(3 * faults.gone)) {
+        if world.befalls(|chance| chance.rarely(6 * faults.gone)) {
             world.tell(format!("{name} says that it is gone"));
             world.coverage.count("endpoint gone");
             return Err(DeliveryError::Gone { reason: "410".to_owned() });
