@@ -38,9 +38,8 @@ pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> R
     let is_away = watch.is_away(presence.beat_at) && !planted(Bug::AbsenceUnnoticed);
     Ok(match presence.held_since {
         Some(since) if !planted(Bug::RestoreHoldsNothing) => Some(Hold::Restore { since }),
-        Some(_) => None,
         None if presence.released || presence.recovery.is_some() || is_away => Some(Hold::Recovery),
-        None => None,
+        Some(_) | None => None,
     })
 }
 
