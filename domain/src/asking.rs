@@ -140,7 +140,7 @@ impl AskingPolicy {
         check.question(&request);
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
-        let recipients = self.recipients(request.notify_to, request.channel_hint.as_deref(), &mut check);
+        let recipients = self.recipients(request.notify_to, &mut check);
         // The call's word counts before the server's, whichever of the two names it uses for it.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
         let schedule = Schedule::resolve(request.retry_policy, request.timeout_seconds, self.default_retry_policy.as_ref());
@@ -176,6 +176,7 @@ impl AskingPolicy {
             decision_record: request.decision_record,
             recipients,
         };
+        self.check_reach(&question, &mut check);
         let suspend = Suspend {
             id,
             kind: Kind::AwaitingInput,
@@ -189,6 +190,32 @@ impl AskingPolicy {
             supersedes: request.supersedes,
         };
         Ok(Accepted { suspend, warnings: check.warnings })
+    }
+
+    /// Checks the server's own retry policy against its other rules: what every call inherits must not be refused for it.
+    ///
+    /// # Errors
+    ///
+    /// All fields that break a rule, named as in the policy.
+    pub fn check_default_retry_policy(&self) -> Result<(), Vec<FieldError>> {
+        let Some(policy) = &self.default_retry_policy else { return Ok(()) };
+        let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
+        let schedule = Schedule::resolve(Some(policy.clone()), None, None)?;
+        self.check_ladder(Some(&schedule), &mut check);
+        if let Some(fallback) = policy.final_fallback_policy {
+            if !self.fallback_allowed.contains(&fallback) {
+                check.error("final_fallback_policy", "allowed", "is not among those this server allows (fallback.allowed)");
+            }
+            let minimum = self.fallback_min_window_seconds;
+            if fallback != FallbackPolicy::Fail && schedule.window_seconds.is_some_and(|window| window < minimum) {
+                check.error(
+                    "interval_seconds",
+                    "min",
+                    format!("times max_attempts must be at least {minimum} for a fallback other than fail (fallback.min_window_seconds)"),
+                );
+            }
+        }
+        if check.errors.is_empty() { Ok(()) } else { Err(check.errors) }
     }
 
     fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
@@ -222,11 +249,24 @@ impl AskingPolicy {
         if check.errors.is_empty() { Ok(()) } else { Err(mem::take(&mut check.errors)) }
     }
 
-    fn recipients(&self, notify_to: Option<Vec<String>>, hint: Option<&str>, check: &mut Check) -> Vec<String> {
+    /// Says so if nobody who is told at any attempt can answer: that ends as undeliverable, and its asker waits for nothing.
+    fn check_reach(&self, question: &Question, check: &mut Check) {
+        let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
+        let mut routes = (1..=attempts)
+            .flat_map(|attempt| self.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)))
+            .peekable();
+        let nobody = "; unless somebody answers through the API, it ends as undeliverable";
+        if routes.peek().is_none() {
+            let why = "nobody is told: notify_to is absent and the server has no default operators";
+            check.warnings.push([why, nobody].concat());
+        } else if !routes.any(|route| self.channels.carries_links(route.channel)) {
+            let why = "nobody who is told can answer: no channel it goes by carries the link";
+            check.warnings.push([why, nobody].concat());
+        }
+    }
+
+    fn recipients(&self, notify_to: Option<Vec<String>>, check: &mut Check) -> Vec<String> {
         let Some(mut addresses) = notify_to else {
-            if self.operators.is_empty() && !self.channels.reach_an_audience(hint) {
-                check.warnings.push("nobody is told: notify_to is absent and the server has no default operators; unless somebody answers through the API, it ends as undeliverable".into());
-            }
             return self.operators.clone();
         };
         if addresses.is_empty() || addresses.len() > NOTIFY_TO_MAX {
@@ -396,6 +436,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::channel::{EMAIL, NamedChannel, Reach};
 
     fn policy() -> AskingPolicy {
         AskingPolicy {
@@ -433,6 +474,68 @@ mod tests {
         assert!(accepted.warnings.is_empty());
         let nobody = AskingPolicy { operators: vec![], ..policy() };
         assert_eq!(accept(&nobody, json!({})).unwrap().warnings.len(), 1);
+    }
+
+    /// Who asks where nobody can answer should learn of it when it asks, not when its time is over.
+    #[test]
+    fn a_question_that_nobody_can_answer_says_so() {
+        let channel = |name: &str, reach, links| NamedChannel { name: name.into(), reach, links };
+        let mail = || channel(EMAIL, Reach::People, true);
+        let room = |links| channel("room", Reach::Audience("ops-room".into()), links);
+        let on = |known: Vec<NamedChannel>, operators: &[&str]| {
+            let default = known[0].name.clone();
+            let operators = operators.iter().map(|address| (*address).to_owned()).collect();
+            AskingPolicy { channels: Channels::new(known, vec![default]).unwrap(), operators, ..policy() }
+        };
+        let warnings = |policy: &AskingPolicy, change: Value| accept(policy, change).unwrap().warnings;
+        let quiet = on(vec![room(false)], &[]);
+        assert!(warnings(&quiet, json!({}))[0].contains("carries the link"));
+        assert!(warnings(&quiet, json!({"notify_to": ["a@example.com"]}))[0].contains("carries the link"));
+        assert!(warnings(&on(vec![room(true)], &[]), json!({})).is_empty(), "the room has the link");
+        let beside = on(vec![mail(), room(false)], &[]);
+        assert!(warnings(&beside, json!({"channel_hint": "room"}))[0].contains("carries the link"), "mails to nobody");
+        assert!(warnings(&beside, json!({}))[0].contains("notify_to is absent"));
+        let to_people = json!({"channel_hint": "room", "notify_to": ["a@example.com"]});
+        assert!(warnings(&beside, to_people).is_empty(), "the people have mails");
+        let later = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60,
+            "escalation_ladder": [{"attempt": 2, "notify_to": "a@example.com"}]}});
+        assert!(warnings(&beside, later).is_empty(), "somebody is told at the second attempt");
+    }
+
+    #[test]
+    fn the_servers_own_policy_keeps_the_servers_rules() {
+        let rung = |address: &str| {
+            serde_json::from_value(json!([{"attempt": 2, "notify_to": address, "channel_hint": "pager"}])).unwrap()
+        };
+        let with = |change: &dyn Fn(&mut AskingPolicy, &mut PartialRetryPolicy)| {
+            let (mut rules, mut default) = (policy(), PartialRetryPolicy::default());
+            (default.max_attempts, default.interval_seconds) = (Some(2), Some(60));
+            change(&mut rules, &mut default);
+            let checked = AskingPolicy { default_retry_policy: Some(default), ..rules }.check_default_retry_policy();
+            checked.err().map(|errors| errors[0].field.clone())
+        };
+        assert_eq!(with(&|_, default| default.escalation_ladder = Some(rung("a@example.com"))), None);
+        let stranger = with(&|_, default| default.escalation_ladder = Some(rung("a@elsewhere.example")));
+        assert_eq!(stranger.as_deref(), Some("retry_policy.escalation_ladder[0].notify_to"));
+        let unknown = with(&|rules, default| {
+            rules.unknown_channel = UnknownChannel::Reject;
+            default.escalation_ladder = Some(rung("a@example.com"));
+        });
+        assert_eq!(unknown.as_deref(), Some("channel_hint"));
+        let forbidden = with(&|rules, default| {
+            rules.fallback_allowed = vec![FallbackPolicy::Fail];
+            default.final_fallback_policy = Some(FallbackPolicy::CompleteWithFallback);
+        });
+        assert_eq!(forbidden.as_deref(), Some("final_fallback_policy"));
+        let window = |seconds, fallback| {
+            with(&|rules, default| {
+                rules.fallback_min_window_seconds = seconds;
+                default.final_fallback_policy = Some(fallback);
+            })
+        };
+        assert_eq!(window(120, FallbackPolicy::CompleteWithFallback), None);
+        assert_eq!(window(121, FallbackPolicy::CompleteWithFallback).as_deref(), Some("interval_seconds"));
+        assert_eq!(window(121, FallbackPolicy::Fail), None);
     }
 
     #[test]

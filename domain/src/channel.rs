@@ -119,11 +119,6 @@ impl Channels {
         self.known.iter().map(|channel| channel.name.as_str()).collect()
     }
 
-    /// Whether a message goes out although nobody is named.
-    pub fn reach_an_audience(&self, hint: Option<&str>) -> bool {
-        self.chosen(hint).any(|channel| matches!(channel.reach, Reach::Audience(_)))
-    }
-
     /// Whether who gets a message by it can answer with it.
     pub fn carries_links(&self, name: &str) -> bool {
         self.find(name).is_some_and(|channel| channel.links)
@@ -215,7 +210,7 @@ mod tests {
         let channels = Channels::new(three(), vec![EMAIL.into()]).unwrap();
         assert_eq!(routes(&channels, Some("ops"), &["a@x.example", "b@x.example"]), pairs(&[("ops", "ops-room")]));
         assert_eq!(routes(&channels, Some("ops"), &[]), pairs(&[("ops", "ops-room")]));
-        assert!(channels.reach_an_audience(Some("ops")) && !channels.reach_an_audience(None));
+        assert!(!channels.routes(Some("ops"), &[]).is_empty() && channels.routes(None, &[]).is_empty());
         assert_eq!(routes(&channels, None, &[]), []);
     }
 

@@ -1,6 +1,6 @@
 //! What becomes of messages: who was reached, and who is asked at once because nobody was.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -14,6 +14,9 @@ use crate::suspension::Question;
 /// The longest token that names a returned message, in characters: in an address it stands behind a name and a plus, and all three
 /// together are at most 64 (RFC 5321 §4.5.3.1.1).
 pub const BOUNCE_TOKEN_CHARS_MAX: usize = 41;
+
+/// A message waits for an endpoint that fails for one of so many parts of the time there is, and no longer.
+const WAIT_PARTS: i32 = 4;
 
 /// Where a message stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -199,6 +202,28 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
     std::iter::once(told).chain(failover).collect()
 }
 
+/// Whether a message may wait so long for its endpoint, with so much time `left` until somebody else's turn or the deadline.
+pub fn is_worth_waiting(wait: TimeDelta, left: TimeDelta) -> bool {
+    wait * WAIT_PARTS <= left
+}
+
+/// Whether somebody is asked by another channel if `lost` is given up, and with it whatever else waits for the same channel.
+///
+/// A ladder that goes on by the same channel is no way around it: its people would wait for the same endpoint.
+pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord) -> bool {
+    let mut record = lost.clone();
+    let channel = &lost.delivery.channel;
+    for sibling in record.siblings.iter_mut().filter(|sibling| sibling.channel == *channel) {
+        if sibling.state == DeliveryState::Queued {
+            sibling.state = DeliveryState::Failed;
+        }
+    }
+    failover(current, question, &record).is_some_and(|failover| {
+        let routes = record.channels.routes(failover.channel_hint.as_deref(), &failover.notify_to);
+        routes.iter().any(|route| route.channel != channel && record.channels.is_answered(route.channel))
+    })
+}
+
 /// Whom to ask at once, if nobody of the attempt in force, `current`, can be reached any more.
 ///
 /// Only when all are lost: as long as one of them has the question, or may still get it, waking the next rung early would cost more
@@ -322,6 +347,40 @@ mod tests {
         assert_eq!(decided_by_mail(c, &[(1, a, Failed), (1, b, Bounced)]), None, "nobody is left");
         assert_eq!(decided(2, 2, b, &[]), Some((3, vec![c.into(), "A@x.example".into()])));
         assert_eq!(decided(3, 3, c, &[(3, "A@x.example", Failed)]), None, "it was the last");
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_may_be_waited_and_no_more() {
+        let seconds = TimeDelta::seconds;
+        assert!(is_worth_waiting(seconds(900), seconds(3_600)));
+        assert!(!is_worth_waiting(seconds(900) + TimeDelta::microseconds(1), seconds(3_600)));
+        assert!(!is_worth_waiting(seconds(1), seconds(0)));
+    }
+
+    /// Giving up a message helps only if that asks somebody whom the dead channel does not carry to.
+    #[test]
+    fn a_dead_channel_is_gone_around_and_not_along() {
+        use DeliveryState::{Queued, Sending, Sent};
+        let mut by_pager = question();
+        by_pager.channel_hint = Some("pager".into());
+        let policy = by_pager.retry_policy.as_mut().unwrap();
+        policy.escalation_ladder[0].channel_hint = Some("email".into());
+        let lost = |beside: &[(u32, &str, DeliveryState)]| {
+            let mut record = lost_at(1, "a@x.example", beside);
+            record.delivery.channel = "pager".into();
+            record.siblings.iter_mut().for_each(|sibling| sibling.channel = "pager".into());
+            record
+        };
+        assert!(has_another_way(1, &by_pager, &lost(&[])));
+        assert!(has_another_way(1, &by_pager, &lost(&[(1, "y@x.example", Queued)])), "that one waits for the same endpoint");
+        assert!(!has_another_way(1, &by_pager, &lost(&[(1, "y@x.example", Sending)])), "that one may get through");
+        assert!(!has_another_way(1, &by_pager, &lost(&[(1, "y@x.example", Sent)])));
+        let mut by_mail = lost(&[(1, "y@x.example", Queued)]);
+        by_mail.siblings[0].channel = "email".into();
+        assert!(!has_another_way(1, &by_pager, &by_mail), "that one waits for another");
+        by_pager.retry_policy.as_mut().unwrap().escalation_ladder[0].channel_hint = None;
+        assert!(!has_another_way(1, &by_pager, &lost(&[])), "the next rung goes by the pager, too");
+        assert!(!has_another_way(1, &by_pager, &lost(&[])) && !has_another_way(2, &by_pager, &lost(&[])));
     }
 
     #[test]

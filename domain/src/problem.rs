@@ -205,6 +205,8 @@ pub mod edge {
     pub const NO_METHOD: Entry = entry("method_not_allowed", 405, "Method not allowed");
     /// The store cannot take the write now; nothing was written, or the outcome is unknown: sending again is safe.
     pub const UNAVAILABLE: Entry = entry("unavailable", 503, "Temporarily unavailable");
+    /// Too much is under way; nothing was done.
+    pub const OVERLOADED: Entry = entry("overloaded", 503, "Overloaded");
     /// A failure of ours.
     pub const INTERNAL: Entry = entry("internal", 500, "Internal error");
 }

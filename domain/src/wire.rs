@@ -19,9 +19,7 @@ use crate::suspension::{
     FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
 };
 
-pub use self::deliveries::{
-    BOUNCE_DETAIL_MAX, BounceRequest, BounceView, DeliveryList, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
-};
+pub use self::deliveries::{BOUNCE_DETAIL_MAX, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
 pub use self::schedule::{AtTheEnd, ExtendRequest, RemindRequest, ScheduledAttempt, SuspensionPreview, What};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
@@ -124,8 +122,11 @@ pub struct SuspensionRecord {
     pub context: Map<String, Value>,
     /// The preferred channel.
     pub channel_hint: Option<String>,
-    /// Who is told.
+    /// Who is told first.
     pub notify_to: Vec<String>,
+    /// Whom a rung without `notify_to` of its own tells; only where the first attempt has a rung that tells others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_notify_to: Option<Vec<String>>,
     /// When it began.
     #[serde(with = "crate::time::z")]
     pub suspended_at: DateTime<Utc>,
@@ -195,7 +196,8 @@ impl SuspensionRecord {
             choices: suspension.choices.clone(),
             context: question.context.clone(),
             channel_hint: question.channel_hint.clone(),
-            notify_to: question.recipients.clone(),
+            notify_to: question.recipients_at(1).to_vec(),
+            original_notify_to: (question.recipients_at(1) != question.recipients).then(|| question.recipients.clone()),
             suspended_at: suspension.suspended_at,
             timeout_seconds: question.timeout_seconds,
             expires_at: suspension.expires_at,
@@ -229,7 +231,7 @@ impl SuspensionRecord {
             retry_policy: self.retry_policy,
             confidence_at_suspension: self.confidence_at_suspension,
             decision_record: self.decision_record,
-            recipients: self.notify_to,
+            recipients: self.original_notify_to.unwrap_or(self.notify_to),
         }
     }
 

@@ -15,6 +15,9 @@ const PAUSE_MIN: Duration = Duration::from_millis(50);
 /// The longest pause the server may ask for: a wrong number in a header must not put an agent to sleep for days.
 const RETRY_AFTER_MAX: Duration = Duration::from_mins(5);
 
+/// What a server says that found no room for a request; other reasons for 503 leave open whether it was done.
+pub(crate) const OVERLOADED: &str = "overloaded";
+
 /// Whether a call may be carried out twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeat {
@@ -36,11 +39,13 @@ pub(crate) enum Verdict {
     Permanent,
 }
 
-/// Judges an HTTP status that is no success.
-pub(crate) fn judge_status(status: u16, repeat: Repeat, headers: &HeaderMap) -> Verdict {
-    match (status, repeat) {
-        // Counted before anything is done, so nothing was done.
-        (429, _) | (408 | 502 | 503 | 504, Repeat::Safe) => Verdict::Retry { after: retry_after(headers) },
+/// Judges an HTTP status that is no success, and the code that came with it.
+pub(crate) fn judge_status(status: u16, code: Option<&str>, repeat: Repeat, headers: &HeaderMap) -> Verdict {
+    match (status, code, repeat) {
+        // Refused before anything is done, so nothing was done.
+        (429, _, _) | (503, Some(OVERLOADED), _) | (408 | 502 | 503 | 504, _, Repeat::Safe) => {
+            Verdict::Retry { after: retry_after(headers) }
+        }
         _ => Verdict::Permanent,
     }
 }
@@ -112,12 +117,14 @@ mod tests {
         let none = HeaderMap::new();
         let retry = Verdict::Retry { after: None };
         for status in [408, 502, 503, 504] {
-            assert_eq!(judge_status(status, Repeat::Safe, &none), retry, "{status}");
-            assert_eq!(judge_status(status, Repeat::Unsafe, &none), Verdict::Permanent, "{status}");
+            assert_eq!(judge_status(status, Some("unavailable"), Repeat::Safe, &none), retry, "{status}");
+            assert_eq!(judge_status(status, Some("unavailable"), Repeat::Unsafe, &none), Verdict::Permanent, "{status}");
         }
-        assert_eq!(judge_status(429, Repeat::Unsafe, &none), retry);
+        assert_eq!(judge_status(429, None, Repeat::Unsafe, &none), retry);
+        assert_eq!(judge_status(503, Some("overloaded"), Repeat::Unsafe, &none), retry);
+        assert_eq!(judge_status(500, Some("overloaded"), Repeat::Unsafe, &none), Verdict::Permanent);
         for status in [301, 400, 401, 403, 404, 409, 413, 422, 500, 501] {
-            assert_eq!(judge_status(status, Repeat::Safe, &none), Verdict::Permanent, "{status}");
+            assert_eq!(judge_status(status, None, Repeat::Safe, &none), Verdict::Permanent, "{status}");
         }
     }
 

@@ -5,6 +5,7 @@ use domain::ids::SuspensionId;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::backoff::OVERLOADED;
 use crate::problem::Problem;
 
 /// Why a client could not be made. Nothing was sent.
@@ -71,7 +72,8 @@ impl TransportError {
     pub(crate) fn is_outage(&self) -> bool {
         match self {
             Self::Network(_) => true,
-            Self::Unavailable(problem) => matches!(problem.status, 502..=504),
+            // A server that says it has too much to do is there.
+            Self::Unavailable(problem) => matches!(problem.status, 502..=504) && !problem.is(OVERLOADED),
             Self::Redirected { .. } | Self::Unreadable { .. } => false,
         }
     }

@@ -198,17 +198,21 @@ impl Transport {
         };
         let response = self.request(call).send().await.map_err(network)?;
         let status = response.status().as_u16();
-        let verdict = judge_status(status, call.repeat, response.headers());
+        let headers = response.headers().clone();
         let replayed = response.headers().get(REPLAYED).is_some_and(|value| value == "true");
         let body = read_body(response).await.map_err(|error| match error {
             Some(error) => network(error),
             None => Failure { error: too_large().into(), verdict: Verdict::Permanent },
         })?;
+        if (200..=299).contains(&status) {
+            return Ok(Reply { body, replayed });
+        }
+        let problem = Box::new(Problem::read(status, &body));
+        let verdict = judge_status(status, problem.code.as_deref(), call.repeat, &headers);
         let error = match status {
-            200..=299 => return Ok(Reply { body, replayed }),
             300..=399 => TransportError::Redirected { status }.into(),
-            429 | 500.. => TransportError::Unavailable(Box::new(Problem::read(status, &body))).into(),
-            _ => CallError::Refused(Box::new(Problem::read(status, &body))),
+            429 | 500.. => TransportError::Unavailable(problem).into(),
+            _ => CallError::Refused(problem),
         };
         Err(Failure { error, verdict })
     }

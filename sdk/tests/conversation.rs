@@ -191,6 +191,11 @@ async fn a_write_of_unknown_fate_is_not_repeated() {
     }
     assert_eq!(server.join().unwrap().len(), 2);
 
+    // A server that had no room has done nothing, and says so.
+    let (client, server) = serve(vec![problem(503, "overloaded"), ok(intent(1, "active"))]);
+    client.create_intent("T").send().await.unwrap();
+    server.join().unwrap();
+
     // With a key, twice is once.
     let (client, server) = serve(vec![problem(503, "unavailable"), ok(intent(1, "active"))]);
     let created = client.create_intent("T").state("order", 5).active().idempotency_key("k").send().await.unwrap();
@@ -342,7 +347,8 @@ async fn an_outage_is_told_once_and_so_is_its_end() {
 /// At stake: a server that is busy or says no is there; "lost" would send people looking for a network fault.
 #[tokio::test]
 async fn a_refusal_or_a_busy_server_is_no_outage() {
-    let (base, server) = listen(vec![problem(404, "not_found"), problem(429, "too_many"), problem(500, "internal")]);
+    let script = vec![problem(404, "not_found"), problem(429, "too_many"), problem(503, "overloaded"), problem(500, "internal")];
+    let (base, server) = listen(script);
     let told = Told::default();
     let client = Client::builder(base, "the-key").hooks(told.clone()).build().unwrap();
     let id = SuspensionId::parse(SUSPENSION).unwrap();
@@ -356,11 +362,11 @@ async fn a_refusal_or_a_busy_server_is_no_outage() {
 async fn a_pause_the_server_asks_for_is_kept() {
     let seconds = "retry-after: 1\r\n";
     let date = "date: Sun, 06 Nov 1994 08:49:37 GMT\r\nretry-after: Sun, 06 Nov 1994 08:49:38 GMT\r\n";
-    for asked in [seconds, date] {
-        let (client, server) = serve(vec![Headed(429, asked), ok(record(json!({})))]);
+    for (status, asked) in [(429, seconds), (429, date), (503, seconds)] {
+        let (client, server) = serve(vec![Headed(status, asked), ok(record(json!({})))]);
         let begun = Instant::now();
         client.suspension(SuspensionId::parse(SUSPENSION).unwrap()).await.unwrap();
-        assert!(begun.elapsed() >= Duration::from_secs(1), "{asked}");
+        assert!(begun.elapsed() >= Duration::from_secs(1), "{status} {asked}");
         server.join().unwrap();
     }
     // One that would outlast the caller's patience is not begun.

@@ -16,7 +16,8 @@ use domain::ids::Entropy;
 use domain::time::rfc3339;
 use url::Url;
 
-use crate::config::Config;
+use crate::admission::Admission;
+use crate::config::{Config, Limits};
 use crate::http::{self, Shared};
 use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::kill_points::{self, Point};
@@ -37,6 +38,13 @@ const HEAD_WAIT: Duration = Duration::from_secs(10);
 /// How long a connection may idle. Longer than clients and proxies keep theirs (mostly 60 seconds), so that it is they who close
 /// it: a server that closes first may do so just when the next request leaves.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
+
+/// How many connections wait in the system's queue to be taken.
+#[cfg(unix)]
+const BACKLOG: i32 = 1_024;
+/// How long a client may leave what was sent to it untaken.
+#[cfg(target_os = "linux")]
+const UNTAKEN_MAX: Duration = Duration::from_secs(30);
 
 /// A server, bound and ready to run.
 pub struct App {
@@ -102,11 +110,19 @@ impl App {
         let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
         let around =
             Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
-        let shared = web::Data::new(Shared::new(store.clone(), config.asking, clock.clone(), entropy, metrics, instance.clone()));
+        let shared = web::Data::new(Shared::new(
+            store.clone(),
+            config.asking,
+            clock.clone(),
+            entropy,
+            metrics,
+            instance.clone(),
+            &config.limits,
+        ));
         let beats = shared.clone();
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock, move || beats.health.deadlines_beat()));
         let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), &shared.asking));
-        let server = serve(listener, shared.clone(), pages.clone())?;
+        let server = serve(listener, shared.clone(), pages.clone(), &config.limits)?;
         Ok(Self { server, address, public_url, instance, store, shared, pages, mailbox, deadlines, deliveries, traces })
     }
 
@@ -136,6 +152,11 @@ impl App {
         Some((mailbox.clone(), format!("{}dev/{secret_path}/mailbox", self.public_url)))
     }
 
+    /// The places of requests, for who takes them by hand.
+    pub fn admission(&self) -> Arc<Admission> {
+        self.shared.admission.clone()
+    }
+
     /// The deadline loop, for who runs it by hand.
     pub fn deadlines(&self) -> Arc<Deadlines> {
         self.deadlines.clone()
@@ -163,8 +184,12 @@ impl App {
     ///
     /// The store stopped taking writes, or upkeep could not start.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
-        let quiet_links = self.pages.clone();
-        let mut upkeep = upkeep::start(self.store(), move || quiet_links.forget_quiet_links()).await?;
+        let (pages, shared) = (self.pages.clone(), self.shared.clone());
+        let forget_quiet = move || {
+            pages.forget_quiet_links();
+            shared.rates.forget_quiet();
+        };
+        let mut upkeep = upkeep::start(self.store(), forget_quiet).await?;
         let (deadlines, deliveries) = (self.deadlines(), self.deliveries());
         let stopping = || self.shared.stopping.subscribe();
         let (stop_deadlines, stop_deliveries) = (stopping(), stopping());
@@ -313,12 +338,16 @@ async fn last_spans(traces: Option<Arc<Traces>>) {
     }
 }
 
-fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Pages>) -> anyhow::Result<Server> {
+fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Pages>, limits: &Limits) -> anyhow::Result<Server> {
+    // The standard library's queue is shorter than a crowd.
+    #[cfg(unix)]
+    rustix::net::listen(&listener, BACKLOG).context("failed to listen on the port")?;
     let app = move || {
         ActixApp::new()
             .app_data(shared.clone())
             .app_data(pages.clone())
             .wrap(DefaultHeaders::new().add(("x-content-type-options", "nosniff")))
+            .wrap(from_fn(http::unread::hold))
             .wrap(from_fn(http::trace::trace))
             .configure(http::routes)
             .configure(pages::routes)
@@ -328,6 +357,9 @@ fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Page
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
     let server = HttpServer::new(app)
         .workers(workers)
+        // Beyond that, new ones wait in the system's queue.
+        .max_connections(limits.connections.div_ceil(workers))
+        .on_connect(|connection, _| bound_what_is_untaken(connection))
         .client_request_timeout(HEAD_WAIT)
         .keep_alive(KEEP_ALIVE)
         .shutdown_timeout(DRAIN_SECONDS)
@@ -336,6 +368,19 @@ fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Page
         .context("failed to serve on the port")?;
     Ok(server.run())
 }
+
+/// Lets the system end a connection whose client takes nothing of what was sent to it.
+#[cfg(target_os = "linux")]
+fn bound_what_is_untaken(connection: &dyn std::any::Any) {
+    let Some(stream) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() else { return };
+    let milliseconds = u32::try_from(UNTAKEN_MAX.as_millis()).unwrap_or(u32::MAX);
+    if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(stream, milliseconds) {
+        tracing::debug!(error = %error, "failed to bound how long a client may take nothing");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn bound_what_is_untaken(_: &dyn std::any::Any) {}
 
 /// A path segment nobody guesses.
 fn secret_path(entropy: &dyn Entropy) -> String {

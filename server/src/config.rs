@@ -3,6 +3,7 @@
 //! Flags win over the environment, the environment over the file, the file over the defaults. Every key is in `docs/operating.md`.
 
 mod channels;
+mod limits;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel, is_address};
 use domain::channel::Channels;
-use domain::retry::{PartialRetryPolicy, Schedule};
+use domain::problem::FieldError;
+use domain::retry::PartialRetryPolicy;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -19,6 +21,8 @@ use url::Url;
 
 use self::channels::ChannelsSection;
 pub use self::channels::WebhookConfig;
+use self::limits::LimitsSection;
+pub use self::limits::{Limits, raise_files_max};
 use crate::store::Database;
 use crate::store::postgres::{Address, CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
 
@@ -31,14 +35,15 @@ pub const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
 
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-const KEYS: [&str; 36] = [
+const KEYS: [&str; 42] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
-    "otlp_endpoint", "suspension", "fallback", "channels", "questions",
+    "otlp_endpoint", "suspension", "fallback", "channels", "questions", "limits",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
     "allowed", "min_window_seconds", "requires_delivery",
     "unknown", "default", "webhook",
-    "name", "url", "secret", "previous_secret", "allow_subnets", "recipient", "links", "template",
+    "name", "url", "secret", "secret_file", "previous_secret", "previous_secret_file", "allow_subnets", "recipient", "links", "template",
     "secrets",
+    "concurrent_requests", "connections", "key_requests_per_minute",
 ];
 
 /// The longest word that is repeated as a setting somebody may have meant, in bytes.
@@ -149,6 +154,7 @@ struct FileConfig {
     fallback: FallbackSection,
     channels: ChannelsSection,
     questions: QuestionsSection,
+    limits: LimitsSection,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -203,6 +209,7 @@ pub struct Config {
     pub asking: AskingPolicy,
     /// Where spans are exported to, if anywhere.
     pub otlp_endpoint: Option<Url>,
+    pub limits: Limits,
 }
 
 impl Config {
@@ -237,11 +244,12 @@ impl Config {
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
         // Development keeps mails in memory, so there they are always.
         let unknown = file.channels.unknown();
-        let (channels, webhooks) = file.channels.resolve(development || mail.is_some())?;
+        let (channels, webhooks) = file.channels.resolve(development || mail.is_some(), &secret_from_environment)?;
         let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown, &file.questions)?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
-        Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint })
+        let limits = file.limits.resolve()?;
+        Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint, limits })
     }
 }
 
@@ -282,6 +290,11 @@ pub fn holds_secret(path: &Path) -> bool {
     read_file(path).map_or(true, |file| {
         file.smtp_url.is_some() || !file.channels.webhook.is_empty() || file.database_url.as_ref().is_some_and(postgres)
     })
+}
+
+/// The files that a file reads secrets from; none if it cannot be understood.
+pub fn secret_files(path: &Path) -> Vec<PathBuf> {
+    read_file(path).map_or_else(|_| Vec::new(), |file| file.channels.secret_files().into_iter().map(Path::to_path_buf).collect())
 }
 
 /// What the parser says, without what stands in the file: `invalid type: string "…", expected a sequence` repeats a value.
@@ -401,17 +414,11 @@ fn asking(
     let allowed = notify_allow.unwrap_or_else(|| operators.clone());
     let notify_allow =
         AllowList::parse(allowed.iter().map(String::as_str)).map_err(|why| anyhow::anyhow!("PLACET_NOTIFY_ALLOW: {why}"))?;
-    if let Some(policy) = &suspension.default_retry_policy
-        && let Err(errors) = Schedule::resolve(Some(policy.clone()), None, None)
-    {
-        let first = errors.first().map(|error| format!("{} {}", error.field, error.message)).unwrap_or_default();
-        bail!("suspension.default_retry_policy: {first}");
-    }
     let min_window_seconds = fallback.min_window_seconds.unwrap_or(1);
     if min_window_seconds > WINDOW_SECONDS_MAX {
         bail!("fallback.min_window_seconds must be at most {WINDOW_SECONDS_MAX}");
     }
-    Ok(AskingPolicy {
+    let asking = AskingPolicy {
         default_retry_policy: suspension.default_retry_policy,
         operators,
         notify_allow,
@@ -424,7 +431,14 @@ fn asking(
         fallback_allowed: fallback.allowed.unwrap_or_else(|| FallbackPolicy::ALL.to_vec()),
         fallback_min_window_seconds: min_window_seconds,
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
-    })
+    };
+    // A policy that breaks the server's own rules would have every call refused that relies on it.
+    if let Err(errors) = asking.check_default_retry_policy() {
+        let name = |error: &FieldError| error.field.trim_start_matches("retry_policy.").to_owned();
+        let first = errors.first().map(|error| format!("{} {}", name(error), error.message)).unwrap_or_default();
+        bail!("suspension.default_retry_policy.{first}");
+    }
+    Ok(asking)
 }
 
 /// Reads the secrets the environment holds; they have no flags, because command lines are seen by others.
@@ -556,6 +570,12 @@ mod tests {
         assert!(!file("[fallback]\nrequires_delivery = false").unwrap().asking.fallback_requires_delivery);
         assert_eq!(file("[channels]\nunknown = 'reject'").unwrap().asking.unknown_channel, UnknownChannel::Reject);
         assert_eq!(file("[questions]\nsecrets = 'refuse'").unwrap().asking.seeming_secret, SeemingSecret::Refuse);
+        assert_eq!(file("[limits]\nconcurrent_requests = 7").unwrap().limits.concurrent_requests, 7);
+        assert_eq!(file("[limits]\nconnections = 7").unwrap().limits.connections, 7);
+        assert_eq!(
+            file("[limits]\nkey_requests_per_minute = 7").unwrap().limits.key_requests_per_minute,
+            std::num::NonZero::new(7)
+        );
     }
 
     #[test]
@@ -571,7 +591,10 @@ mod tests {
             "database_url = 'sqlite://'",
             "[suspension.default_retry_policy]\nmax_attempts = 0\ninterval_seconds = 60",
             "[fallback]\nallowed = ['maybe']",
+            "[fallback]\nallowed = ['fail']\n[suspension.default_retry_policy]\ninterval_seconds = 60\nfinal_fallback_policy = 'use_default_and_continue'",
             "[questions]\nsecrets = 'ask'",
+            "[limits]\nconcurrent_requests = 0",
+            "[limits]\nkey_requests_per_minute = 0",
             "smtp_url = 'smtps://x.example'",
             "mail_bounce_to = 'c@b.example'",
             "otlp_endpoint = 'localhost:4318'",
@@ -588,6 +611,10 @@ mod tests {
             (
                 "operators = ['a@b.example']\n\nlistem = '127.0.0.1:1'",
                 vec!["line 3, listem: unknown field, expected one of `listen`"],
+            ),
+            (
+                "[suspension.default_retry_policy]\nmax_attempts = 2\ninterval_seconds = 60\nescalation_ladder = [{attempt = 2, notify_to = 'x@y.example'}]",
+                vec!["suspension.default_retry_policy.escalation_ladder[0].notify_to is not on the server's allow-list"],
             ),
             ("[fallback]\nmin_window_seconds = 'soon'", vec!["line 2, min_window_seconds: invalid type: string, expected u32"]),
             ("[channels]\nwebhook = 'https://hooks.slack.com/hunter2'", vec!["line 2, webhook: invalid type: string, expected"]),
@@ -625,6 +652,7 @@ mod tests {
             "[channels]",
             "[[channels.webhook]]",
             "[questions]",
+            "[limits]",
         ] {
             let refused = format!("{:#}", file(&format!("{section}\nx = 1")).unwrap_err());
             let (_, expected) = refused.split_once(", expected").unwrap();

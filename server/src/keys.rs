@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Principal, Role};
@@ -11,6 +12,7 @@ use domain::problem::FieldError;
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
+use tokio::sync::Semaphore;
 
 use crate::store::{NewKey, Store, StoreError};
 
@@ -26,6 +28,8 @@ pub const NAME_MAX: usize = 200;
 pub const IMPORT_BITS_MIN: f64 = 128.0;
 /// How long a found key is believed without looking again: a revocation from another process counts within this time.
 const CACHE_SECONDS: i64 = 1;
+/// How long a key waits to be looked up.
+const LOOK_WAIT: Duration = Duration::from_secs(5);
 /// How many found keys are remembered.
 const CACHE_MAX: usize = 10_000;
 
@@ -100,23 +104,32 @@ pub struct Authenticator {
     clock: Arc<dyn Clock>,
     // A std mutex: held for a map operation, never across an await.
     found: Mutex<HashMap<[u8; 32], Found>>,
+    /// One at a time looks keys up that were found before: the others of a crowd then find what the first has found.
+    known: Semaphore,
+    /// And one at a time others, so that a flood of keys that do not count keeps no other key waiting.
+    unknown: Semaphore,
 }
 
 impl Authenticator {
     /// Looks keys up in `store`.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock, found: Mutex::default() }
+        Self { store, clock, found: Mutex::default(), known: Semaphore::new(1), unknown: Semaphore::new(1) }
     }
 
     /// The principal of the key with this hash; `None` for a key that does not count (any more).
     pub async fn principal(&self, key_hash: [u8; 32]) -> Result<Option<Principal>, StoreError> {
-        let now = self.clock.now();
-        if let Some((at, principal)) = self.found.lock().unwrap_or_else(PoisonError::into_inner).get(&key_hash)
-            // A clock that ran backwards makes what was found stale, not fresh for longer.
-            && (TimeDelta::zero()..TimeDelta::seconds(CACHE_SECONDS)).contains(&(now - *at))
-        {
-            return Ok(Some(principal.clone()));
+        let is_known = match self.remembered(key_hash) {
+            Some((true, principal)) => return Ok(Some(principal)),
+            stale => stale.is_some(),
+        };
+        let turn = if is_known { &self.known } else { &self.unknown };
+        let turn = tokio::time::timeout(LOOK_WAIT, turn.acquire()).await;
+        let Ok(Ok(_turn)) = turn else { return Err(StoreError::Unavailable("too many keys wait to be looked up".into())) };
+        if let Some((true, principal)) = self.remembered(key_hash) {
+            return Ok(Some(principal));
         }
+        // Before the look: what it finds is no younger.
+        let now = self.clock.now();
         let principal = self.store.principal(key_hash).await?;
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(principal) = &principal {
@@ -128,6 +141,16 @@ impl Authenticator {
             found.remove(&key_hash);
         }
         Ok(principal)
+    }
+
+    /// Whom the key was found to be, and whether that is still believed.
+    fn remembered(&self, key_hash: [u8; 32]) -> Option<(bool, Principal)> {
+        let now = self.clock.now();
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, principal) = found.get(&key_hash)?;
+        // A clock that ran backwards makes what was found stale, not fresh for longer.
+        let fresh = (TimeDelta::zero()..TimeDelta::seconds(CACHE_SECONDS)).contains(&(now - *at));
+        Some((fresh, principal.clone()))
     }
 
     /// Forgets what was found: a key was revoked.

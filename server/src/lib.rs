@@ -1,5 +1,6 @@
 //! The Placet approval server.
 
+pub mod admission;
 pub mod app;
 pub mod cli;
 pub mod clock;
@@ -11,6 +12,7 @@ pub mod keys;
 mod kill_points;
 pub mod metrics;
 pub mod pages;
+mod rates;
 mod reach;
 pub mod store;
 pub mod telemetry;

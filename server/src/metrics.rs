@@ -18,6 +18,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::admission::Class;
 use crate::store::fact::{Attempted, Fact, Method, Outcome, Settled};
 use crate::store::{Hold, Standing};
 
@@ -77,7 +78,7 @@ struct StateLabel {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CauseLabel {
+pub(crate) struct CauseLabel {
     cause: &'static str,
 }
 
@@ -104,6 +105,41 @@ struct BuildLabels {
     version: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClassLabel {
+    class: &'static str,
+}
+
+/// What admission counts, by class.
+pub(crate) struct ClassMetrics {
+    admitted: Family<ClassLabel, Counter>,
+    refused: Family<ClassLabel, Counter>,
+    under_way: Family<ClassLabel, Gauge>,
+}
+
+/// What is counted of one class.
+#[derive(Clone)]
+pub(crate) struct ClassSeries {
+    /// Requests that got a place.
+    pub(crate) admitted: Counter,
+    /// Requests that got none.
+    pub(crate) refused: Counter,
+    /// Requests that hold a place.
+    pub(crate) under_way: Gauge,
+}
+
+impl ClassMetrics {
+    /// The series of a class, which begin at zero with the first call.
+    pub(crate) fn of(&self, class: Class) -> ClassSeries {
+        let label = ClassLabel { class: class.as_str() };
+        ClassSeries {
+            admitted: self.admitted.get_or_create(&label).clone(),
+            refused: self.refused.get_or_create(&label).clone(),
+            under_way: self.under_way.get_or_create(&label).clone(),
+        }
+    }
+}
+
 /// What the writer measures about itself.
 #[derive(Clone)]
 pub(crate) struct WriterMetrics {
@@ -111,6 +147,8 @@ pub(crate) struct WriterMetrics {
     pub(crate) queue: Gauge,
     /// Jobs refused because too many waited.
     pub(crate) refused: Counter,
+    /// Transactions run again, by what was in the way.
+    pub(crate) retried: Family<CauseLabel, Counter>,
     /// Jobs that shared a commit.
     pub(crate) batch_jobs: Histogram,
     /// A whole batch, from its first read to the end of its commit.
@@ -119,12 +157,42 @@ pub(crate) struct WriterMetrics {
     pub(crate) commit_seconds: Histogram,
 }
 
+/// What was in the way of a transaction that is run again. Only a database with several writers has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// Another transaction inserted the same row first.
+    Overtaken,
+    /// The database broke it off: a deadlock, a wait that took too long, a server that stops.
+    BrokenOff,
+    /// The connection was lost.
+    Disconnected,
+}
+
+impl Again {
+    const ALL: [Self; 3] = [Self::Overtaken, Self::BrokenOff, Self::Disconnected];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Overtaken => "overtaken",
+            Self::BrokenOff => "broken_off",
+            Self::Disconnected => "disconnected",
+        }
+    }
+}
+
+impl WriterMetrics {
+    /// Counts a transaction that is run again.
+    pub(crate) fn again(&self, why: Again) {
+        self.retried.get_or_create(&CauseLabel { cause: why.as_str() }).inc();
+    }
+}
+
 /// What the hub measures about who waits.
 #[derive(Clone, Default)]
 pub(crate) struct WaiterMetrics {
     /// Requests that wait for a question.
     pub(crate) waiting: Gauge,
-    /// Waits ended by a commit.
+    /// Times a commit made one of them look again.
     pub(crate) woken: Counter,
 }
 
@@ -140,6 +208,8 @@ pub struct Metrics {
     deliveries: Family<DeliveryLabels, Counter>,
     bounces: Family<BounceLabel, Counter>,
     failovers: Counter,
+    queue_full: Counter,
+    timers_mended: Counter,
     circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
@@ -147,6 +217,7 @@ pub struct Metrics {
     rate_limited: Family<RouteLabel, Counter>,
     pub(crate) writer: WriterMetrics,
     pub(crate) waiters: WaiterMetrics,
+    pub(crate) classes: ClassMetrics,
     open: Gauge,
     pending: Family<StateLabel, Gauge>,
     held: Family<CauseLabel, Gauge>,
@@ -168,6 +239,8 @@ impl Metrics {
             deliveries: Family::default(),
             bounces: Family::default(),
             failovers: Counter::default(),
+            queue_full: Counter::default(),
+            timers_mended: Counter::default(),
             circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
@@ -176,11 +249,13 @@ impl Metrics {
             writer: WriterMetrics {
                 queue: Gauge::default(),
                 refused: Counter::default(),
+                retried: Family::default(),
                 batch_jobs: Histogram::new(BATCH_JOBS),
                 batch_seconds: Histogram::new(DISK_SECONDS),
                 commit_seconds: Histogram::new(DISK_SECONDS),
             },
             waiters: WaiterMetrics::default(),
+            classes: ClassMetrics { admitted: Family::default(), refused: Family::default(), under_way: Family::default() },
             open: Gauge::default(),
             pending: Family::default(),
             held: Family::default(),
@@ -189,6 +264,9 @@ impl Metrics {
         };
         for (outcome, method) in Outcome::WITH_METHODS {
             drop(metrics.decisions.get_or_create(&DecisionLabels { outcome: outcome.as_str(), method: method.as_str() }));
+        }
+        for why in Again::ALL {
+            drop(metrics.writer.retried.get_or_create(&CauseLabel { cause: why.as_str() }));
         }
         for kind in [BounceKind::Hard, BounceKind::Soft] {
             drop(metrics.bounces.get_or_create(&BounceLabel { kind: bounce_word(kind) }));
@@ -218,11 +296,40 @@ impl Metrics {
         );
         it.register_with_unit(
             "placet_deadline_overdue",
-            "Age of the oldest deadline that is due and not applied",
+            "Time since the earliest deadline was due that is not applied",
             seconds(),
             self.deadline_overdue.clone(),
         );
+        it.register(
+            "placet_timers_mended",
+            "Timers that open questions had lost and got back; each is a bug",
+            self.timers_mended.clone(),
+        );
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
+        it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
+        it.register("placet_waiters", "Requests that wait for a question", self.waiters.waiting.clone());
+        it.register(
+            "placet_waiters_woken",
+            "Times a commit made a waiting request look again, whether or not its wait was over",
+            self.waiters.woken.clone(),
+        );
+        it.register("placet_http_requests", "Requests answered", self.requests.clone());
+        it.register_with_unit(
+            "placet_http_request_duration",
+            "Time from a request's head to its response's",
+            seconds(),
+            self.request_seconds.clone(),
+        );
+        it.register("placet_admissions", "Requests that got a place to be worked on", self.classes.admitted.clone());
+        it.register("placet_admission_refusals", "Requests refused because no place came free", self.classes.refused.clone());
+        it.register("placet_requests_under_way", "Requests that hold a place", self.classes.under_way.clone());
+        it.register("placet_auth_failures", "Requests refused for want of a key that counts", self.auth_failures.clone());
+        it.register("placet_rate_limit_refusals", "Requests refused because there were too many", self.rate_limited.clone());
+        self.registered_deliveries(started)
+    }
+
+    fn registered_deliveries(mut self, started: DateTime<Utc>) -> Self {
+        let it = &mut self.registry;
         it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
         it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
         it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
@@ -231,11 +338,20 @@ impl Metrics {
             "Attempts at which nobody could be reached, so that the next people were asked at once",
             self.failovers.clone(),
         );
-        it.register("placet_deliveries_pending", "Messages that are queued or under way", self.pending.clone());
+        it.register(
+            "placet_delivery_queue_full",
+            "Messages given up because too many waited for their webhook endpoint",
+            self.queue_full.clone(),
+        );
+        it.register(
+            "placet_deliveries_pending",
+            "Messages that wait for their turn or another try, and messages under way, also when the question has just ended",
+            self.pending.clone(),
+        );
         it.register_with_unit(
             "placet_delivery_overdue",
-            "Age of the oldest message that is due and not under way",
-            seconds(),
+            "Time since the message was due that has been due for the longest; one that waits for another try is not",
+            Unit::Seconds,
             self.delivery_overdue.clone(),
         );
         it.register(
@@ -243,18 +359,6 @@ impl Metrics {
             "Whether a webhook endpoint is not tried because it keeps failing or is gone",
             self.circuits.clone(),
         );
-        it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
-        it.register("placet_waiters", "Requests that wait for a question", self.waiters.waiting.clone());
-        it.register("placet_waiters_woken", "Waits ended by a commit", self.waiters.woken.clone());
-        it.register("placet_http_requests", "Requests answered", self.requests.clone());
-        it.register_with_unit(
-            "placet_http_request_duration",
-            "Time from a request's head to its response's",
-            seconds(),
-            self.request_seconds.clone(),
-        );
-        it.register("placet_auth_failures", "Requests refused for want of a key that counts", self.auth_failures.clone());
-        it.register("placet_rate_limit_refusals", "Requests refused because there were too many", self.rate_limited.clone());
         self.registered_process(started)
     }
 
@@ -263,6 +367,7 @@ impl Metrics {
         let writer = &self.writer;
         it.register("placet_writer_queue_jobs", "Writes that wait for the batch under way", writer.queue.clone());
         it.register("placet_writer_refusals", "Writes refused because too many waited", writer.refused.clone());
+        it.register("placet_writer_retries", "Transactions run again, by what was in the way", writer.retried.clone());
         it.register("placet_writer_batch_jobs", "Writes that shared a commit", writer.batch_jobs.clone());
         it.register_with_unit(
             "placet_writer_batch_duration",
@@ -325,12 +430,23 @@ impl Metrics {
             Fact::FailedOver => {
                 self.failovers.inc();
             }
+            Fact::QueueFull => {
+                self.queue_full.inc();
+            }
+            Fact::TimerMended => {
+                self.timers_mended.inc();
+            }
         }
     }
 
-    /// Notes whether a webhook endpoint's circuit is open.
-    pub(crate) fn circuit(&self, channel: &str, is_open: bool) {
-        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(i64::from(is_open));
+    /// Notes that a webhook endpoint is not tried.
+    pub(crate) fn circuit_opened(&self, channel: &str) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(1);
+    }
+
+    /// Notes that a webhook endpoint is tried.
+    pub(crate) fn circuit_closed(&self, channel: &str) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(0);
     }
 
     /// Counts a request that was answered; `route` is a pattern of ours, `method` anything a client sent.

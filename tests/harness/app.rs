@@ -1,6 +1,7 @@
 //! A whole server in the test's process: real HTTP, a real SMTP dialogue, a real database file, a clock the test owns.
 
 use std::net::TcpListener;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,9 +16,10 @@ use domain::log::{Sealed, verify_chain};
 use domain::suspension::FallbackPolicy;
 use domain::wire::CreateKeyRequest;
 use placet::Client;
+use placet_server::admission::Admission;
 use placet_server::app::{App, Serving, hold_after_restore};
 use placet_server::clock::SystemEntropy;
-use placet_server::config::{Config, MailConfig};
+use placet_server::config::{Config, Limits, MailConfig};
 use placet_server::keys::{generate, new_key};
 use placet_server::metrics::Metrics;
 use placet_server::store::{Database, Store};
@@ -89,6 +91,7 @@ struct Running {
     store: Arc<dyn Store>,
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
+    admission: Arc<Admission>,
     mailbox_url: Option<String>,
 }
 
@@ -128,6 +131,8 @@ impl TestApp {
             webhooks: Vec::new(),
             asking: asking_policy(),
             otlp_endpoint: None,
+            // Tests try more wrong keys from one address than anybody should.
+            limits: Limits { bad_keys_per_minute: NonZeroU32::MAX, ..Limits::of_this_machine() },
         };
         change(&mut config);
         let clock = Arc::new(FakeClock::default());
@@ -160,9 +165,9 @@ impl TestApp {
                 Err(error) => panic!("failed to start a server: {error:#}"),
             }
         };
-        let (store, deadlines, deliveries) = (app.store(), app.deadlines(), app.deliveries());
+        let (store, deadlines, deliveries, admission) = (app.store(), app.deadlines(), app.deliveries(), app.admission());
         let mailbox_url = app.mailbox().map(|(_, url)| url);
-        self.running = Some(Running { serving: app.serve_only(), store, deadlines, deliveries, mailbox_url });
+        self.running = Some(Running { serving: app.serve_only(), store, deadlines, deliveries, admission, mailbox_url });
     }
 
     fn running(&self) -> &Running {
@@ -260,6 +265,16 @@ impl TestApp {
         self.running().deadlines.clone()
     }
 
+    /// The places of requests, for who takes them.
+    pub fn admission(&self) -> Arc<Admission> {
+        self.running().admission.clone()
+    }
+
+    /// How much the server takes.
+    pub fn limits(&self) -> &Limits {
+        &self.config.limits
+    }
+
     /// The delivery loop.
     pub fn deliveries(&self) -> Arc<Deliveries> {
         self.running().deliveries.clone()
@@ -330,7 +345,7 @@ impl TestApp {
     }
 
     /// Ends a test: nothing may be left that is due, and every chain must verify.
-    pub async fn finish(mut self) {
+    pub async fn finish(self) {
         self.settle().await;
         let auditor = self.api(Role::Auditor);
         let intents = auditor.get("api/v1/intents?limit=1000").await.ok();
@@ -341,6 +356,11 @@ impl TestApp {
                 assert_eq!(verify_chain(&sealed), Ok(sealed.len() as u64));
             }
         }
+        self.discard().await;
+    }
+
+    /// Ends a test whose rows were tampered with.
+    pub async fn discard(mut self) {
         self.running.take().unwrap().serving.stop().await;
         if let Some(scratch) = self.scratch.take() {
             scratch.forget().await;
@@ -374,7 +394,25 @@ pub fn mentions(value: &Value, text: &str) -> bool {
 #[macro_export]
 macro_rules! on_each_store {
     ($($(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block)*) => {
-        $($(#[$doc])*
+        $crate::on_stores! { [on_sqlite Sqlite, on_postgres Postgres] $($(#[$doc])* async fn $name($app: &mut TestApp) $body)* }
+    };
+}
+
+/// A test of what no database changes: how things look.
+#[macro_export]
+macro_rules! on_one_store {
+    ($($(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block)*) => {
+        $crate::on_stores! { [on_sqlite Sqlite] $($(#[$doc])* async fn $name($app: &mut TestApp) $body)* }
+    };
+}
+
+/// A test on each of the databases named.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! on_stores {
+    ($stores:tt) => {};
+    ([$($on:ident $backend:ident),*] $(#[$doc:meta])* async fn $name:ident($app:ident: &mut TestApp) $body:block $($more:tt)*) => {
+        $(#[$doc])*
         #[cfg(test)]
         async fn $name($app: &mut $crate::app::TestApp) $body
 
@@ -387,15 +425,12 @@ macro_rules! on_each_store {
                 app.finish().await;
             }
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_sqlite() {
-                on(Backend::Sqlite).await;
-            }
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $on() {
+                on(Backend::$backend).await;
+            })*
+        }
 
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn on_postgres() {
-                on(Backend::Postgres).await;
-            }
-        })*
+        $crate::on_stores! { [$($on $backend),*] $($more)* }
     };
 }

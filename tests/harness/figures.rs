@@ -59,6 +59,11 @@ pub fn circumstances() -> String {
     format!("{cpu}, {cores} cores, {system}; commit {commit}{dirty}, profile {}; SQLite WAL synchronous=FULL", profile())
 }
 
+/// Whether what runs was built for speed.
+pub fn profile_is_release() -> bool {
+    profile() != "debug"
+}
+
 /// Memory of the server's process, in KiB.
 pub fn resident_kib(server: &Running) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).ok()?;

@@ -33,8 +33,20 @@ set -e
 printf '%s' "$4" >"$1/password"
 "$3/initdb" --pgdata="$1/data" --username=placet --auth-local=trust --auth-host=scram-sha-256 --pwfile="$1/password" \
     --encoding=UTF8 --locale=C --no-sync >"$1/log" 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
+# Two authorities nobody else trusts, and the certificate of one of them for the name localhost, and for no address.
+certify() { # NAME OPTIONS…
+    name=$1
+    shift
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -keyout "$name.key" -out "$name.pem" "$@" \
+        >>log 2>&1 </dev/null || { cat log >&2; exit 1; }
+}
+certify authority -subj "/CN=Authority"
+certify stranger -subj "/CN=Stranger"
+certify server -CA authority.pem -CAkey authority.key -subj "/CN=localhost" -addext "subjectAltName=DNS:localhost" \
+    -addext "basicConstraints=critical,CA:FALSE"
 "$3/pg_ctl" --pgdata="$1/data" --log="$1/log" --wait --options="-k '$1' -p $2 -c listen_addresses=127.0.0.1 -c fsync=off \
-    -c full_page_writes=off -c synchronous_commit=off -c max_connections=400 -c autovacuum=off -c shared_buffers=64MB" start \
+    -c full_page_writes=off -c synchronous_commit=off -c max_connections=400 -c autovacuum=off -c shared_buffers=64MB \
+    -c log_line_prefix='%d ' -c ssl=on -c ssl_cert_file='$1/server.pem' -c ssl_key_file='$1/server.key'" start \
     >/dev/null 2>&1 </dev/null || { cat "$1/log" >&2; exit 1; }
 # Who waits for this word may be gone already; what was started must be put away all the same.
 trap '' PIPE
@@ -52,6 +64,18 @@ pub struct Cluster {
     _minder: Child,
     databases: AtomicU32,
     template: OnceCell<()>,
+}
+
+/// Somebody else's connection to a database, which keeps its transaction open.
+pub struct Rival {
+    client: tokio_postgres::Client,
+}
+
+impl Rival {
+    /// Runs SQL, however long it has to wait.
+    pub async fn sql(&self, sql: &str) {
+        self.client.batch_execute(sql).await.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
 }
 
 /// A database of one test.
@@ -98,6 +122,21 @@ impl Cluster {
         format!("postgres://placet:{}@127.0.0.1:{}/{database}", password.replace(' ', "%20"), self.port)
     }
 
+    /// A URL over TCP by a host's name or address, with a password.
+    pub fn url_at(&self, host: &str, database: &str) -> String {
+        format!("postgres://placet:{}@{host}:{}/{database}", PASSWORD.replace(' ', "%20"), self.port)
+    }
+
+    /// The file with the certificate of the authority that signed this cluster's.
+    pub fn authority(&self) -> PathBuf {
+        self.folder.join("authority.pem")
+    }
+
+    /// The file with the certificate of an authority that has signed nothing.
+    pub fn stranger(&self) -> PathBuf {
+        self.folder.join("stranger.pem")
+    }
+
     /// The port it listens on, on this machine only.
     pub fn port(&self) -> u16 {
         self.port
@@ -113,6 +152,44 @@ impl Cluster {
         };
         let (ran, _) = tokio::join!(ran, wire);
         ran.unwrap_or_else(|error| panic!("{sql}: {error:?}"));
+    }
+
+    /// Asks a database for one number.
+    pub async fn number(&self, database: &str, sql: &str) -> i64 {
+        let (client, wire) = tokio_postgres::connect(&self.url(database), NoTls).await.unwrap();
+        let asked = async {
+            let row = client.query_one(sql, &[]).await;
+            drop(client);
+            row
+        };
+        let (row, _) = tokio::join!(asked, wire);
+        row.unwrap_or_else(|error| panic!("{sql}: {error:?}")).get(0)
+    }
+
+    /// The columns of a table.
+    pub async fn columns(&self, database: &str, table: &str) -> Vec<String> {
+        let (client, wire) = tokio_postgres::connect(&self.url(database), NoTls).await.unwrap();
+        let asked = async {
+            let columns = client.prepare(&format!("SELECT * FROM {table}")).await.unwrap();
+            drop(client);
+            columns.columns().iter().map(|column| column.name().to_owned()).collect()
+        };
+        tokio::join!(asked, wire).0
+    }
+
+    /// What PostgreSQL has logged about a database, entry by entry.
+    pub fn log(&self, database: &str) -> Vec<String> {
+        let log = std::fs::read_to_string(self.folder.join("log")).unwrap();
+        let mut entries: Vec<String> = Vec::new();
+        for line in log.lines() {
+            match (line.starts_with('\t'), entries.last_mut()) {
+                (true, Some(entry)) => entry.push_str(line),
+                _ => entries.push(line.to_owned()),
+            }
+        }
+        let about = format!("{database} ");
+        entries.retain(|entry| entry.starts_with(&about));
+        entries
     }
 
     /// A database with the tables of a first start.
@@ -155,6 +232,14 @@ impl Scratch {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// A connection beside those of the servers; it ends with the test's runtime.
+    #[expect(clippy::disallowed_methods, reason = "the connection ends with the test's runtime")]
+    pub async fn rival(&self) -> Rival {
+        let (client, wire) = tokio_postgres::connect(&self.url(), NoTls).await.unwrap();
+        tokio::spawn(wire);
+        Rival { client }
     }
 
     /// As a server's configuration names it.

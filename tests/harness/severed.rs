@@ -1,7 +1,7 @@
 //! A wire between a server and its database that can be cut in the middle of a COMMIT.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -27,6 +27,10 @@ pub struct Wire {
 struct State {
     armed: AtomicU8,
     cuts: AtomicUsize,
+    /// Whether a cut is for good.
+    lasting: AtomicBool,
+    /// Whether nobody gets through any more.
+    dead: AtomicBool,
 }
 
 impl Wire {
@@ -39,6 +43,9 @@ impl Wire {
         tokio::spawn(async move {
             while let Ok((server, _)) = listener.accept().await {
                 let state = state.clone();
+                if state.dead.load(Ordering::SeqCst) {
+                    continue;
+                }
                 tokio::spawn(async move {
                     let database = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
                     carry(server, database, &state).await;
@@ -56,6 +63,18 @@ impl Wire {
     /// Cuts the next commit of a transaction that writes.
     pub fn arm(&self, cut: Cut) {
         self.state.armed.store(cut as u8, Ordering::SeqCst);
+    }
+
+    /// As [`Wire::arm`], and nobody connects any more after the cut.
+    pub fn arm_for_good(&self, cut: Cut) {
+        self.state.lasting.store(true, Ordering::SeqCst);
+        self.arm(cut);
+    }
+
+    /// Lets through who connects again.
+    pub fn mend(&self) {
+        self.state.lasting.store(false, Ordering::SeqCst);
+        self.state.dead.store(false, Ordering::SeqCst);
     }
 
     /// How many commits were cut.
@@ -86,6 +105,7 @@ async fn forth(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: &State, d
         let cut = if writes && has(b"COMMIT\0") { state.armed.swap(0, Ordering::SeqCst) } else { 0 };
         if cut != 0 {
             state.cuts.fetch_add(1, Ordering::SeqCst);
+            state.dead.store(state.lasting.load(Ordering::SeqCst), Ordering::SeqCst);
         }
         if cut == Cut::Before as u8 {
             return;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use harness::api::Api;
 use harness::app::{OPERATOR, TestApp};
 use harness::browser::{Browser, BrowserOptions};
-use harness::on_each_store;
 use harness::smtp::Fault;
+use harness::{on_each_store, on_one_store};
 use placet::{Answer, Choice, Choices, Client, IntentId, Question, RequestInputError, Source, Style};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -329,7 +329,7 @@ pub(crate) fn shots() -> PathBuf {
     folder
 }
 
-on_each_store! {
+on_one_store! {
     /// A page that scrolls sideways hides the end of a question or a button from somebody with a phone or large letters.
     async fn no_page_scrolls_sideways_and_none_is_refused_by_its_own_policy(app: &mut TestApp) {
         let agent = app.agent();
@@ -342,7 +342,7 @@ on_each_store! {
     }
 }
 
-on_each_store! {
+on_one_store! {
     /// The mail is read on phones more than anywhere else, in whatever colours its program prefers.
     async fn the_mail_fits_every_width(app: &mut TestApp) {
         let mut mails = Vec::new();

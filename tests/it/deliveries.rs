@@ -105,6 +105,21 @@ on_each_store! {
         assert_eq!(stand(app, &other).await, ["1 1 lead@example.com sent", "2 1 duty@example.com sent"]);
     }
 
+    /// Twenty people at each of twenty attempts, and reminders: what is shown at once has an end, and nothing is left out.
+    async fn messages_of_a_question_come_in_pages(app: &mut TestApp) {
+        let people: Vec<String> = (0..5).map(|n| format!("p{n}@example.com")).collect();
+        let (_, id) = app.ask(json!({"notify_to": people})).await;
+        let path = format!("api/v1/suspensions/{id}/deliveries?limit=2");
+        let (mut seen, mut cursor) = (Vec::new(), String::new());
+        for last in [false, false, true] {
+            let page = app.agent().get(&format!("{path}&cursor={cursor}")).await.ok();
+            seen.extend(page["deliveries"].as_array().unwrap().iter().map(|row| row["sequence"].clone()));
+            assert_eq!(page["next_cursor"].is_null(), last, "{page}");
+            cursor = page["next_cursor"].as_str().unwrap_or_default().to_owned();
+        }
+        assert_eq!(json!(seen), json!([1, 2, 3, 4, 5]));
+    }
+
     /// What became pointless is seen, but is no event: the question's ending says it for all of its messages.
     async fn a_message_whose_question_has_ended_is_obsolete_and_no_event(app: &mut TestApp) {
         let agent = app.agent();

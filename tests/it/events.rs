@@ -165,9 +165,13 @@ on_each_store! {
                 assert_eq!(refused.problem(), (404, "not_found"));
             }
         }
-        for role in [Role::Operator, Role::Admin, Role::Auditor, Role::Channel] {
+        for role in [Role::Operator, Role::Admin, Role::Auditor] {
             assert_eq!(page(&app.api(role), foreign.parse().unwrap(), "").await, ["intent_created"], "{role}");
         }
+        // A gateway may read the intent, so it is told that there is a log, and nothing of it.
+        let gateway = app.api(Role::Channel);
+        gateway.intent(foreign.parse().unwrap()).await;
+        assert_eq!(gateway.get(&format!("api/v1/intents/{foreign}/events")).await.problem(), (403, "forbidden"));
     }
 
     /// The promise of the log: from what is served alone, anybody finds what was changed, left out or moved.

@@ -134,6 +134,8 @@ on_each_store! {
             (format!("api/v1/intents/{intent}/events"), "offset", 100_000, 100_001),
             ("api/v1/suspensions".to_owned(), "limit", 1_000, 1_001),
             ("api/v1/suspensions".to_owned(), "limit", 1, 0),
+            (format!("api/v1/suspensions/{id}/deliveries"), "limit", 1_000, 1_001),
+            (format!("api/v1/suspensions/{id}/deliveries"), "limit", 1, 0),
             (format!("api/v1/suspensions/{id}"), "wait", 50, 51),
         ] {
             agent.get(&format!("{path}?{name}={bound}")).await.ok();

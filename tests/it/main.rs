@@ -1,9 +1,12 @@
 //! The one integration binary: behaviour through HTTP and mail, on a clock the tests own.
 
 mod answer_page;
+mod backup;
 mod browser;
 mod clock;
 mod crash;
+mod database_faults;
+mod database_tls;
 mod deadlines;
 mod deliveries;
 mod events;
@@ -22,26 +25,33 @@ mod metrics;
 mod negatives;
 mod openapi;
 mod outage;
+mod overload;
 mod page_headers;
+mod plans;
+mod power;
 mod preview;
 #[path = "../process/mod.rs"]
 mod process;
 mod race;
+mod recording;
 mod reference;
 mod remind;
 mod reminders;
 mod replicas;
 mod respond;
 mod restore;
+mod round_trips;
 mod sdk;
 mod sdk_blocking;
 mod sdk_hooks;
 mod sdk_waiting;
 mod secrets;
 mod seeming_secrets;
+mod site;
 mod smtp_faults;
 mod superseded;
 mod suspend;
+mod sweep;
 mod tidy;
 mod traces;
 mod waiting;

@@ -112,7 +112,7 @@ fn decision(outcome: &str, method: &str) -> String {
 }
 
 /// Brings about every ending there is once, and each repeat that must not count.
-async fn every_ending(app: &TestApp) {
+pub(crate) async fn every_ending(app: &TestApp) {
     let (agent, operator) = (app.agent(), app.operator());
     let intent = agent.active_intent().await;
     let id = agent.asked(intent).await;
@@ -234,6 +234,43 @@ on_each_store! {
             (&messages("sent"), 1.0),
             (&messages("failed"), 1.0),
         ]);
+    }
+
+    /// A mail server that defers is no loop that is stuck: what waits for another try is pending, and nothing is late.
+    async fn a_message_that_waits_for_another_try_is_pending_and_not_overdue(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        app.smtp.script(Fault::Defer);
+        let id = agent.asked(intent).await;
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3));
+        Scrape::of(app).await.has(&[
+            ("placet_delivery_overdue_seconds", 0.0),
+            ("placet_deliveries_pending{state=\"queued\"}", 1.0),
+        ]);
+        app.clock.jump(chrono::TimeDelta::seconds(3)); // The next try was due a second ago.
+        Scrape::of(app).await.has(&[("placet_delivery_overdue_seconds", 1.0)]);
+        app.operator().respond(intent, &id, "approve").await.ok();
+        Scrape::of(app).await.has(&[
+            ("placet_delivery_overdue_seconds", 0.0),
+            ("placet_deliveries_pending{state=\"queued\"}", 0.0),
+        ]);
+    }
+
+    /// A new version wakes whoever waits, and a wait for the answer goes on after it: wakes are no ends.
+    async fn a_reminder_wakes_who_waits_and_ends_no_wait(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let retry = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60}, "timeout_seconds": 60});
+        let id = agent.suspend(intent, retry).await.ok()["id"].as_str().unwrap().to_owned();
+        app.settle().await;
+        let store = app.store();
+        let watch = store.hub().watch(SuspensionId::parse(&id).unwrap());
+        app.advance(60).await;
+        let scrape = Scrape::of(app).await;
+        assert!(scrape.sample("placet_waiters_woken_total") >= 1.0);
+        scrape.has(&[("placet_waiters", 1.0), ("placet_questions_open", 1.0)]);
+        drop(watch);
     }
 
     /// Who waits is seen while they wait, and each is woken once.

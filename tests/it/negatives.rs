@@ -116,7 +116,7 @@ fn rows() -> Vec<Row> {
     const NOT_ADMINS: &[Role] = &[Agent, Operator, Auditor, Channel];
     vec![
         Row::new("POST /api/v1/intents", Agent).forbidden(NOT_AGENTS).invalid(json!({"title": ""}), "title"),
-        Row::new("GET /api/v1/intents", Agent).query("limit=1001", "limit"),
+        Row::new("GET /api/v1/intents", Agent).forbidden(&[Channel]).query("limit=1001", "limit"),
         Row::new("GET /api/v1/intents/{intent_id}", Agent),
         Row::new("POST /api/v1/intents/{intent_id}/state", Agent)
             .forbidden(NOT_AGENTS)
@@ -126,7 +126,7 @@ fn rows() -> Vec<Row> {
             .forbidden(&[Operator, Auditor, Channel])
             .invalid(json!({"status": "x"}), "status")
             .versioned(true),
-        Row::new("GET /api/v1/intents/{intent_id}/events", Agent).query("offset=100001", "offset"),
+        Row::new("GET /api/v1/intents/{intent_id}/events", Agent).forbidden(&[Channel]).query("offset=100001", "offset"),
         Row::new("POST /api/v1/intents/{intent_id}/events", Agent)
             .forbidden(&[Admin, Auditor, Channel])
             .invalid(json!({"event_type": ""}), "event_type"),
@@ -145,12 +145,14 @@ fn rows() -> Vec<Row> {
             .invalid(json!({"value": "approve"}), "suspension_id")
             .versioned(false),
         Row::new("GET /api/v1/suspensions/{suspension_id}", Agent).query("wait=51", "wait"),
-        Row::new("GET /api/v1/suspensions", Agent).query("state=closed", "state"),
+        Row::new("GET /api/v1/suspensions", Agent).forbidden(&[Channel]).query("state=closed", "state"),
         Row::new("POST /api/v1/suspensions/{suspension_id}/cancel", Agent)
             .forbidden(&[Operator, Auditor, Channel])
             .invalid(json!({"because": "x"}), "because")
             .versioned(false),
-        Row::new("GET /api/v1/suspensions/{suspension_id}/deliveries", Agent).query("state=failed", "state"),
+        Row::new("GET /api/v1/suspensions/{suspension_id}/deliveries", Agent)
+            .forbidden(&[Channel])
+            .query("state=failed", "state"),
         Row::new("GET /api/v1/deliveries", Admin).forbidden(&[Agent, Operator, Channel]).query("state=sent", "state"),
         Row::new("POST /api/v1/deliveries/{delivery_id}/redrive", Admin).forbidden(&[Agent, Operator, Auditor, Channel]),
         Row::new("POST /api/v1/deliveries/bounces", Channel)

@@ -424,6 +424,37 @@ on_each_store! {
                 "intent.resumed", "status_changed", "status_changed",
             ]
         );
+        let events = agent.events(intent).await;
+        let of = |name: &str| events.iter().filter(|event| event["event_type"] == name).collect::<Vec<_>>();
+        let at = |name: &str| of(name).iter().map(|event| event["created_at"].as_str().unwrap()).collect::<Vec<_>>();
+        assert_eq!(at("intent.suspended"), ["2026-11-24T08:00:00.000000"]);
+        assert_eq!(at("intent.suspension_renotified"), ["2026-11-24T09:00:00.000000"]);
+        assert_eq!(at("intent.suspension_escalated"), ["2026-11-24T09:00:00.000000"]);
+        assert_eq!(at("delivery.sent"), ["2026-11-24T08:00:00.000000", "2026-11-24T09:00:00.000000"]);
+        assert_eq!(at("intent.resumed"), ["2026-11-24T09:30:00.000000"]);
+        let asked = &of("intent.suspended")[0]["payload"];
+        assert_eq!((&asked["id"], &asked["attempt"], &asked["notify_to"]), (&json!(id), &json!(1), &json!([OPERATOR])));
+        assert_eq!(asked["expires_at"], json!("2026-11-24T11:00:00.000000"), "three attempts, one hour apart");
+        let renotified = &of("intent.suspension_renotified")[0]["payload"];
+        for (field, value) in [
+            ("suspension_id", json!(id)), ("attempt", json!(2)), ("max_attempts", json!(3)), ("channel_hint", json!("email")),
+            ("notify_to", json!(["compliance@example.com"])), ("next_attempt_at", json!("2026-11-24T10:00:00.000000")),
+        ] {
+            assert_eq!(renotified[field], value, "{renotified}");
+        }
+        let escalated = &of("intent.suspension_escalated")[0]["payload"];
+        for (field, value) in [
+            ("suspension_id", json!(id)), ("attempt", json!(2)), ("escalated_to", json!(["compliance@example.com"])),
+            ("channel_hint", json!("email")),
+        ] {
+            assert_eq!(escalated[field], value, "{escalated}");
+        }
+        let changes: Vec<(&str, &str)> = of("status_changed")
+            .iter()
+            .map(|event| (event["payload"]["old_status"].as_str().unwrap(), event["payload"]["new_status"].as_str().unwrap()))
+            .collect();
+        let waiting = "suspended_awaiting_input";
+        assert_eq!(changes, [("active", waiting), (waiting, "active"), ("active", "completed")]);
         assert_eq!(agent.suspension(&id).await["responded_by"], json!("compliance@example.com"));
         assert_eq!(operator.respond(intent, &id, "deny").await.problem(), (409, "already_resolved"));
         assert_eq!(agent.status(intent).await, "completed");

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use domain::log::Hash;
 use harness::browser::{Browser, BrowserOptions};
-use harness::on_each_store;
+use harness::on_one_store;
 use serde_json::Value;
 
 use crate::browser::shots;
@@ -16,7 +16,7 @@ fn between<'a>(html: &'a str, start: &str, end: char) -> Vec<&'a str> {
     html.split(start).skip(1).map(|rest| rest.split(end).next().unwrap()).collect()
 }
 
-on_each_store! {
+on_one_store! {
     /// An operation that is not in the reference does not exist for its reader.
     async fn every_operation_and_schema_has_its_place_and_a_call_to_copy(app: &mut TestApp) {
         let html = app.anonymous().get("docs").await.text;

@@ -205,6 +205,28 @@ on_each_store! {
         assert_eq!((&seen["attempt"], &seen["version"], &seen["resolution"]), (&json!(2), &json!(2), &json!(null)));
     }
 
+    /// Who reads a record wants to know who has been told. A rung that says null still means the people named first.
+    async fn a_record_names_who_was_told_where_the_first_rung_told_others(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let change = json!({"notify_to": ["alice@example.com"], "timeout_seconds": 3600, "retry_policy": {
+            "max_attempts": 2, "interval_seconds": 3600,
+            "escalation_ladder": [{"attempt": 1, "notify_to": "lead@example.com"}, {"attempt": 2, "notify_to": null}],
+        }});
+        let asked = agent.suspend(intent, change).await.ok();
+        let shown = agent.suspension(asked["id"].as_str().unwrap()).await;
+        app.settle().await;
+        assert_eq!(mailed(app).await, ["lead@example.com"]);
+        for record in [&asked, &shown, &of_type(&agent.events(intent).await, "intent.suspended")[0]["payload"]] {
+            assert_eq!((&record["notify_to"], &record["original_notify_to"]), (&json!(["lead@example.com"]), &json!(["alice@example.com"])));
+        }
+        app.restart().await;
+        app.advance(3600).await;
+        assert_eq!(mailed(app).await, ["alice@example.com"]);
+        let plain = agent.suspend(agent.active_intent().await, ladder()).await.ok();
+        assert_eq!((&plain["notify_to"], plain.get("original_notify_to")), (&json!([OPERATOR]), None));
+    }
+
     /// A rung for the first attempt replaces those who would have been asked.
     async fn a_rung_at_the_first_attempt_takes_effect_at_once(app: &mut TestApp) {
         let agent = app.agent();

@@ -5,17 +5,21 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use domain::authority::Role;
+use domain::channel::Reach;
 use domain::ids::IntentId;
+use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use harness::api::{Api, Reply};
 use harness::app::{Backend, TestApp};
-use harness::postgres::{CONNECTIONS, Cluster, PASSWORD};
+use harness::postgres::Cluster;
+use harness::receiver::{Answer, Receiver, add, webhook};
 use harness::severed::{Cut, Wire};
 use placet_server::clock::{SystemClock, SystemEntropy};
-use placet_server::store::postgres::Address;
 use placet_server::store::sqlite::Exclusive;
-use placet_server::store::{Database, Outside, open};
+use placet_server::store::{Outside, open};
 use serde_json::json;
+
+use crate::database_faults::start_over;
 
 /// Questions that two people answer at two servers at once.
 const CONTESTED: usize = 200;
@@ -168,6 +172,34 @@ async fn an_answer_at_one_server_wakes_who_waits_at_another() {
     app.finish().await;
 }
 
+/// Who sends a message again says that its endpoint is back. A server that did not hear of it would fail what it takes from the queue.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redrive_at_one_server_closes_the_circuit_of_every_other() {
+    let receiver = Receiver::start().await;
+    let channels = vec![(webhook("pager", &receiver), Reach::People)];
+    let app = TestApp::start_on(Backend::Postgres, |config| add(config, channels, &["pager"])).await;
+    let replica = app.replica().await;
+    receiver.script([Answer::Status(410, vec![]), Answer::Status(410, vec![])]);
+    for worker in [&app.deliveries(), &replica.deliveries] {
+        app.agent().ask(json!({})).await;
+        worker.run_due().await.unwrap();
+    }
+    assert_eq!(receiver.posted().len(), 2, "each server has heard that the endpoint is gone");
+
+    let admin = app.api(Role::Admin);
+    let failed = admin.get("api/v1/deliveries?state=failed").await.ok();
+    let id = failed["deliveries"][0]["id"].as_str().unwrap();
+    while replica.store.hub().delivery().now_or_never().is_some() {}
+    admin.post(&format!("api/v1/deliveries/{id}/redrive"), json!({})).await.ok();
+    tokio::time::timeout(WOKEN, replica.store.hub().delivery()).await.unwrap();
+    replica.deliveries.run_due().await.unwrap();
+    let posted = receiver.posted();
+    assert_eq!((posted.len(), posted[0].headers["webhook-id"].as_str()), (1, id));
+    replica.stop().await;
+    app.settle().await;
+    app.finish().await;
+}
+
 /// A notification is a hint. Whoever waits at a server that hears nothing must be woken all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_waits_at_a_server_that_hears_nothing_is_woken_all_the_same() {
@@ -206,9 +238,7 @@ async fn a_server_that_lost_every_connection_goes_on() {
 async fn a_commit_whose_reply_was_lost_is_looked_up() {
     let wire = Wire::to(Cluster::of_this_process().port()).await;
     let scratch = Cluster::of_this_process().scratch().await;
-    let url = format!("postgres://placet:{}@127.0.0.1:{}/{}", PASSWORD.replace(' ', "%20"), wire.port(), scratch.name());
-    let database = Database::Postgres { address: Box::new(Address::parse(&url).unwrap()), connections: CONNECTIONS };
-    let app = TestApp::start_with(|config| config.database = database).await;
+    let app = start_over(&wire, &scratch).await;
     let (agent, operator) = (app.agent(), app.operator());
     for (round, cut) in [Cut::Before, Cut::After, Cut::Before, Cut::After].into_iter().enumerate() {
         let (intent, id) = ask(&agent, 1).await.remove(0);

@@ -3,7 +3,10 @@
 use domain::authority::Role;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
+use placet_server::store::sqlite::simulated::Fate;
 use serde_json::json;
+
+use crate::site::Site;
 
 async fn held_after_restore(app: &TestApp) -> bool {
     let scrape = app.api(Role::Auditor).get("metrics").await.text;
@@ -71,5 +74,52 @@ on_each_store! {
         assert_eq!(mails[1].to, [OPERATOR]);
         assert_eq!(agent.suspension(&waiting).await["expires_at"], json!("2026-11-24T09:30:00.000000Z"));
         assert_eq!(operator.respond(queued, &waiting, "approve").await.status, 200, "its time has not passed");
+    }
+
+    /// An attempt that came due during the wait brings its people a new link anyway. Two mails in one second would be read as a fault.
+    async fn whom_a_due_attempt_tells_is_not_asked_afresh_beside_it(app: &mut TestApp) {
+        let ladder = json!({
+            "notify_to": ["alice@example.com", "bob@example.com"], "timeout_seconds": 3600,
+            "retry_policy": {"max_attempts": 3, "interval_seconds": 3600, "escalation_ladder": [
+                {"attempt": 2, "notify_to": ["bob@example.com", "lead@example.com"]},
+            ]},
+        });
+        let (intent, _) = app.ask(ladder).await;
+        assert_eq!(app.smtp.received().len(), 2);
+        app.restore().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // The second attempt is due at this very instant.
+        assert!(app.store().release().await.unwrap());
+        while !app.store().recover().await.unwrap().done {}
+        app.deliveries().run_due().await.unwrap(); // Before the deadline loop gets to the attempt.
+        app.settle().await;
+        let mut mailed: Vec<String> = app.smtp.received().into_iter().skip(2).flat_map(|mail| mail.to).collect();
+        mailed.sort();
+        assert_eq!(mailed, ["alice@example.com", "bob@example.com", "lead@example.com"], "everybody holds a link, and one mail");
+        let types = app.agent().event_types(intent).await;
+        assert!(!types.contains(&"delivery.failed".to_owned()), "{types:?}");
+    }
+}
+
+/// One question whose rows are damaged, perhaps by what made the restore necessary, must not leave all others without a link.
+#[tokio::test]
+async fn a_question_that_cannot_be_read_keeps_no_other_from_being_asked_afresh() {
+    for damage in [
+        "UPDATE outbox SET id = x'00' WHERE suspension = 1",
+        "UPDATE intents SET status = 99 WHERE rid = (SELECT intent FROM suspensions WHERE rid = 1)",
+        "UPDATE events SET bytes = x'00' WHERE rid = (SELECT event FROM suspensions WHERE rid = 1)",
+    ] {
+        let site = Site::new(0, Fate::Committed).await;
+        let other = site.ask(json!({})).await;
+        site.after(0).await;
+        assert_eq!(site.mails(), 2);
+        site.store.hold_after_restore().await.unwrap();
+        assert_eq!(site.tamper(damage), 1);
+        assert!(site.store.release().await.unwrap());
+        for _ in 0..3 {
+            site.store.recover().await.unwrap();
+        }
+        assert!(site.store.recover().await.unwrap().done, "{damage}");
+        site.after(1).await;
+        assert_eq!((site.mails(), site.messages(other).await.len()), (3, 2), "{damage}");
     }
 }

@@ -325,13 +325,27 @@ fn kill_points_outside_tests(metadata: &Value) -> Vec<String> {
     violations
 }
 
+/// What only tests stand on is needed by the tests alone.
+fn test_crates_outside_tests(metadata: &Value) -> Vec<String> {
+    packages(metadata)
+        .filter(|(package, _)| !TEST_CRATES.contains(&text(&package["name"])))
+        .filter(|(package, _)| {
+            package["dependencies"].as_array().unwrap().iter().any(|on| TEST_CRATES.contains(&text(&on["name"])))
+        })
+        .map(|(_, name)| format!("{name} needs one of {TEST_CRATES:?}"))
+        .collect()
+}
+
+const TEST_CRATES: &[&str] = &["placet-disk", "placet-tests"];
 const KILL_POINTS: &str = "kill-points";
-const STORE: &[&str] = &["server/src/store/", "server/src/store.rs"];
+const STORE: &[&str] = &["server/src/store/", "server/src/store.rs", "tests/harness/plans.rs"];
 const HTTP: &[&str] = &["server/src/http/", "server/src/http.rs"];
 const WORKER: &[&str] = &["server/src/worker/", "server/src/worker.rs"];
 const WEB: &[&str] = &["server/src/http/", "server/src/pages/", "server/src/protocols/", "server/src/app.rs"];
 const POSTGRES: &[&str] = &["server/src/store/postgres/", "tests/harness/postgres.rs"];
 const CHANNELS: &[&str] = &["channels/"];
+/// SQLite's C interface, for a disk that fails; the compiler refuses it in the crates that are shipped.
+const UNSAFE: &[&str] = &["tests/disk/src/sqlite.rs"];
 
 /// The architecture in one assertion: who may speak to the database, the web, the mail server, and the clock.
 #[test]
@@ -342,6 +356,7 @@ fn the_repository_keeps_its_rules() {
         only_under(&files, "tokio_postgres::", POSTGRES),
         only_under(&files, "actix_web::", WEB),
         only_under(&files, "lettre::", CHANNELS),
+        only_under(&files, "unsafe ", UNSAFE),
         never_imports(&files, HTTP, "worker"),
         never_imports(&files, WORKER, "http"),
         no_sleep_in_tests(&files),
@@ -365,6 +380,7 @@ fn dependencies_are_permissive_known_and_single() {
         unwelcome_licences(&metadata),
         second_versions(&metadata),
         kill_points_outside_tests(&metadata),
+        test_crates_outside_tests(&metadata),
     ]
     .concat();
     assert!(violations.is_empty(), "{}", violations.join("\n"));
@@ -480,6 +496,16 @@ mod planted {
         assert_eq!(kill_points_outside_tests(&metadata("server", on_by_default, json!([]))).len(), 1);
         assert_eq!(kill_points_outside_tests(&metadata("server", has_it.clone(), json!(["kill-points"]))).len(), 1);
         assert_eq!(kill_points_outside_tests(&metadata("tests", has_it, json!([]))).len(), 1);
+    }
+
+    #[test]
+    fn a_shipped_crate_on_a_disk_that_fails_is_found() {
+        let metadata = |name: &str| {
+            let on = json!([{ "name": "placet-disk", "features": [] }]);
+            json!({ "packages": [{"name": name, "version": "1.0.0", "dependencies": on}] })
+        };
+        assert!(test_crates_outside_tests(&metadata("placet-tests")).is_empty());
+        assert_eq!(test_crates_outside_tests(&metadata("placet-server")).len(), 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use domain::channel::{EMAIL, Reach};
 use harness::app::{OPERATOR, TestApp};
 use harness::receiver::{Answer, Receiver, SECRET, add, webhook};
 use harness::smtp::Fault;
+use placet_server::store::{Gate, Lane, Turn};
 use serde_json::{Value, json};
 
 /// A server with mails and one webhook, which is its default.
@@ -317,6 +318,87 @@ async fn a_failing_endpoint_is_left_alone_and_probed() {
     assert_eq!(circuit(&app, "pager").await, "0");
     app.advance(400).await;
     assert_eq!(seen(&app, &held).await[0].0, "sent");
+    app.finish().await;
+}
+
+/// A question of an hour can wait half a minute for an endpoint that restarts. One of a minute cannot: somebody else is asked at once,
+/// if there is somebody whom another channel reaches.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_question_goes_around_an_endpoint_it_has_no_time_to_wait_for() {
+    let (app, receiver) = with_pager().await;
+    let agent = app.agent();
+    receiver.script(vec![Answer::Status(500, vec![]); 10]);
+    for _ in 0..10 {
+        agent.asked(agent.active_intent().await).await;
+        app.settle().await;
+    }
+    assert_eq!(circuit(&app, "pager").await, "1"); // For 24 to 36 seconds.
+    let ask = async |interval: u32, rung: Value| {
+        let intent = agent.active_intent().await;
+        let policy = json!({"max_attempts": 2, "interval_seconds": interval, "escalation_ladder": [rung]});
+        let people = json!(["a@example.com", "b@example.com"]);
+        let change = json!({"retry_policy": policy, "timeout_seconds": interval, "notify_to": people});
+        let id = agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned();
+        app.settle().await;
+        (intent, id)
+    };
+    let states = async |id: &str| seen(&app, id).await.into_iter().map(|(state, ..)| state).collect::<Vec<_>>();
+    let by_mail = || json!({"attempt": 2, "notify_to": "lead@example.com", "channel_hint": EMAIL});
+
+    let (intent, id) = ask(60, by_mail()).await;
+    assert_eq!(app.smtp.next_mail().await.to, ["lead@example.com"]);
+    assert_eq!(states(&id).await, ["failed", "failed", "sent"]);
+    let events = agent.events(intent).await;
+    let failover = events.iter().find(|event| event["event_type"] == "delivery.failover").unwrap();
+    assert_eq!(failover["payload"]["unreachable"], json!(["a@example.com", "b@example.com"]));
+    assert_eq!(failover["payload"]["reason"], json!("the endpoint keeps failing, and the time to answer runs"));
+
+    let (patient, id) = ask(3_600, by_mail()).await;
+    assert_eq!(states(&id).await, ["queued", "queued"], "there is time");
+    let (_, alone) = ask(60, json!({"attempt": 2, "notify_to": "lead@example.com"})).await;
+    assert_eq!(states(&alone).await, ["queued", "queued"], "the lead would be asked by the same endpoint");
+    assert!(app.smtp.received().len() == 1 && receiver.posted().len() == 10);
+    assert!(!agent.event_types(patient).await.contains(&"delivery.failover".to_owned()));
+    app.finish().await;
+}
+
+/// An endpoint that takes less than it is sent must not gather messages without end, and a question behind a thousand others is better
+/// asked by another way now.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_queue_of_an_endpoint_holds_a_thousand_messages() {
+    let (app, receiver) = with_pager().await;
+    let agent = app.agent();
+    let ask = async |people: usize| {
+        let intent = agent.active_intent().await;
+        let people: Vec<String> = (0..people).map(|n| format!("p{n}@example.com")).collect();
+        let rung = json!({"attempt": 2, "notify_to": "lead@example.com", "channel_hint": EMAIL});
+        let policy = json!({"max_attempts": 2, "interval_seconds": 3_600, "escalation_ladder": [rung]});
+        let change = json!({"notify_to": people, "retry_policy": policy, "timeout_seconds": 3_600});
+        (intent, agent.suspend(intent, change).await.ok()["id"].as_str().unwrap().to_owned())
+    };
+    // The endpoint is busy: nothing leaves the queue.
+    let lane = |channel: &str, gate| Lane { channel: channel.to_owned(), gate };
+    let busy = || Turn { lanes: vec![lane("pager", Gate::SharedRoom(0)), lane(EMAIL, Gate::Room(0))], shared_room: 0 };
+    let mut intents = Vec::new();
+    for _ in 0..50 {
+        intents.push(ask(20).await.0);
+    }
+    assert_eq!(app.store().lease_deliveries(busy()).await.unwrap().untried, 0, "a thousand have room");
+    let (intent, id) = ask(1).await;
+    assert_eq!(app.store().lease_deliveries(busy()).await.unwrap().untried, 1);
+    assert_eq!(app.store().lease_deliveries(busy()).await.unwrap().untried, 0);
+    let [(state, tries, why), (other, ..)] = seen(&app, &id).await.try_into().unwrap();
+    assert_eq!((state.as_str(), tries, why.as_str()), ("failed", 0, "too many messages wait for this endpoint"));
+    assert_eq!(other, "queued", "a mail to the lead");
+    assert!(agent.event_types(intent).await.contains(&"delivery.failover".to_owned()));
+    let scraped = app.api(domain::authority::Role::Auditor).get("metrics").await.text;
+    assert!(scraped.contains("placet_delivery_queue_full_total 1\n"), "{scraped}");
+    for intent in intents {
+        let version = agent.intent(intent).await["version"].to_string();
+        agent.post_at(&format!("api/v1/intents/{intent}/status"), &version, json!({"status": "abandoned"})).await.ok();
+    }
+    app.settle().await;
+    assert_eq!((app.smtp.next_mail().await.to, receiver.connections()), (vec!["lead@example.com".to_owned()], 0));
     app.finish().await;
 }
 

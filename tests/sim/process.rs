@@ -25,11 +25,13 @@ use crate::world::{World, WorldClock};
 /// One process; `None` while it is down.
 pub(crate) struct Process {
     store: Option<Arc<SimulatedStore>>,
+    /// Whether it died, and is to start again some time.
+    is_down: bool,
     /// Whether its deadline loop waits for something to do.
     is_idle: bool,
     /// Messages it has taken and not finished.
     pub(crate) under_way: u64,
-    /// How often it was replaced by force: who meant to start it again then does not.
+    /// How often it was started before its time: who meant to start it again then does not.
     era: u64,
 }
 
@@ -150,11 +152,11 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
     {
         let mut processes = world.processes.lock().unwrap();
         let era = processes.get(process).map_or(0, |before| before.era);
-        let down = Process { store: None, is_idle: false, under_way: 0, era };
+        let starting = Process { store: None, is_down: false, is_idle: false, under_way: 0, era };
         if let Some(place) = processes.get_mut(process) {
-            *place = down;
+            *place = starting;
         } else {
-            processes.push(down);
+            processes.push(starting);
         }
     }
     world.tell(format!("{process} starts"));
@@ -342,6 +344,7 @@ fn end(world: &World, process: ProcessId) -> (u64, u64) {
 
 fn crash(world: &Arc<World>, process: ProcessId, at: &str) {
     let (under_way, era) = end(world, process);
+    world.processes.lock().unwrap()[process].is_down = true;
     world.tell(format!("{process} dies at {at}, {under_way} messages under way"));
     world.coverage.count("crash");
     if under_way > 0 {
@@ -382,8 +385,19 @@ pub(crate) fn jump_clock(world: &Arc<World>) {
     world.tell(format!("the clock jumps by {seconds} s"));
 }
 
-/// Ends every fault.
+/// Ends every fault. An outage is one: whatever is down starts now, not when everybody has asked in vain for as long as it was to last.
 pub(crate) fn heal(world: &Arc<World>) {
     world.healed.store(true, Ordering::SeqCst);
     world.tell("everything heals");
+    for process in 0..world.plan.processes {
+        let is_down = {
+            let of = &mut world.processes.lock().unwrap()[process];
+            // Whoever meant to start it again later then does not.
+            of.era += u64::from(of.is_down);
+            of.is_down
+        };
+        if is_down {
+            start(world, process);
+        }
+    }
 }

@@ -55,17 +55,10 @@ pub struct BounceView {
     pub detail: Option<String>,
 }
 
-/// All messages about a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct DeliveryList {
-    /// In the order of `sequence`.
-    pub deliveries: Vec<DeliveryView>,
-}
-
-/// A page of messages over all questions.
+/// A page of messages, about one question or over all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryPage {
-    /// Those queued last come first.
+    /// About one question in the order of `sequence`; over all questions those queued last come first.
     pub deliveries: Vec<DeliveryView>,
     /// Hand it back as `cursor` for the next page; absent on the last one.
     pub next_cursor: Option<String>,

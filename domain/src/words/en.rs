@@ -348,6 +348,9 @@ pub const CANNOT_SHOW: &str = "The server cannot show this question right now";
 /// Heads the refusal of a form from another site.
 pub const NOT_FROM_OUR_PAGE: &str = "This answer did not come from our page";
 
+/// Heads the refusal of a request that neither opens a page nor answers.
+pub const NOT_DONE_HERE: &str = "This cannot be done here";
+
 /// Heads the refusal of a broken form.
 pub const COULD_NOT_BE_READ: &str = "Your answer could not be read";
 

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::{say, serve};
 use crate::app::App;
 use crate::clock::{SystemClock, SystemEntropy};
-use crate::config::Config;
+use crate::config::{Config, Limits};
 use crate::store::Database;
 use crate::worker::spawn_named;
 
@@ -84,6 +84,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             fallback_requires_delivery: true,
         },
         otlp_endpoint: None,
+        limits: Limits::of_this_machine(),
     })
 }
 

@@ -16,7 +16,7 @@ use url::Url;
 use super::say;
 use crate::app::{App, hold_after_restore};
 use crate::clock::{SystemClock, SystemEntropy};
-use crate::config::{Config, ServeArgs, secret_from_environment};
+use crate::config::{Config, ServeArgs, raise_files_max, secret_from_environment};
 use crate::instance::Instance;
 use crate::keys::{generate, new_key};
 use crate::reach::{Reached, ask};
@@ -39,6 +39,7 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     let StartArgs { settings: mut args, after_restore } = args;
     let stop = stop_signal()?;
     args.smtp_url = secret_from_environment("PLACET_SMTP_URL")?;
+    raise_files_max();
     let config = Config::load(&args)?;
     let development = config.development;
     let told_public_url = config.public_url.is_some();

@@ -1,6 +1,8 @@
 //! The channels of the file: `[channels]` and one `[[channels.webhook]]` per endpoint.
 
-use anyhow::{anyhow, bail};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
 use channels::{TOTAL_TIMEOUT, Template, WebhookSettings};
 use domain::asking::UnknownChannel;
 use domain::channel::{Channels, EMAIL, NamedChannel, Reach, is_channel_name};
@@ -31,8 +33,10 @@ enum Unknown {
 pub(super) struct WebhookSection {
     name: String,
     url: SecretString,
-    secret: SecretString,
+    secret: Option<SecretString>,
+    secret_file: Option<PathBuf>,
     previous_secret: Option<SecretString>,
+    previous_secret_file: Option<PathBuf>,
     #[serde(default)]
     allow_subnets: Vec<IpNet>,
     recipient: Option<String>,
@@ -58,8 +62,18 @@ impl ChannelsSection {
         }
     }
 
-    /// Checks the endpoints and joins them with the mails, if this server sends any.
-    pub(super) fn resolve(self, sends_mails: bool) -> anyhow::Result<(Channels, Vec<WebhookConfig>)> {
+    /// The files that secrets of endpoints are read from.
+    pub(super) fn secret_files(&self) -> Vec<&Path> {
+        let files = self.webhook.iter().flat_map(|section| [&section.secret_file, &section.previous_secret_file]);
+        files.flatten().map(PathBuf::as_path).collect()
+    }
+
+    /// Checks the endpoints and joins them with the mails, if this server sends any. `environment` knows secrets by their variables.
+    pub(super) fn resolve(
+        self,
+        sends_mails: bool,
+        environment: &dyn Fn(&str) -> anyhow::Result<Option<SecretString>>,
+    ) -> anyhow::Result<(Channels, Vec<WebhookConfig>)> {
         if self.webhook.len() > WEBHOOKS_MAX {
             bail!("channels.webhook: at most {WEBHOOKS_MAX} endpoints");
         }
@@ -69,7 +83,7 @@ impl ChannelsSection {
         }
         let mut webhooks = Vec::new();
         for section in self.webhook {
-            let WebhookSection { name, url, secret, previous_secret, allow_subnets, recipient, links, template } = section;
+            let WebhookSection { name, url, allow_subnets, recipient, links, template, .. } = section;
             if name == EMAIL {
                 bail!("channels.webhook: {EMAIL:?} is the name of the mails; choose another");
             }
@@ -82,6 +96,14 @@ impl ChannelsSection {
                      link into one room; set recipient, or links = false"
                 );
             }
+            let in_file = |what: &str, text, file: Option<PathBuf>| {
+                secret(what, text, file.as_deref()).with_context(|| format!("channels.webhook {name:?}"))
+            };
+            let previous_secret = in_file("previous_secret", section.previous_secret, section.previous_secret_file)?;
+            let secret = in_file("secret", section.secret, section.secret_file)?;
+            let Some(secret) = environment(&variable(&name))?.or(secret) else {
+                bail!("channels.webhook {name:?}: set secret, secret_file or {}", variable(&name));
+            };
             let settings = WebhookSettings {
                 name: name.clone(),
                 url,
@@ -107,18 +129,39 @@ impl ChannelsSection {
     }
 }
 
+/// A secret of one endpoint, as it stands in the file or in a file of its own.
+fn secret(what: &str, text: Option<SecretString>, file: Option<&Path>) -> anyhow::Result<Option<SecretString>> {
+    match (text, file) {
+        (Some(_), Some(_)) => bail!("{what} and {what}_file are both set; keep one of them"),
+        (text, None) => Ok(text),
+        (None, Some(file)) => {
+            let text =
+                std::fs::read_to_string(file).with_context(|| format!("failed to read {what}_file ({})", file.display()))?;
+            Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned().into()))
+        }
+    }
+}
+
+/// The variable that holds the secret of an endpoint: `PLACET_WEBHOOK_OPS_ROOM_SECRET`. The one before has none: whatever a second one
+/// were called, an endpoint could be named so that its first is called the same.
+fn variable(webhook: &str) -> String {
+    format!("PLACET_WEBHOOK_{}_SECRET", webhook.replace('-', "_").to_uppercase())
+}
+
 fn names(webhooks: &[WebhookConfig]) -> String {
     webhooks.iter().map(|webhook| webhook.settings.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
+    use secrecy::ExposeSecret;
+
     use super::*;
 
     const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
     fn resolve(text: &str, sends_mails: bool) -> anyhow::Result<(Channels, Vec<WebhookConfig>)> {
-        toml::from_str::<ChannelsSection>(text)?.resolve(sends_mails)
+        toml::from_str::<ChannelsSection>(text)?.resolve(sends_mails, &|_| Ok(None))
     }
 
     fn webhook(name: &str, more: &str) -> String {
@@ -134,12 +177,49 @@ mod tests {
         let settings = &webhooks[0].settings;
         assert!(settings.previous_secret.is_some() && settings.links && settings.template == Template::Slack);
         assert_eq!((settings.allow_subnets.len(), webhooks[0].is_this_machine), (1, false));
-        assert!(channels.reach_an_audience(Some("pager")) && !channels.reach_an_audience(None), "mails are the default");
+        assert_eq!(channels.routes(Some("pager"), &[])[0].recipient, "room");
+        assert!(channels.routes(None, &[]).is_empty(), "mails are the default");
         let (channels, webhooks) = resolve(&format!("default = ['pager']\n{}", webhook("pager", "")), true).unwrap();
         assert_eq!(channels.names(), [EMAIL, "pager"]);
         assert_eq!(channels.routes(None, &["a@b.example".to_owned()])[0].channel, "pager");
         let settings = &webhooks[0].settings;
         assert!(settings.previous_secret.is_none() && !settings.links && settings.template == Template::Placet);
+    }
+
+    /// A file that is kept in a repository holds no secret; who mounts secrets as files, or sets them, writes none into it.
+    #[test]
+    fn a_secret_may_come_from_a_file_or_the_environment() {
+        const OTHER: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("secret");
+        std::fs::write(&file, format!("{OTHER}\n")).unwrap();
+        let from_file = format!("secret_file = '{}'", file.display());
+        let plain = webhook("ops-room", "");
+        let without = plain.replace(&format!("secret = '{SECRET}'"), "");
+        let resolved = |text: &str, variables: &[(&str, &str)]| {
+            let environment = |name: &str| {
+                let set = variables.iter().find(|(known, _)| *known == name);
+                Ok(set.map(|(_, value)| SecretString::from(*value)))
+            };
+            let (_, webhooks) = toml::from_str::<ChannelsSection>(text).unwrap().resolve(true, &environment)?;
+            let settings = &webhooks[0].settings;
+            let previous = settings.previous_secret.as_ref().map(|secret| secret.expose_secret().to_owned());
+            anyhow::Ok((settings.secret.expose_secret().to_owned(), previous))
+        };
+        let variable = "PLACET_WEBHOOK_OPS_ROOM_SECRET";
+        assert_eq!(resolved(&format!("{without}{from_file}"), &[]).unwrap(), (OTHER.to_owned(), None));
+        assert_eq!(resolved(&without, &[(variable, OTHER)]).unwrap(), (OTHER.to_owned(), None));
+        assert_eq!(resolved(&plain, &[(variable, OTHER)]).unwrap().0, OTHER, "the environment wins over the file");
+        let previous = resolved(&format!("{plain}previous_{from_file}"), &[]).unwrap();
+        assert_eq!(previous, (SECRET.to_owned(), Some(OTHER.to_owned())));
+        for (text, word) in [
+            (without.clone(), variable),
+            (format!("{plain}{from_file}"), "both set"),
+            (format!("{without}secret_file = '/nowhere/secret'"), "/nowhere/secret"),
+        ] {
+            let refused = format!("{:#}", resolved(&text, &[]).unwrap_err());
+            assert!(refused.contains("\"ops-room\"") && refused.contains(word) && !refused.contains("whsec_"), "{refused}");
+        }
     }
 
     /// Without mails the only webhook is the default; of several, the operator must say which.

@@ -1,17 +1,23 @@
-//! Who calls: middleware, so that 401 comes before everything else a request could be refused for.
+//! Who calls, how often, and whether there is a place: middleware, so that 401 comes before everything else a request could be refused
+//! for, then 429, then what is wrong with its body, then 503 for want of a place.
 //!
 //! An extractor would not do: handler arguments are polled at once, and the first error wins.
 
+use std::net::SocketAddr;
+
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
 use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage, HttpRequest, web};
-use domain::authority::{Action, Object, Principal, authorize};
+use domain::authority::{Action, Object, Principal, Role, authorize};
 use domain::problem::{Rejection, edge};
+use tracing::Instrument;
 
-use super::Shared;
 use super::problem::{Failure, Surface};
+use super::{Shared, body};
+use crate::admission::Class;
 use crate::keys::{KEY_CHARS_MAX, hash};
 
 /// The longest `X-Agent-ID`, in bytes; a longer one is ignored like any the key may not act for.
@@ -24,17 +30,16 @@ pub(crate) struct Caller {
     pub(crate) key_hash: [u8; 32],
 }
 
-/// Lets a request through whose `X-API-Key` counts. A refusal is a response, not an error, so that the layers around add their headers.
+/// Lets a request through whose `X-API-Key` counts, when there is a place for it. A refusal is a response, not an error, so that the
+/// layers around add their headers.
 pub(crate) async fn authenticate(
     shared: web::Data<Shared>,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
-    match caller(&shared, &request).await {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            Ok(next.call(request).await?.map_into_boxed_body())
-        }
+    match admit(&shared, &mut request).await {
+        Ok(Some(Class::Respond | Class::Write)) => Ok(to_its_end(next.call(request)).await??.map_into_boxed_body()),
+        Ok(Some(Class::Read | Class::List) | None) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(failure) => {
             let refusal = Surface::of(request.path()).error(failure).error_response();
             Ok(request.into_response(refusal))
@@ -42,23 +47,78 @@ pub(crate) async fn authenticate(
     }
 }
 
+/// Leaves the caller, the body and the place with the request, which holds them until it is answered.
+async fn admit(shared: &web::Data<Shared>, request: &mut ServiceRequest) -> Result<Option<Class>, Failure> {
+    let caller = caller(shared, request).await?;
+    let class = request.match_pattern().map(|route| class(request.method(), &route, caller.principal.role));
+    // Answers have limits of their own, by link, and places of their own.
+    if let (Some(key), true) = (caller.principal.key_id, class != Some(Class::Respond)) {
+        let too_many = |seconds| Failure::too_many("this key has made all the requests it may in a minute", seconds);
+        shared.rates.request(key).map_err(too_many)?;
+    }
+    request.extensions_mut().insert(caller);
+    let Some(class) = class else { return Ok(None) };
+    if matches!(*request.method(), Method::POST | Method::PATCH) {
+        // Before the place: whoever sends slowly must not hold one.
+        let payload =
+            request.extract::<web::Payload>().await.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
+        let body = body::read(shared, request.request(), payload).await?;
+        request.extensions_mut().insert(body);
+    }
+    let place = shared.admission.enter(class).await?;
+    request.extensions_mut().insert(place);
+    Ok(Some(class))
+}
+
+/// What a request is, by its route and by who sends it.
+fn class(method: &Method, route: &str, role: Role) -> Class {
+    let ends_in = |ends: &[&str]| ends.iter().any(|end| route.ends_with(end));
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    if matches!(role, Role::Operator | Role::Channel) && ends_in(&["/suspend/respond"]) {
+        Class::Respond
+    } else if reads && ends_in(&["/intents", "/suspensions", "/events", "/deliveries", "/keys"]) {
+        Class::List
+    } else if reads || ends_in(&["/preview"]) {
+        Class::Read
+    } else {
+        Class::Write
+    }
+}
+
+/// Goes on although the client hangs up: its write is queued, and its place must not be given to another before it is done.
+pub(crate) async fn to_its_end<T: 'static>(work: impl Future<Output = T> + 'static) -> Result<T, actix_web::Error> {
+    let done = actix_web::rt::spawn(work.in_current_span()).await;
+    done.map_err(|error| {
+        tracing::error!(error = %error, "a request panicked");
+        actix_web::error::ErrorInternalServerError("the server failed; the failure was logged")
+    })
+}
+
 async fn caller(shared: &Shared, request: &ServiceRequest) -> Result<Caller, Failure> {
     let key = request.headers().get("x-api-key").and_then(|key: &HeaderValue| key.to_str().ok());
-    with_key(shared, key).await
+    with_key(shared, key, request.peer_addr()).await
 }
 
 /// Who scrapes: a key as everywhere, or as the bearer token Prometheus can send.
 pub(super) async fn scraper(shared: &Shared, request: &HttpRequest) -> Result<Caller, Failure> {
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     let bearer = || header("authorization")?.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    with_key(shared, header("x-api-key").or_else(|| bearer().map(|(_, token)| token.trim()))).await
+    let key = header("x-api-key").or_else(|| bearer().map(|(_, token)| token.trim()));
+    with_key(shared, key, request.peer_addr()).await
 }
 
-async fn with_key(shared: &Shared, key: Option<&str>) -> Result<Caller, Failure> {
-    let key = key.filter(|key| !key.is_empty() && key.len() <= KEY_CHARS_MAX).ok_or_else(unauthorized)?;
-    let key_hash = hash(key);
-    let principal = shared.authenticator.principal(key_hash).await?.ok_or_else(unauthorized)?;
-    Ok(Caller { principal, key_hash })
+/// Looks a key up. One that counts is let through however many others failed from the same address: behind a proxy that is everybody's.
+async fn with_key(shared: &Shared, key: Option<&str>, from: Option<SocketAddr>) -> Result<Caller, Failure> {
+    let key = key.filter(|key| !key.is_empty()).ok_or_else(unauthorized)?;
+    if key.len() <= KEY_CHARS_MAX {
+        let key_hash = hash(key);
+        if let Some(principal) = shared.authenticator.principal(key_hash).await? {
+            return Ok(Caller { principal, key_hash });
+        }
+    }
+    let too_many = |seconds| Failure::too_many("this address has presented too many keys that do not count", seconds);
+    shared.rates.bad_key(from.map(|from| from.ip())).map_err(too_many)?;
+    Err(unauthorized())
 }
 
 pub(crate) fn unauthorized() -> Failure {

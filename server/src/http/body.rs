@@ -1,18 +1,21 @@
 //! Reading requests: bounded, timed, strictly parsed. Malformed JSON is refused at once; fields that break rules are told later,
 //! and only to who may act.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::HttpRequest;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, BytesMut};
+use actix_web::{HttpMessage, HttpRequest};
 use domain::json;
 use domain::problem::{FieldError, edge};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::Shared;
 use super::fields::Fields;
 use super::problem::Failure;
 use crate::keys::hash;
@@ -21,6 +24,12 @@ use domain::authority::Principal;
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
+/// How much of each body needs no room of all bodies: what people and most agents send, which large ones must not keep out.
+const BODY_FREE_BYTES: usize = 16 * 1024;
+/// How much all bodies that have not been read through may hold beyond that.
+pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// What room is counted in.
+const ROOM_BYTES: usize = 1024;
 /// How long a body may take to arrive.
 pub const BODY_WAIT: Duration = Duration::from_secs(10);
 /// The longest `Idempotency-Key`, in characters.
@@ -30,9 +39,10 @@ pub const IDEMPOTENCY_KEY_MAX: usize = 255;
 pub(crate) struct Json(pub(crate) Value);
 
 impl Json {
-    /// Reads the body of a request: 413 and 415 before 422.
-    pub(crate) async fn read(request: &HttpRequest, payload: web::Payload) -> Result<Self, Failure> {
-        let bytes = read(request, payload).await?;
+    /// Reads the body of a request: 415 before 422. 408 and 413 came before it got its place.
+    pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
+        // Its room is given back here: what it becomes is bounded by the limits of the fields.
+        let Body { bytes, .. } = received(request)?;
         let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
         let is_json = content_type.is_none_or(|text| {
             let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -91,28 +101,71 @@ fn rule(message: &str) -> &'static str {
     }
 }
 
+/// The room of all bodies.
+pub(crate) struct Bodies(Arc<Semaphore>);
+
+impl Default for Bodies {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(BODIES_BYTES_MAX / ROOM_BYTES)))
+    }
+}
+
+/// A body as it arrived, and the room it takes until it is read through.
+pub(crate) struct Body {
+    pub(crate) bytes: BytesMut,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl Body {
+    /// Takes room for what it has grown by.
+    fn make_room(&mut self, bodies: &Bodies) -> Result<(), Failure> {
+        let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let needed = self.bytes.len().saturating_sub(BODY_FREE_BYTES).div_ceil(ROOM_BYTES);
+        if needed <= taken {
+            return Ok(());
+        }
+        let more = u32::try_from(needed - taken).unwrap_or(u32::MAX);
+        let more = bodies.0.clone().try_acquire_many_owned(more).map_err(|_| {
+            Failure::overloaded("too many large bodies arrive; nothing was done, and the same request can be sent again", 1)
+        })?;
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            None => self.room = Some(more),
+        }
+        Ok(())
+    }
+}
+
 /// Reads a body whole, bounded in size and time.
-pub(crate) async fn read(request: &HttpRequest, mut payload: web::Payload) -> Result<BytesMut, Failure> {
+pub(crate) async fn read(shared: &Shared, request: &HttpRequest, mut payload: web::Payload) -> Result<Body, Failure> {
     let too_large = || Failure::edge(edge::TOO_LARGE, format!("a body is at most {BODY_BYTES_MAX} bytes"));
     let declared = request.headers().get("content-length").and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if declared.is_some_and(|length| length > BODY_BYTES_MAX) {
         return Err(too_large());
     }
     let whole = async {
-        let mut bytes = BytesMut::new();
+        // As much as was declared, which costs nothing until it arrives; growing by doubling would cost twice as much.
+        let mut body = Body { bytes: BytesMut::with_capacity(declared.unwrap_or_default()), room: None };
         while let Some(chunk) = payload.next().await {
             let chunk = chunk.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
-            if bytes.len() + chunk.len() > BODY_BYTES_MAX {
+            if body.bytes.len() + chunk.len() > BODY_BYTES_MAX {
                 return Err(too_large());
             }
-            bytes.extend_from_slice(&chunk);
+            body.bytes.extend_from_slice(&chunk);
+            body.make_room(&shared.bodies)?;
         }
-        Ok(bytes)
+        Ok(body)
     };
     let seconds = BODY_WAIT.as_secs();
     tokio::time::timeout(BODY_WAIT, whole)
         .await
         .unwrap_or_else(|_| Err(Failure::edge(edge::TOO_SLOW, format!("a body must arrive within {seconds} seconds"))))
+}
+
+/// Takes the body that was read before the request got its place.
+fn received(request: &HttpRequest) -> Result<Body, Failure> {
+    // Every route with a body stands behind `authenticate`, which reads it.
+    request.extensions_mut().remove::<Body>().ok_or_else(|| Failure::edge(edge::MALFORMED, "the body was read before"))
 }
 
 /// What `If-Match` says; `3`, `"3"` and `W/"3"` are the same.
@@ -146,4 +199,31 @@ pub(crate) fn idempotency(
     // The lengths keep two parts from running into each other.
     let key_hash = hash(&format!("{}:{}{}:{scope}{key}", principal.name.len(), principal.name, scope.len()));
     Ok(Some(Idempotency { key_hash, body_hash: body.hash(request) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(kibibytes: usize) -> Body {
+        Body { bytes: BytesMut::zeroed(kibibytes * 1024), room: None }
+    }
+
+    /// Large bodies must not fill the memory, and must not keep out what people send.
+    #[test]
+    fn large_bodies_share_a_room_that_small_ones_do_not_need() {
+        let bodies = Bodies(Arc::new(Semaphore::new(240)));
+        let (mut first, mut second, mut small) = (body(256), body(17), body(16));
+        assert!(first.make_room(&bodies).is_ok() && first.make_room(&bodies).is_ok(), "room is taken once");
+        let refused = second.make_room(&bodies).err().unwrap();
+        assert_eq!((refused.entry.status, refused.entry.code, refused.more.retry_after), (503, "overloaded", Some(1)));
+        assert!(small.make_room(&bodies).is_ok());
+        drop(first);
+        assert!(second.make_room(&bodies).is_ok());
+        second.bytes.resize(18 * 1024, 0);
+        assert!(second.make_room(&bodies).is_ok());
+        assert_eq!(bodies.0.available_permits(), 238, "what it has grown by");
+        drop(second);
+        assert_eq!(bodies.0.available_permits(), 240);
+    }
 }

@@ -1,12 +1,12 @@
 //! Messages about a question: where they stand, and that one came back.
 
 use actix_web::http::Method;
-use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::problem::{FieldError, Rejection};
 use domain::text::visible_line;
-use domain::wire::{BOUNCE_DETAIL_MAX, BounceRequest, DeliveryList, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
+use domain::wire::{BOUNCE_DETAIL_MAX, BounceRequest, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
 
 use super::auth::Caller;
 use super::body::Json;
@@ -17,7 +17,7 @@ use super::suspensions::suspension_id;
 use super::{Shared, resource};
 use crate::store::bounce::BounceToken;
 use crate::store::link::without_tokens;
-use crate::store::{BounceReport, FailedFilter};
+use crate::store::{BounceReport, DeliveryFilter, FailedFilter};
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config
@@ -32,13 +32,21 @@ pub(super) fn suspension_routes(config: &mut ServiceConfig) {
 
 /// Lists the messages about a question, oldest first: to whom, how far each has come, and what the other side said.
 #[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}/deliveries", tag = "deliveries",
-    params(("suspension_id" = String, Path)), responses((status = 200, body = DeliveryList), (status = 404), (status = 422)))]
+    params(("suspension_id" = String, Path), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"),
+    ("cursor" = Option<String>, Query)), responses((status = 200, body = DeliveryPage), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let list = shared.store.deliveries(caller.principal, suspension_id(&request)?).await?;
+    let id = suspension_id(&request)?;
+    let mut query = Query::new(request.query_string());
+    let filter = DeliveryFilter {
+        limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
+        after: query.parsed("cursor", "a cursor of this list", |text| text.parse().ok()).unwrap_or(0),
+    };
+    let checked = query.finish(true);
     // After the read: whether there is something to read comes first.
-    Query::new(request.query_string()).finish(true)?;
-    Ok(HttpResponse::Ok().json(list))
+    let page = shared.store.deliveries(caller.principal, id, filter).await?;
+    checked?;
+    Ok(HttpResponse::Ok().json(page))
 }
 
 /// Lists the messages that have failed, over all questions, newest first; for admins and auditors.
@@ -77,9 +85,9 @@ pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Resul
 /// A repeat changes nothing and shows the message as it is by then. What was decided stays decided.
 #[utoipa::path(post, path = "/api/v1/deliveries/bounces", tag = "deliveries", request_body = BounceRequest, responses(
     (status = 200, body = DeliveryView), (status = 403), (status = 404, description = "`not_found`: no message of this server has this token"), (status = 422)))]
-pub(super) async fn report_bounce(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn report_bounce(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     caller.may(Action::ReportBounce)?;
     let report = body.into().and_then(report).map_err(|errors| Rejection::Invalid { errors })?;
     Ok(HttpResponse::Ok().json(shared.store.report_bounce(report).await?))

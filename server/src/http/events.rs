@@ -1,7 +1,7 @@
 //! The log of one intent (RFC-0019): two views of the same events.
 
 use actix_web::http::Method;
-use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::command::Command;
@@ -29,7 +29,7 @@ pub(super) fn routes(config: &mut ServiceConfig) {
 #[utoipa::path(get, path = "/api/v1/intents/{intent_id}/events", tag = "events", params(("intent_id" = String, Path),
     ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query),
     ("event_type" = Option<String>, Query), ("since" = Option<String>, Query), ("include" = Option<String>, Query, description = "all")),
-    responses((status = 200, body = Vec<EventView>), (status = 404), (status = 422)))]
+    responses((status = 200, body = Vec<EventView>), (status = 403), (status = 404), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     let id = intent_id(&request)?;
@@ -55,9 +55,9 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/events", tag = "events", request_body = AppendEventRequest,
     params(("intent_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = EventView), (status = 403, description = "`reserved_event_type`: only the server writes events of this type; `forbidden`"), (status = 404), (status = 422)))]
-pub(super) async fn append(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn append(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let write = Write { action: Action::AppendEvent, scope: "POST /intents/{id}/events", if_match_required: false };
     Ok(respond(write.send(&request, caller, &shared, body, client_event).await?))
 }

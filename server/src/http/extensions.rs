@@ -1,6 +1,6 @@
 //! A later deadline for an open question.
 
-use actix_web::web::{Data, Payload};
+use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::command::Command;
@@ -21,9 +21,9 @@ use crate::store::Target;
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/extend", tag = "suspensions", request_body = ExtendRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `already_resolved`, `expired`"), (status = 422, description = "`invalid`: not later, more than 366 days in all, or there is no deadline to move; `malformed_json`, `idempotency_mismatch`")))]
-pub(super) async fn extend(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn extend(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let suspension_id = suspension_id(&request)?;
     let write = Write { action: Action::Extend, scope: "POST /suspensions/{id}/extend", if_match_required: false };
     let outcome = write

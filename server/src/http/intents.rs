@@ -1,7 +1,7 @@
 //! Intents: create, list, read, patch, change status (RFC-0001).
 
 use actix_web::http::Method;
-use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::body::{DEPENDS_ON_MAX, DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX};
@@ -38,9 +38,9 @@ pub(super) fn routes(config: &mut ServiceConfig) {
 #[utoipa::path(post, path = "/api/v1/intents", tag = "intents", request_body = CreateIntentRequest, params(("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = IntentView), (status = 403), (status = 404, description = "`not_found`: a dependency or the parent does not exist, or the key may not read it"),
     (status = 409, description = "`suspension_is_server_owned`: the state names `_suspension`"), (status = 422)))]
-pub(super) async fn create(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let key = idempotency(&request, &caller.principal, "POST /intents", &body);
     let intent = body.into::<CreateIntentRequest>().and_then(|body| new_intent(&shared, &caller, body));
     let (idempotency, intent) = match key {
@@ -113,9 +113,10 @@ fn new_intent(shared: &Shared, caller: &Caller, body: CreateIntentRequest) -> Re
 /// Lists the intents the caller may read, newest first.
 #[utoipa::path(get, path = "/api/v1/intents", tag = "intents", params(
     ("status" = Option<String>, Query), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query)),
-    responses((status = 200, body = IntentPage), (status = 422)))]
+    responses((status = 200, body = IntentPage), (status = 403), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
+    caller.may(Action::Browse)?;
     let mut query = Query::new(request.query_string());
     let status = query.parsed("status", "one of the six statuses", Status::parse);
     let limit = query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT);
@@ -138,9 +139,9 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/state", tag = "intents", request_body = PatchStateRequest,
     params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `suspension_is_server_owned`"), (status = 422)))]
-pub(super) async fn patch_state(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn patch_state(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let agent_id = caller.agent_id(&request);
     let write = Write { action: Action::PatchState, scope: "POST /intents/{id}/state", if_match_required: true };
     let outcome = write
@@ -182,9 +183,9 @@ fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Vec<FieldError>> {
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/status", tag = "intents", request_body = SetStatusRequest,
     params(("intent_id" = String, Path), ("If-Match" = String, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = IntentView), (status = 400), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `invalid_transition`, `use_suspend`"), (status = 422)))]
-pub(super) async fn set_status(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn set_status(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let write = Write { action: Action::SetStatus, scope: "POST /intents/{id}/status", if_match_required: true };
     let outcome = write
         .send(&request, caller, &shared, body, |body: SetStatusRequest| {

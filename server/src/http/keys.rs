@@ -1,7 +1,7 @@
 //! API keys, for admins: create, list, revoke.
 
 use actix_web::http::Method;
-use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::ids::KeyId;
@@ -24,9 +24,9 @@ pub(super) fn routes(config: &mut ServiceConfig) {
 /// Makes a key and shows its secret this once.
 #[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = CreateKeyRequest,
     responses((status = 200, body = CreatedKey), (status = 403), (status = 422)))]
-pub(super) async fn create(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     caller.may(Action::ManageKeys)?;
     let invalid = |errors| Rejection::Invalid { errors };
     let body: CreateKeyRequest = body.into().map_err(invalid)?;

@@ -1,7 +1,7 @@
 //! Leases (RFC-0003), and what a suspension does to them (RFC-0025 §2).
 
 use actix_web::http::Method;
-use actix_web::web::{self, Data, Payload, ServiceConfig};
+use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::command::Command;
@@ -38,9 +38,9 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/leases", tag = "leases", request_body = AcquireLeaseRequest,
     params(("intent_id" = String, Path), ("X-Agent-ID" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = Lease), (status = 403), (status = 404), (status = 409, description = "`lease_conflict`, `lease_while_suspended`"), (status = 422)))]
-pub(super) async fn acquire(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn acquire(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let agent_id = caller.agent_id(&request);
     let id = LeaseId(shared.entropy.uuid(shared.clock.now()));
     let write = Write { action: Action::Lease, scope: "POST /intents/{id}/leases", if_match_required: false };
@@ -61,9 +61,9 @@ pub(super) async fn acquire(request: HttpRequest, payload: Payload, shared: Data
 #[utoipa::path(patch, path = "/api/v1/intents/{intent_id}/leases/{lease_id}", tag = "leases", request_body = RenewLeaseRequest,
     params(("intent_id" = String, Path), ("lease_id" = String, Path), ("X-Agent-ID" = Option<String>, Header)), responses(
     (status = 200, body = Lease), (status = 403), (status = 404), (status = 422)))]
-pub(super) async fn renew(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn renew(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let (id, agent_id) = (lease_id(&request)?, caller.agent_id(&request));
     let write = Write { action: Action::Lease, scope: "PATCH /intents/{id}/leases/{id}", if_match_required: false };
     let outcome = write

@@ -19,6 +19,7 @@ mod query;
 mod reminders;
 mod suspensions;
 pub(crate) mod trace;
+pub(crate) mod unread;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,15 +35,20 @@ use domain::ids::{Entropy, IntentId, KeyId};
 use domain::problem::{Rejection, edge};
 use tokio::sync::watch;
 
-use self::problem::{Failure, Surface};
+use self::problem::Surface;
+use crate::admission::Admission;
+use crate::config::Limits;
 use crate::instance::Instance;
 use crate::keys::Authenticator;
 use crate::metrics::Metrics;
+use crate::rates::Rates;
 use crate::store::{Outcome, Store};
 
-pub(crate) use self::body::read as read_body;
-pub use self::body::{BODY_BYTES_MAX, BODY_WAIT, IDEMPOTENCY_KEY_MAX};
+pub(crate) use self::auth::to_its_end;
+pub use self::body::{BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_WAIT, IDEMPOTENCY_KEY_MAX};
+pub(crate) use self::body::{Bodies, Body, read as read_body};
 pub use self::openapi::document;
+pub(crate) use self::problem::{Failure, RETRY_AFTER_SECONDS, TurnedAway};
 
 /// How many long waits one key may hold at a time.
 pub const WAITERS_PER_KEY_MAX: usize = 2_000;
@@ -55,6 +61,9 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) waiters: Waiters,
+    pub(crate) admission: Arc<Admission>,
+    pub(crate) rates: Rates,
+    pub(crate) bodies: Bodies,
     pub(crate) health: health::Health,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) instance: Instance,
@@ -77,6 +86,7 @@ impl Shared {
         entropy: Arc<dyn Entropy>,
         metrics: Arc<Metrics>,
         instance: Instance,
+        limits: &Limits,
     ) -> Self {
         let authenticator = Authenticator::new(store.clone(), clock.clone());
         Self {
@@ -86,6 +96,9 @@ impl Shared {
             clock,
             entropy,
             waiters: Waiters::default(),
+            admission: Arc::new(Admission::new(limits.concurrent_requests, &metrics.classes)),
+            rates: Rates::new(limits),
+            bodies: Bodies::default(),
             health: health::Health::default(),
             metrics,
             instance,
@@ -166,21 +179,34 @@ fn intent_routes(config: &mut ServiceConfig) {
     suspensions::intent_routes(config);
 }
 
-/// The methods of a resource, as its 405 names them.
-struct Allow(String);
+/// The methods of a resource, as its 405 names them (RFC 9110 §15.5.6).
+pub(crate) struct Allow(String);
 
-/// A resource that answers methods it does not know in its surface's form, and names those it knows (RFC 9110 §15.5.6).
-fn resource<const N: usize>(path: &str, routes: [(Method, Route); N]) -> Resource {
+impl Allow {
+    /// Those of the resource a request has come to.
+    pub(crate) fn of(request: &HttpRequest) -> Option<HeaderValue> {
+        HeaderValue::from_str(&request.app_data::<Self>()?.0).ok()
+    }
+}
+
+/// A resource that leaves methods it does not know to `no_method`, for which it notes those it knows.
+pub(crate) fn allowing<const N: usize>(path: &str, routes: [(Method, Route); N], no_method: Route) -> Resource {
     let methods: Vec<&str> = routes.iter().map(|(method, _)| method.as_str()).collect();
-    let resource = web::resource(path).app_data(Allow(methods.join(", "))).default_service(web::to(no_method));
+    let resource = web::resource(path).app_data(Allow(methods.join(", "))).default_service(no_method);
     routes.into_iter().fold(resource, |resource, (method, route)| resource.route(route.method(method)))
 }
 
+/// A resource that answers methods it does not know in its surface's form.
+fn resource<const N: usize>(path: &str, routes: [(Method, Route); N]) -> Resource {
+    allowing(path, routes, web::to(no_method))
+}
+
 async fn no_method(request: HttpRequest) -> HttpResponse {
-    let methods = request.app_data::<Allow>().map_or("", |allow| &allow.0);
-    let failure = Failure::edge(edge::NO_METHOD, format!("this route knows these methods: {methods}"));
+    let methods = Allow::of(&request);
+    let known = methods.as_ref().and_then(|methods| methods.to_str().ok()).unwrap_or_default();
+    let failure = Failure::edge(edge::NO_METHOD, format!("this route knows these methods: {known}"));
     let mut response = Surface::of(request.path()).error(failure).error_response();
-    if let Ok(methods) = HeaderValue::from_str(methods) {
+    if let Some(methods) = methods {
         response.headers_mut().insert(ALLOW, methods);
     }
     response

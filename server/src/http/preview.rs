@@ -1,6 +1,6 @@
 //! Who would be told when, before anything is asked.
 
-use actix_web::web::{Data, Payload};
+use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::{Action, Object, authorize};
 use domain::ids::SuspensionId;
@@ -17,9 +17,9 @@ use super::problem::Problem;
 /// It refuses what asking would refuse about the question's own fields.
 #[utoipa::path(post, path = "/api/v1/suspensions/preview", tag = "suspensions", request_body = SuspendRequest,
     responses((status = 200, body = SuspensionPreview), (status = 403), (status = 422, description = "`invalid`: what asking would refuse; `malformed_json`")))]
-pub(super) async fn preview(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn preview(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     authorize(&caller.principal, Action::Preview, Object::Server)?;
     let now = shared.clock.now();
     let body = body.into::<SuspendRequest>();

@@ -11,10 +11,11 @@ use domain::problem::{Entry, FieldError, Rejection, edge};
 use domain::time::{naive, rfc3339};
 use serde_json::{Map, Value, json};
 
+use crate::admission::Refused;
 use crate::store::StoreError;
 
 /// Seconds after which trying again makes sense when the store could not take a write.
-const RETRY_AFTER_SECONDS: u32 = 1;
+pub(crate) const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// Why a request failed, before a surface gives it its form.
 #[derive(Clone, Debug)]
@@ -35,6 +36,9 @@ pub(crate) struct More {
     pub(crate) retry_after: Option<u32>,
 }
 
+/// Marks the response to a request that found no room: expected under overload, and no failure to be logged one by one.
+pub(crate) struct TurnedAway;
+
 /// A failure on our surface.
 #[derive(Debug)]
 pub(crate) struct Problem(pub(crate) Failure);
@@ -49,6 +53,13 @@ impl Failure {
         Self { entry, detail: detail.into(), more: Box::default() }
     }
 
+    /// Too much is under way, so nothing was done; try again after some seconds.
+    pub(crate) fn overloaded(detail: impl Into<String>, retry_after: u32) -> Self {
+        let mut failure = Self::edge(edge::OVERLOADED, detail);
+        failure.more.retry_after = Some(retry_after);
+        failure
+    }
+
     /// Too many of something; try again after some seconds.
     pub(crate) fn too_many(detail: impl Into<String>, retry_after: u32) -> Self {
         let mut failure = Self::edge(edge::RATE_LIMITED, detail);
@@ -60,6 +71,9 @@ impl Failure {
         let status = StatusCode::from_u16(self.entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = HttpResponse::build(status);
         response.insert_header((CONTENT_TYPE, content_type));
+        if self.entry == edge::OVERLOADED {
+            response.extensions_mut().insert(TurnedAway);
+        }
         if let Some(seconds) = self.more.retry_after {
             response.insert_header((RETRY_AFTER, seconds));
         }
@@ -138,6 +152,15 @@ impl From<StoreError> for Failure {
                 Self::edge(edge::INTERNAL, "the server failed; the failure was logged")
             }
         }
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(Refused(class): Refused) -> Self {
+        Self::overloaded(
+            "too much is under way; nothing was done, and the same request can be sent again",
+            class.retry_after_seconds(),
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! Telling people of an open question again, now.
 
-use actix_web::web::{Data, Payload};
+use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::command::Command;
@@ -20,9 +20,9 @@ use crate::store::Target;
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/remind", tag = "suspensions", request_body = RemindRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `already_resolved`, `expired`"), (status = 422, description = "`invalid`: the question names nobody; `malformed_json`, `idempotency_mismatch`"), (status = 429, description = "`rate_limited`: people were reminded less than 300 seconds ago")))]
-pub(super) async fn remind(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn remind(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let suspension_id = suspension_id(&request)?;
     let write = Write { action: Action::Remind, scope: "POST /suspensions/{id}/remind", if_match_required: false };
     let outcome = write

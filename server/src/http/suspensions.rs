@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
-use actix_web::web::{self, Data, Payload, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use domain::asking::VALUE_BYTES_MAX;
 use domain::authority::Action;
 use domain::command::{Command, Respond};
@@ -22,6 +22,7 @@ use super::intents::{PAGE_DEFAULT, PAGE_MAX, REASON_MAX, Write};
 use super::problem::{Detail, Failure, Problem};
 use super::query::Query;
 use super::{Shared, extensions, preview, reminders, resource, respond};
+use crate::admission::{Class, Place};
 use crate::store::{Outcome, SuspensionFilter, Target};
 
 /// The longest wait, in seconds.
@@ -51,9 +52,9 @@ pub(super) fn intent_routes(config: &mut ServiceConfig) {
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend", tag = "suspensions", request_body = SuspendRequest,
     params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `not_active`; with `supersedes` also `suspension_mismatch`, `already_resolved`, `expired`"), (status = 422)))]
-pub(super) async fn suspend(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let write = Write { action: Action::Suspend, scope: "suspend", if_match_required: false };
@@ -88,9 +89,9 @@ pub(super) async fn suspend(request: HttpRequest, payload: Payload, shared: Data
 #[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend/respond", tag = "suspensions", request_body = RespondRequest,
     params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = RespondResponse), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`self_response`: the asker or a key of its owner answers; `forbidden`: this role does not answer"), (status = 404), (status = 409, description = "`expired`, `already_resolved`, `suspension_mismatch`, `not_suspended`, `version_conflict`"), (status = 422, description = "`invalid_choice` with `valid_choices`; `invalid`, `malformed_json`, `idempotency_mismatch`")))]
-pub(super) async fn respond_to(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+pub(super) async fn respond_to(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let write = Write { action: Action::Respond, scope: "POST /intents/{id}/suspend/respond", if_match_required: false };
     Ok(respond(write.send(&request, caller, &shared, body, answer).await?))
 }
@@ -136,6 +137,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
         let until = Instant::now() + Duration::from_secs(u64::from(wait));
         let watch = shared.store.hub().watch(id);
         let mut waiting = true;
+        let mut place = request.extensions_mut().remove::<Place>();
         loop {
             // Register before you look: a change between the two is not lost. What is shown is as it is now, to whom may see it now.
             let changed = watch.changed();
@@ -143,11 +145,14 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
             if !waiting || done(&record) {
                 break;
             }
+            // Who sleeps keeps nobody from working.
+            drop(place.take());
             waiting = tokio::select! {
                 woken = timeout_at(until, changed) => woken.is_ok(),
                 // A server that stops answers with what there is; the client asks the next one.
                 () = shared.stopped() => false,
             };
+            place = Some(shared.admission.enter_again(Class::Read).await?);
         }
     }
     let version = record.version;
@@ -164,9 +169,10 @@ async fn look(shared: &Shared, caller: &Caller, id: SuspensionId) -> Result<Susp
 #[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
     ("state" = Option<String>, Query, description = "open or all; open by default"),
     ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
-    responses((status = 200, body = SuspensionPage), (status = 422)))]
+    responses((status = 200, body = SuspensionPage), (status = 403), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
+    caller.may(Action::Browse)?;
     let mut query = Query::new(request.query_string());
     let filter = SuspensionFilter {
         open: query
@@ -187,9 +193,9 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/cancel", tag = "suspensions", request_body = CancelRequest,
     params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
     (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `already_resolved`, `expired`"), (status = 422)))]
-pub(super) async fn cancel(request: HttpRequest, payload: Payload, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn cancel(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    let body = Json::read(&request, payload).await?;
+    let body = Json::of(&request)?;
     let suspension_id = suspension_id(&request)?;
     let write = Write { action: Action::Cancel, scope: "POST /suspensions/{id}/cancel", if_match_required: false };
     let outcome = write

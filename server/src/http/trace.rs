@@ -10,6 +10,7 @@ use actix_web::web;
 use tracing::Instrument;
 
 use super::Shared;
+use super::problem::TurnedAway;
 
 /// The longest request id a caller may bring.
 const REQUEST_ID_MAX: usize = 64;
@@ -30,11 +31,12 @@ pub(crate) async fn trace(
         Ok(response) => response.status(),
         Err(error) => error.as_response_error().status_code(),
     };
+    let refused = result.as_ref().is_ok_and(|response| response.response().extensions().contains::<TurnedAway>());
     let took = started.elapsed();
     shared.metrics.request(route, method.as_str(), status.as_u16(), took);
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     span.in_scope(|| {
-        if status.is_server_error() {
+        if status.is_server_error() && !refused {
             tracing::warn!(http.status = status.as_u16(), duration_ms, "request failed");
         } else {
             tracing::debug!(http.status = status.as_u16(), duration_ms, "request served");

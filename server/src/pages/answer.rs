@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
@@ -26,7 +27,8 @@ use super::view::{
     Answers, Asked, Choice, ChoiceStyle, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page,
     PlanRow, Silence, Trouble, UnknownLink,
 };
-use crate::http::{Shared, read_body};
+use crate::admission::{Class, Refused};
+use crate::http::{Body, Failure, RETRY_AFTER_SECONDS, Shared, TurnedAway, read_body, to_its_end};
 use crate::store::link::LinkToken;
 use crate::store::{LinkView, Precondition, Request, StoreError, Target};
 
@@ -69,15 +71,22 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
 /// What a link that is opened leads to, or the page that refuses it; each opening counts.
 pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Result<(LinkToken, LinkView), HttpResponse> {
     let token = LinkToken::parse(token).ok_or_else(|| unknown(pages))?;
+    let _place =
+        shared.admission.enter(Class::Respond).await.map_err(|refused| turned_away(pages, refused, Trouble::CannotRead))?;
     let link = match shared.store.link(token.clone()).await {
         Ok(Some(link)) => link,
         Ok(None) => return Err(unknown(pages)),
-        Err(_) => return Err(pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead)),
+        Err(_) => return Err(pages.trouble_for(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead)),
     };
-    if pages.gets.check_key(&token.hash()).is_err() {
-        return Err(pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries));
-    }
+    pages.gets.check_key(&token.hash()).map_err(|refused| pages.too_many(&refused))?;
     if is_shown(&link, shared.clock.now()) { Ok((token, link)) } else { Err(unknown(pages)) }
+}
+
+/// What is shown to whom there was no place for.
+fn turned_away(pages: &Pages, Refused(class): Refused, trouble: Trouble) -> HttpResponse {
+    let mut page = pages.trouble_for(class.retry_after_seconds(), StatusCode::SERVICE_UNAVAILABLE, trouble);
+    page.extensions_mut().insert(TurnedAway);
+    page
 }
 
 /// Takes the answer, once.
@@ -87,17 +96,35 @@ pub(super) async fn decide(
     payload: Payload,
     shared: Data<Shared>,
     pages: Data<Pages>,
-) -> HttpResponse {
+) -> Result<HttpResponse, actix_web::Error> {
     // Read in any case: a body left unread closes the connection, and would tell one link from another.
-    let body = read_body(&request, payload).await;
-    let Some(token) = LinkToken::parse(&token) else { return unknown(&pages) };
+    let body = read_body(&shared, &request, payload).await;
+    let Some(token) = LinkToken::parse(&token) else { return Ok(unknown(&pages)) };
+    let place = match shared.admission.enter(Class::Respond).await {
+        Ok(place) => place,
+        Err(refused) => return Ok(turned_away(&pages, refused, Trouble::CannotSave)),
+    };
+    to_its_end(async move {
+        let _place = place;
+        decided(request, token, body, shared, pages).await
+    })
+    .await
+}
+
+async fn decided(
+    request: HttpRequest,
+    token: LinkToken,
+    body: Result<Body, Failure>,
+    shared: Data<Shared>,
+    pages: Data<Pages>,
+) -> HttpResponse {
     let link = match shared.store.link(token.clone()).await {
         Ok(Some(link)) if is_shown(&link, shared.clock.now()) => link,
         Ok(_) => return unknown(&pages),
-        Err(_) => return pages.trouble(StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave),
+        Err(_) => return pages.trouble_for(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave),
     };
-    if pages.posts.check_key(&token.hash()).is_err() {
-        return pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries);
+    if let Err(refused) = pages.posts.check_key(&token.hash()) {
+        return pages.too_many(&refused);
     }
     if !pages.is_from_our_page(request.headers()) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
@@ -106,10 +133,13 @@ pub(super) async fn decide(
         Ok(body) => body,
         Err(failure) => {
             let status = StatusCode::from_u16(failure.entry.status).unwrap_or(StatusCode::BAD_REQUEST);
-            return pages.trouble(status, Trouble::Unreadable);
+            return match failure.more.retry_after {
+                Some(seconds) => pages.trouble_for(seconds, status, Trouble::CannotSave),
+                None => pages.trouble(status, Trouble::Unreadable),
+            };
         }
     };
-    let form = Form::read(&body);
+    let form = Form::read(&body.bytes);
     let again = |error: FormError, status: StatusCode| {
         let mut page = open_page(&request, &shared, &pages, &token, &link, &form, Some(error));
         *page.status_mut() = status;
@@ -135,7 +165,9 @@ pub(super) async fn decide(
         }
         Err(StoreError::Rejected(_)) => to_outcome(&request),
         Err(StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_)) => {
-            again(FormError::CannotSave, StatusCode::SERVICE_UNAVAILABLE)
+            let mut page = again(FormError::CannotSave, StatusCode::SERVICE_UNAVAILABLE);
+            page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+            page
         }
     }
 }
@@ -170,8 +202,8 @@ fn is_shown(link: &LinkView, now: DateTime<Utc>) -> bool {
 
 /// The same bytes for every token that opens nothing.
 fn unknown(pages: &Pages) -> HttpResponse {
-    if pages.misses.check().is_err() {
-        return pages.trouble(StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries);
+    if let Err(refused) = pages.misses.check() {
+        return pages.too_many(&refused);
     }
     pages.page(StatusCode::NOT_FOUND, UnknownLink::new(pages.host()).render())
 }

@@ -10,19 +10,22 @@ mod view;
 
 use std::num::NonZeroU32;
 
-use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
+use actix_web::http::header::{ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{HttpResponse, HttpResponseBuilder};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, Route};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use channels::MemoryMailbox;
 use domain::words;
-use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use self::view::{STYLESHEET, Trouble, TroublePage};
+use crate::http::{Allow, allowing};
+use crate::rates::seconds_until;
 
 /// How often one link may be opened in a minute.
 pub const GETS_PER_MINUTE: u32 = 120;
@@ -122,6 +125,18 @@ impl Pages {
         self.page(status, askama::Template::render(&TroublePage::new(self.host(), trouble)))
     }
 
+    /// As [`Pages::trouble`], which may be over in some seconds.
+    fn trouble_for(&self, seconds: u32, status: StatusCode, trouble: Trouble) -> HttpResponse {
+        let mut page = self.trouble(status, trouble);
+        page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        page
+    }
+
+    /// What is shown when a link was opened or used too often.
+    fn too_many(&self, refused: &NotUntil<<DefaultClock as Clock>::Instant>) -> HttpResponse {
+        self.trouble_for(seconds_until(refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries)
+    }
+
     /// Forgets links that were quiet for a while, so that the counters stay small.
     pub(crate) fn forget_quiet_links(&self) {
         self.gets.retain_recent();
@@ -143,18 +158,30 @@ pub(crate) fn host_with_port(url: &Url) -> String {
 
 /// All pages.
 pub(crate) fn routes(config: &mut ServiceConfig) {
+    use Method as M;
     config
-        .service(
-            // GET and HEAD show; only POST decides; any other method is refused without looking at the link.
-            web::resource("/a/{token}")
-                .route(web::get().to(answer::show))
-                .route(web::head().to(answer::show))
-                .route(web::post().to(answer::decide)),
-        )
-        .service(web::resource("/a/{token}/state").route(web::get().to(live::state)))
-        .service(web::resource("/assets/{name}").route(web::get().to(live::script)))
-        .service(web::resource("/docs").route(web::get().to(reference::show)).route(web::head().to(reference::show)))
-        .service(web::resource("/dev/{secret}/mailbox").route(web::get().to(mailbox::list)))
-        .service(web::resource("/dev/{secret}/mailbox/{message_id}").route(web::get().to(mailbox::text)))
-        .service(web::resource("/dev/{secret}/mailbox/{message_id}/html").route(web::get().to(mailbox::html)));
+        // GET and HEAD show; only POST decides; any other method is refused without looking at the link.
+        .service(resource(
+            "/a/{token}",
+            [(M::GET, web::to(answer::show)), (M::HEAD, web::to(answer::show)), (M::POST, web::to(answer::decide))],
+        ))
+        .service(resource("/a/{token}/state", [(M::GET, web::to(live::state))]))
+        .service(resource("/assets/{name}", [(M::GET, web::to(live::script))]))
+        .service(resource("/docs", [(M::GET, web::to(reference::show)), (M::HEAD, web::to(reference::show))]))
+        .service(resource("/dev/{secret}/mailbox", [(M::GET, web::to(mailbox::list))]))
+        .service(resource("/dev/{secret}/mailbox/{message_id}", [(M::GET, web::to(mailbox::text))]))
+        .service(resource("/dev/{secret}/mailbox/{message_id}/html", [(M::GET, web::to(mailbox::html))]));
+}
+
+/// A page that answers methods it does not know with a page, and names those it knows.
+fn resource<const N: usize>(path: &str, routes: [(Method, Route); N]) -> Resource {
+    allowing(path, routes, web::to(no_method))
+}
+
+async fn no_method(request: HttpRequest, pages: web::Data<Pages>) -> HttpResponse {
+    let mut page = pages.trouble(StatusCode::METHOD_NOT_ALLOWED, Trouble::NoMethod);
+    if let Some(methods) = Allow::of(&request) {
+        page.headers_mut().insert(ALLOW, methods);
+    }
+    page
 }

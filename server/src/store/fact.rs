@@ -30,6 +30,10 @@ pub enum Fact {
     BounceReported { kind: BounceKind },
     /// Nobody of an attempt could be reached, and the next rung's people were asked at once.
     FailedOver,
+    /// A message was given up because too many waited for its endpoint.
+    QueueFull,
+    /// An open question had lost a timer and got it back.
+    TimerMended,
 }
 
 /// How a question ended.

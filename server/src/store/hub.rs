@@ -57,7 +57,12 @@ impl Hub {
                 }
                 Notice::Delivery => self.deliveries.notify_one(),
                 Notice::Redriven(channel) => {
-                    self.redriven().push(channel.clone());
+                    let mut redriven = self.redriven();
+                    // Once is enough, however many are sent again before the worker's next turn.
+                    if !redriven.contains(channel) {
+                        redriven.push(channel.clone());
+                    }
+                    drop(redriven);
                     self.deliveries.notify_one();
                 }
                 Notice::Timer => self.timers.notify_one(),

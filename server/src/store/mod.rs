@@ -29,9 +29,7 @@ use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::{FieldError, Rejection};
 use domain::suspension::{Question, Suspension};
-use domain::wire::{
-    DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord,
-};
+use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -161,6 +159,14 @@ pub struct SuspensionFilter {
     pub open: bool,
     /// Only those before this row.
     pub before: Option<i64>,
+}
+
+/// Which messages about one question to read, in the order of `sequence`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveryFilter {
+    pub limit: u32,
+    /// Only those whose `sequence` is larger.
+    pub after: i64,
 }
 
 /// Which failed messages to read, newest first.
@@ -307,7 +313,7 @@ pub trait Store: Send + Sync + 'static {
     /// Lists the suspensions the principal may read.
     fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage>;
     /// Lists the messages about a suspension, in their order.
-    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList>;
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage>;
     /// Opens an answer link; `None` for a token nobody minted.
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
     /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and when the next one is due.
@@ -350,6 +356,8 @@ pub trait Store: Send + Sync + 'static {
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
     /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
     fn forget_expired(&self) -> Unit<'_, u64>;
+    /// Looks at a page of the open questions after a row, and gives those a timer back that have lost it.
+    fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
     /// What stands open right now, in one snapshot.
     fn standing(&self) -> Unit<'_, Standing>;
     /// Proves that a write can be committed.
@@ -417,6 +425,15 @@ pub struct Fired {
     pub next_due: Option<DateTime<Utc>>,
     /// When it began, since boot, if the loop did its work in it: nothing was held, and no absence goes unnoticed.
     pub turned: Option<Duration>,
+}
+
+/// What a sweep over a page of open questions did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swept {
+    /// Timers that were missing, and are there again.
+    pub mended: u64,
+    /// Where the next page begins; absent at the end.
+    pub next: Option<i64>,
 }
 
 /// What leasing deliveries did.

@@ -10,13 +10,13 @@ use domain::lease::Lease;
 use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
 use domain::suspension::ResolutionReason;
-use domain::wire::{BounceView, DeliveryList, DeliveryPage, DeliveryView, IntentView, SuspensionPage, SuspensionRecord};
+use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentView, SuspensionPage, SuspensionRecord};
 
 use super::codes::DeliveryState;
 use super::link::LinkToken;
 use super::rows::{IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow};
 use super::unit::Decided;
-use super::{EventFilter, FailedFilter, LinkView, Standing, SuspensionFilter};
+use super::{DeliveryFilter, EventFilter, FailedFilter, LinkView, Standing, SuspensionFilter};
 
 /// How many events one request looks at.
 const EVENTS_WALKED_MAX: u32 = 20_000;
@@ -39,8 +39,12 @@ fn record<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<Suspensi
     Ok(SuspensionRecord::of(&row.suspension, &rows.question(row)?))
 }
 
+fn may(principal: &Principal, action: Action, row: &IntentRow) -> Result<(), Rejection> {
+    authorize(principal, action, Object::Intent { created_by: &row.intent.created_by, asked_by: None })
+}
+
 fn may_read(principal: &Principal, row: &IntentRow) -> Result<(), Rejection> {
-    authorize(principal, Action::Read, Object::Intent { created_by: &row.intent.created_by, asked_by: None })
+    may(principal, Action::Read, row)
 }
 
 /// What a list needs to look at: agents read their own, everybody else who reads sees all. Whether a row is shown, [`may_read`] says.
@@ -94,6 +98,9 @@ pub(super) fn events<R: ReadRows>(
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
+    if let Err(rejection) = may(principal, Action::Browse, &row) {
+        return Ok(Err(rejection));
+    }
     let mut next = (row.last_sequence > 0).then_some(row.last_event);
     let (mut walked, mut skipped, mut bytes) = (0, 0, 0);
     let mut served: Vec<String> = Vec::new();
@@ -133,15 +140,25 @@ pub(super) fn suspension<R: ReadRows>(rows: &mut R, principal: &Principal, id: S
     Ok(Ok(record(rows, &row)?))
 }
 
-pub(super) fn deliveries<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId) -> Decided<DeliveryList> {
+pub(super) fn deliveries<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: SuspensionId,
+    filter: DeliveryFilter,
+) -> Decided<DeliveryPage> {
     let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
     let intent = rows.intent_at(row.intent)?;
-    if let Err(rejection) = may_read(principal, &intent) {
+    if let Err(rejection) = may(principal, Action::Browse, &intent) {
         return Ok(Err(rejection));
     }
-    let all = rows.deliveries(row.rid)?.into_iter();
-    let deliveries = all.map(|(row, state)| delivery_view(rows, id, row, state)).collect::<RowsResult<_>>()?;
-    Ok(Ok(DeliveryList { deliveries }))
+    // One more than asked for says whether there is another page.
+    let to_come = rows.deliveries(row.rid)?.into_iter().filter(|(row, _)| i64::from(row.sequence) > filter.after);
+    let mut found: Vec<_> = to_come.take(filter.limit as usize + 1).collect();
+    let more = found.len() > filter.limit as usize;
+    found.truncate(filter.limit as usize);
+    let next_cursor = found.last().filter(|_| more).map(|(row, _)| row.sequence.to_string());
+    let deliveries = found.into_iter().map(|(row, state)| delivery_view(rows, id, row, state)).collect::<RowsResult<_>>()?;
+    Ok(Ok(DeliveryPage { deliveries, next_cursor }))
 }
 
 pub(super) fn failed_deliveries<R: ReadRows>(rows: &mut R, filter: FailedFilter) -> RowsResult<DeliveryPage> {

@@ -144,20 +144,48 @@ pub(super) struct TokenRow {
 pub(super) struct PresenceRow {
     /// The last sign of life.
     pub(super) beat_at: DateTime<Utc>,
-    /// Since when deadlines and messages wait after a restore.
-    pub(super) held_since: Option<DateTime<Utc>>,
-    /// Whether they were let go, and the server has not gone on yet.
-    pub(super) released: bool,
+    /// Whether it waits after a restore.
+    pub(super) restore: Restore,
     /// Answer links up to this row count no more.
     pub(super) tokens_void_to: i64,
-    /// The absence being made good for.
+    /// The absence being made good for. One that a restore interrupted goes on once that is released.
     pub(super) recovery: Option<Recovery>,
+}
+
+/// Where a server stands after its database was restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Restore {
+    /// It was not restored, or has gone on since.
+    Over,
+    /// Deadlines and messages wait for the operator.
+    Held { since: DateTime<Utc> },
+    /// They were let go, and the server has not gone on yet.
+    Released,
+}
+
+impl Restore {
+    /// From the two columns it is kept in.
+    pub(super) fn of(held_since: Option<DateTime<Utc>>, released: bool) -> Self {
+        match held_since {
+            Some(since) => Self::Held { since },
+            None if released => Self::Released,
+            None => Self::Over,
+        }
+    }
+
+    /// Since when deadlines and messages wait.
+    pub(super) fn held_since(self) -> Option<DateTime<Utc>> {
+        match self {
+            Self::Held { since } => Some(since),
+            Self::Over | Self::Released => None,
+        }
+    }
 }
 
 impl PresenceRow {
     /// That of a server which was last there at a time.
     pub(super) fn at(now: DateTime<Utc>) -> Self {
-        Self { beat_at: now, held_since: None, released: false, tokens_void_to: 0, recovery: None }
+        Self { beat_at: now, restore: Restore::Over, tokens_void_to: 0, recovery: None }
     }
 }
 
@@ -211,6 +239,9 @@ pub(super) trait Rows {
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
     /// Keeps the span that asked.
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
+    /// Takes a queued message for this transaction, whose intent is taken already; false where somebody has it under way. A worker takes
+    /// them the other way round, so waiting for it here would be waiting for each other; it looks at the question once this is done.
+    fn take_outbox(&mut self, rid: i64) -> RowsResult<bool>;
     /// Takes the span that asked, if one was kept.
     fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>>;
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
@@ -256,9 +287,13 @@ pub(super) trait ReadRows {
     /// The leases of an intent that were not given back.
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>>;
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>>;
+    /// Whether a suspension has this timer, at its time or, put off, at another.
+    fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool>;
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     /// Those of one channel, longest due first.
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// The messages queued for a channel behind the first `keep` of them, in the order in which they were queued.
+    fn queued_beyond(&mut self, channel: &str, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     /// Messages that have failed, newest first.
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>>;
@@ -286,8 +321,8 @@ pub(super) trait ReadRows {
     fn presence(&mut self) -> RowsResult<Option<PresenceRow>>;
     /// When the newest event happened.
     fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
-    /// The next open suspensions to deal with, in order: all, or those with a fallback other than `fail`.
-    fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>>;
+    /// The next open suspensions after a row and up to another, in order: all, or those with a fallback other than `fail`.
+    fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>>;
     /// The row of the newest suspension; 0 if there is none.
     fn newest_suspension(&mut self) -> RowsResult<i64>;
     /// The row of the newest answer link; 0 if there is none.

@@ -43,6 +43,13 @@ pub(super) enum Passage {
     Gone(String),
 }
 
+/// A try, as it is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Try {
+    Worked,
+    Failed,
+}
+
 #[derive(Debug, Default)]
 enum State {
     #[default]
@@ -56,8 +63,8 @@ enum State {
 #[derive(Debug, Default)]
 pub(super) struct Circuit {
     state: State,
-    /// Whether each of the last tries failed, oldest first.
-    failed: VecDeque<bool>,
+    /// The last tries, oldest first.
+    tries: VecDeque<Try>,
     in_a_row: u32,
     /// How often it has opened since the endpoint last worked.
     openings: u32,
@@ -90,14 +97,14 @@ impl Circuit {
     /// Takes note of what came of a try; `random` spreads the next probe.
     pub(super) fn record(&mut self, outcome: Outcome, now: DateTime<Utc>, random: u16) {
         match outcome {
-            Outcome::Worked => *self = self.remembering(false),
+            Outcome::Worked => *self = self.remembering(Try::Worked),
             Outcome::Gone(_) if planted(Bug::GoneIsAskedAgain) => {}
             Outcome::Gone(reason) => self.state = State::Gone(reason),
             Outcome::Failed => match self.state {
                 State::Closed => {
-                    *self = self.remembering(true);
-                    let failures = self.failed.iter().filter(|failed| **failed).count();
-                    let half_failed = self.failed.len() == REMEMBERED_MAX && failures * 2 >= REMEMBERED_MAX;
+                    *self = self.remembering(Try::Failed);
+                    let failures = self.tries.iter().filter(|one| **one == Try::Failed).count();
+                    let half_failed = self.tries.len() == REMEMBERED_MAX && failures * 2 >= REMEMBERED_MAX;
                     let fails = self.in_a_row >= FAILURES_IN_A_ROW || half_failed;
                     if fails && !planted(Bug::CircuitStaysClosed) {
                         self.open(now, random);
@@ -115,8 +122,8 @@ impl Circuit {
         *self = Self::default();
     }
 
-    fn remembering(&mut self, failed: bool) -> Self {
-        let mut remembered = std::mem::take(&mut self.failed);
+    fn remembering(&mut self, newest: Try) -> Self {
+        let mut remembered = std::mem::take(&mut self.tries);
         if self.is_open() {
             // What was before it opened has had its effect.
             remembered.clear();
@@ -124,9 +131,12 @@ impl Circuit {
         if remembered.len() == REMEMBERED_MAX {
             remembered.pop_front();
         }
-        remembered.push_back(failed);
-        let in_a_row = if failed { self.in_a_row + 1 } else { 0 };
-        Self { state: State::Closed, failed: remembered, in_a_row, openings: 0 }
+        remembered.push_back(newest);
+        let in_a_row = match newest {
+            Try::Failed => self.in_a_row + 1,
+            Try::Worked => 0,
+        };
+        Self { state: State::Closed, tries: remembered, in_a_row, openings: 0 }
     }
 
     fn open(&mut self, now: DateTime<Utc>, random: u16) {

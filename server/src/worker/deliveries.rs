@@ -3,8 +3,9 @@
 //! Guarantee: at least once, with a message id that stays the same, so that a repeat is recognisable; and a channel that hangs or fails
 //! takes nothing from the others. Mechanism: a leased row comes due again when its lease ends; only the holder of the lease may complete
 //! it. Every channel has a lane with room of its own, and each message is a task: nobody waits for a slow one but its own lane. Failure: a
-//! crash between sending and completing sends the message once more; a message may leave a moment after its question was answered. A
-//! message that makes its channel panic fails alone.
+//! crash between sending and completing sends the message once more; a store that is away for a while does not, because what became of
+//! a message is kept until the store takes it. A message may leave a moment after its question was answered. One that makes its channel
+//! panic fails alone.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use super::circuit::Outcome;
-use super::lane::Lane;
+use super::lane::{Change, Lane};
+use super::results::{Kept, Results};
 use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError, Turn};
@@ -39,6 +41,8 @@ const SLEEP_MAX: Duration = Duration::from_secs(5);
 const NOT_OURS: Duration = Duration::from_millis(10);
 /// The pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How often a server that stops tries to record what became of its messages, with a pause between two tries.
+const LAST_TRIES_MAX: u32 = 10;
 
 /// What the delivery loop stands on.
 pub struct Surroundings {
@@ -52,6 +56,7 @@ pub struct Surroundings {
 pub struct Deliveries {
     around: Surroundings,
     lanes: Vec<Lane>,
+    results: Results,
     public_url: Url,
     operators: Vec<String>,
     channels: Channels,
@@ -61,10 +66,10 @@ impl Deliveries {
     /// A loop that sends through `lanes` what was asked under this policy.
     pub fn new(around: Surroundings, lanes: Vec<Lane>, public_url: Url, asking: &AskingPolicy) -> Self {
         for lane in lanes.iter().filter(|lane| lane.shares_room()) {
-            around.metrics.circuit(&lane.name, false);
+            around.metrics.circuit_closed(&lane.name);
         }
         let (operators, channels) = (asking.operators.clone(), asking.channels.clone());
-        Self { around, lanes, public_url, operators, channels }
+        Self { around, lanes, results: Results::default(), public_url, operators, channels }
     }
 
     /// Sends everything that is due; returns how many messages that were, and when the next one is due.
@@ -119,6 +124,7 @@ impl Deliveries {
         while let Some(ended) = under_way.join_next().await {
             report(ended);
         }
+        self.record_the_last().await;
     }
 
     /// How long nothing needs to be done.
@@ -133,6 +139,8 @@ impl Deliveries {
     /// Leases what there is room for and sets it on its way.
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<Step, StoreError> {
         self.reopen();
+        // Before anything is leased: a result that is recorded now is no message to lease again.
+        self.record_again(self.results.due(self.around.clock.now())).await?;
         let now = self.around.clock.now();
         let shared: u32 = self.lanes.iter().filter(|lane| lane.shares_room()).map(Lane::in_flight).sum();
         let turn = Turn {
@@ -147,12 +155,18 @@ impl Deliveries {
         for delivery in leased.deliveries {
             // Only what has a lane is leased.
             let Some(lane) = self.lanes.iter().position(|lane| lane.name == delivery.channel) else { continue };
+            let this = self.clone();
+            // It has gone out, and its room in the lane is still taken.
+            if let Some(kept) = self.results.under(delivery.rid, delivery.lease) {
+                under_way.spawn(async move { this.record(&this.lanes[lane], kept).await });
+                continue;
+            }
             self.lanes[lane].begin();
             sent += 1;
-            let this = self.clone();
             under_way.spawn(async move { this.send(&this.lanes[lane], delivery).await });
         }
-        Ok(Step { sent, untried: leased.untried, next_due: leased.next_due })
+        let next_due = leased.next_due.into_iter().chain(self.results.next_due()).min();
+        Ok(Step { sent, untried: leased.untried, next_due })
     }
 
     async fn send(&self, lane: &Lane, delivery: LeasedDelivery) -> Result<(), StoreError> {
@@ -178,17 +192,62 @@ impl Deliveries {
         if let DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) = &result {
             tracing::warn!(delivery.channel = lane.name, delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the channels");
         }
-        if !self.around.store.complete_delivery(delivery.rid, delivery.lease, result).await? {
-            tracing::warn!(delivery.id = %delivery.id, "the lease on this message was lost; another worker has it");
+        self.record(lane, Kept::new(&delivery, result)).await
+    }
+
+    /// Records what became of a message, now or, if the store cannot, later: it was sent, so the record must follow.
+    async fn record(&self, lane: &Lane, kept: Kept) -> Result<(), StoreError> {
+        let recorded = match self.around.store.complete_delivery(kept.rid, kept.lease, kept.result.clone()).await {
+            Err(StoreError::Unavailable(why)) => {
+                if self.results.keep(&kept, &why, self.around.clock.now()) {
+                    return Ok(());
+                }
+                Ok(())
+            }
+            // After a try whose outcome nobody heard, a lease that is gone is what one hopes for.
+            Ok(false) if !kept.was_tried() => {
+                tracing::warn!(delivery.id = %kept.id, "the lease on this message was lost; another worker has it");
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        lane.release();
+        recorded
+    }
+
+    /// Offers results to the store again; one that cannot be recorded keeps none of the others from it.
+    async fn record_again(&self, results: Vec<Kept>) -> Result<(), StoreError> {
+        let mut all = Ok(());
+        for kept in results {
+            // Only what had a lane was sent.
+            let Some(lane) = self.lanes.iter().find(|lane| lane.name == kept.channel) else { continue };
+            all = self.record(lane, kept).await.and(all);
         }
-        Ok(())
+        all
+    }
+
+    /// Records what is left before the server stops: the next one sends again what it finds leased.
+    async fn record_the_last(&self) {
+        for tries in 1..=LAST_TRIES_MAX {
+            if let Err(error) = self.record_again(self.results.all()).await {
+                tracing::error!(error = %error, "failed to record what became of a message");
+            }
+            if self.results.next_due().is_none() {
+                return;
+            }
+            if tries < LAST_TRIES_MAX {
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+        self.results.give_up();
     }
 
     /// Whoever sends a message again by hand believes that its endpoint works.
     fn reopen(&self) {
         for name in self.around.store.hub().take_redriven() {
             if self.lanes.iter().any(|lane| lane.name == name && lane.reopen()) {
-                self.around.metrics.circuit(&name, false);
+                self.around.metrics.circuit_closed(&name);
                 tracing::info!(delivery.channel = name, "a message is sent again by hand: the endpoint's circuit is closed");
             }
         }
@@ -199,20 +258,21 @@ impl Deliveries {
         let gone = matches!(seen, Outcome::Gone(_));
         let mut random = [0; 2];
         self.around.entropy.fill(&mut random);
-        let Some(is_open) = lane.end(seen, self.around.clock.now(), u16::from_le_bytes(random)) else { return };
-        self.around.metrics.circuit(&lane.name, is_open);
-        if gone {
-            tracing::error!(
-                delivery.channel = lane.name,
-                "the endpoint says it is gone (410): nothing is sent to it until a restart or a redrive"
-            );
-        } else if is_open {
-            tracing::error!(
-                delivery.channel = lane.name,
-                "the endpoint keeps failing: its circuit is open, and it is probed now and then"
-            );
-        } else {
-            tracing::info!(delivery.channel = lane.name, "the endpoint works again: its circuit is closed");
+        match lane.end(seen, self.around.clock.now(), u16::from_le_bytes(random)) {
+            None => {}
+            Some(Change::Opened) => {
+                self.around.metrics.circuit_opened(&lane.name);
+                let what = if gone {
+                    "the endpoint says it is gone (410): nothing is sent to it until a restart or a redrive"
+                } else {
+                    "the endpoint keeps failing: its circuit is open, and it is probed now and then"
+                };
+                tracing::error!(delivery.channel = lane.name, "{what}");
+            }
+            Some(Change::Closed) => {
+                self.around.metrics.circuit_closed(&lane.name);
+                tracing::info!(delivery.channel = lane.name, "the endpoint works again: its circuit is closed");
+            }
         }
     }
 

@@ -15,6 +15,13 @@ const MAILS_IN_FLIGHT_MAX: u32 = 16;
 /// Messages on their way to one webhook endpoint at the same time.
 const WEBHOOK_IN_FLIGHT_MAX: u32 = 4;
 
+/// What a try did to a circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Opened,
+    Closed,
+}
+
 /// A channel by its name, with what is on its way.
 pub struct Lane {
     pub(super) name: String,
@@ -43,7 +50,7 @@ impl Lane {
         self.circuit.is_some()
     }
 
-    /// Messages on their way.
+    /// Messages on their way, or whose result is not recorded yet: so these have a limit too.
     pub(super) fn in_flight(&self) -> u32 {
         self.in_flight.load(Ordering::Relaxed)
     }
@@ -71,13 +78,21 @@ impl Lane {
         }
     }
 
-    /// A message's try has ended; returns whether the circuit is open now, if that changed.
-    pub(super) fn end(&self, outcome: Outcome, now: DateTime<Utc>, random: u16) -> Option<bool> {
+    /// What became of a message is recorded: there is room for another one.
+    pub(super) fn release(&self) {
         self.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A message's try has ended; returns what that did to the circuit.
+    pub(super) fn end(&self, outcome: Outcome, now: DateTime<Utc>, random: u16) -> Option<Change> {
         let mut circuit = self.circuit()?;
         let was_open = circuit.is_open();
         circuit.record(outcome, now, random);
-        (circuit.is_open() != was_open).then(|| circuit.is_open())
+        match (was_open, circuit.is_open()) {
+            (false, true) => Some(Change::Opened),
+            (true, false) => Some(Change::Closed),
+            (false, false) | (true, true) => None,
+        }
     }
 
     /// Lets messages through again, whatever was; returns whether none passed before.

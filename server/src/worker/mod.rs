@@ -4,6 +4,7 @@ mod circuit;
 pub mod deadlines;
 pub mod deliveries;
 pub mod lane;
+mod results;
 pub mod upkeep;
 
 use std::future::Future;

@@ -23,6 +23,9 @@ pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Ve
     }
     if let Some(file) = &args.database.config {
         configuration(file, findings);
+        for of_webhook in crate::config::secret_files(file) {
+            secret("It holds what lets others send as a webhook.", &of_webhook, true, findings);
+        }
     }
     if findings.len() == before {
         findings.push(Finding::ok(CHECK, "No file is open to others."));

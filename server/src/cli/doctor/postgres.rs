@@ -30,6 +30,13 @@ pub(super) async fn check(
             return None;
         }
     };
+    if address.is_exposed() {
+        findings.push(Finding::warn(
+            CHECK,
+            "The database is reached over a network unencrypted: whoever is on the way reads the password, questions and answers.",
+            "Take sslmode=disable out of PLACET_DATABASE_URL; a certificate of an authority of your own is named with sslrootcert=FILE.",
+        ));
+    }
     findings.push(database::tables(&address.to_string(), &inspection.schema));
     findings.extend(database::held(&inspection));
     database::keys(&inspection, needs_key, findings);

@@ -50,7 +50,11 @@ pub(super) fn complete(path: &str, keyed: bool, bodied: bool, responses: &mut Va
     if keyed {
         also("401", "`unauthorized`: no key, or one that does not count".into());
         also("500", "`internal`: the server failed; the failure was logged".into());
-        also("503", "`unavailable`: sending the same request again is safe".into());
+        also("429", "`rate_limited`: this key has made all the requests it may in a minute, if the server limits them; or its address has presented too many keys that do not count".into());
+        also(
+            "503",
+            "`overloaded`: nothing was done; `unavailable`: it may have been done. Sending the same request again is safe".into(),
+        );
     }
     if bodied {
         also("408", format!("`body_timeout`: a body arrives within {} seconds", BODY_WAIT.as_secs()));

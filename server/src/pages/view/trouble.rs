@@ -41,6 +41,8 @@ pub(in crate::pages) enum Trouble {
     CannotRead,
     /// The form came from another site (403).
     ForeignForm,
+    /// The browser, or a program, did something a page does not know (405).
+    NoMethod,
     /// The form was too large, too slow or broken (413, 408, 422).
     Unreadable,
 }
@@ -57,6 +59,7 @@ impl TroublePage {
             Trouble::CannotSave => words::CANNOT_SAVE,
             Trouble::CannotRead => words::CANNOT_SHOW,
             Trouble::ForeignForm => words::NOT_FROM_OUR_PAGE,
+            Trouble::NoMethod => words::NOT_DONE_HERE,
             Trouble::Unreadable => words::COULD_NOT_BE_READ,
         }
     }
@@ -85,6 +88,7 @@ mod tests {
             (Trouble::CannotSave, "Your answer was <strong>not</strong> recorded."),
             (Trouble::CannotRead, "Nothing was changed"),
             (Trouble::ForeignForm, "nothing was recorded"),
+            (Trouble::NoMethod, "Nothing was changed."),
             (Trouble::Unreadable, "Nothing was recorded."),
         ] {
             let html = TroublePage::new("placet.example".to_owned(), trouble).render().unwrap();

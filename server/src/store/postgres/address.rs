@@ -43,7 +43,8 @@ pub struct Address {
 impl Address {
     /// Reads `postgres://user:password@host:5432/database`, with several hosts after commas and parameters as libpq has them.
     ///
-    /// Over a network the connection is encrypted and the server's certificate is checked, unless `sslmode=disable` says otherwise.
+    /// Over a network the connection is encrypted and the server's certificate and name are checked, unless `sslmode=disable` says
+    /// otherwise; on this machine, if `sslmode` or `sslrootcert` says so.
     ///
     /// # Errors
     ///
@@ -71,7 +72,10 @@ impl Address {
             bail!("the database URL must name a user and a database: postgres://user:password@host:5432/database");
         }
         let encrypted = match mode.as_deref() {
-            None => !config.get_hosts().iter().all(is_here),
+            None => root.is_some() || !config.get_hosts().iter().all(is_here),
+            Some("disable") if root.is_some() => {
+                bail!("the database URL names certificates (sslrootcert) that sslmode=disable never reads; drop one of the two")
+            }
             Some("disable") => false,
             // Encrypting for whoever answers protects nobody, so the weaker modes of libpq check the certificate as well.
             Some("require" | "verify-ca" | "verify-full") => true,
@@ -89,7 +93,11 @@ impl Address {
         Ok(Self { config, tls })
     }
 
-    /// The first host's words, for whoever has to find the machine.
+    /// Whether the password and everything else cross a network unencrypted.
+    pub fn is_exposed(&self) -> bool {
+        self.config.get_ssl_mode() == SslMode::Disable && !self.config.get_hosts().iter().all(is_here)
+    }
+
     pub(super) fn user(&self) -> &str {
         self.config.get_user().unwrap_or_default()
     }
@@ -200,6 +208,22 @@ mod tests {
         }
     }
 
+    /// Whoever switches encryption off must have said so, and hears of it where it matters.
+    #[test]
+    fn only_an_unencrypted_way_over_a_network_is_exposed() {
+        for (url, exposed) in [
+            ("postgres://ann:pw@db.example/placet", false),
+            ("postgres://ann:pw@db.example/placet?sslmode=disable", true),
+            ("postgres://ann:pw@localhost,db.example/placet?sslmode=disable", true),
+            ("postgres://ann:pw@192.0.2.1/placet?sslmode=disable", true),
+            ("postgres://ann:pw@localhost/placet?sslmode=disable", false),
+            ("postgres://ann:pw@[::1]/placet", false),
+            ("postgres://ann:pw@%2Frun%2Fpostgresql/placet?sslmode=disable", false),
+        ] {
+            assert_eq!(Address::parse(url).unwrap().is_exposed(), exposed, "{url}");
+        }
+    }
+
     /// Refusals end up in logs and tickets.
     #[test]
     fn a_refusal_names_what_is_wrong_but_no_password() {
@@ -209,6 +233,8 @@ mod tests {
             ("postgres://db.example/placet?password=hunter2", "a parameter that is not known"),
             ("postgres://ann:hunter2?x@db.example/placet", "a parameter that is not known"),
             ("postgres://ann:hunter2@db.example/placet?sslmode=prefer", "sslmode"),
+            ("postgres://ann:hunter2@db.example/placet?sslmode=disable&sslrootcert=/ca.pem", "drop one of the two"),
+            ("postgres://ann:hunter2@localhost/placet?sslrootcert=/nowhere.pem", "/nowhere.pem"),
             ("postgres://ann:hunter2@db.example/placet?sslrootcert=/nowhere.pem", "/nowhere.pem"),
         ] {
             let refused = format!("{:#}", Address::parse(url).unwrap_err());

@@ -5,8 +5,6 @@
 //! every other one's disk. What is told while this connection is down is lost; so whoever waits is woken when it is up again, and
 //! every two seconds the database is asked which of the questions waited for here have ended.
 
-use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,9 +20,9 @@ use super::connection::{ConnectError, Wire, dial};
 use crate::store::hub::{Hub, Notice};
 use crate::worker::spawn_named;
 
-/// Suspensions told of in one notification: PostgreSQL takes 8,000 bytes.
-const TOLD_AT_ONCE: usize = 200;
-/// Suspensions that wait to be told of; more are left to the others' own looking.
+/// Words in one notification: PostgreSQL takes 8,000 bytes.
+const TOLD_AT_ONCE: usize = 100;
+/// Words that wait to be told; more are left to the others' own looking.
 const UNTOLD_MAX: usize = 8_192;
 /// How often the database is asked about what is waited for.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -34,12 +32,15 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The first half of the locks by which servers know that others live: "plac".
 const SERVERS: i32 = 0x706c_6163;
 
+/// What stands before the name of a channel whose message is sent again.
+const REDRIVEN: &str = "redriven:";
+
 const LIVE: &str = "SELECT pg_advisory_lock($1, $2)";
 const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
 
 /// The way to the other servers.
 pub(super) struct Listener {
-    told: mpsc::Sender<SuspensionId>,
+    told: mpsc::Sender<String>,
     stop: watch::Sender<bool>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -48,8 +49,8 @@ impl Listener {
     /// Tells the others of what changed.
     pub(super) fn tell(&self, notices: &[Notice]) {
         for notice in notices {
-            if let Notice::Suspension(id) = notice
-                && self.told.try_send(*id).is_err()
+            if let Some(word) = word_of(notice)
+                && self.told.try_send(word).is_err()
             {
                 tracing::debug!("too much to tell the other servers at once; they find the rest by looking");
                 return;
@@ -88,7 +89,7 @@ struct Listening {
     address: Address,
     server: i32,
     hub: Arc<Hub>,
-    told: mpsc::Receiver<SuspensionId>,
+    told: mpsc::Receiver<String>,
     stopping: watch::Receiver<bool>,
 }
 
@@ -132,14 +133,14 @@ impl Listening {
         let Heard { client, mut hearing } = connection;
         let mut look = tokio::time::interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut ids = Vec::new();
+        let mut words = Vec::new();
         loop {
             tokio::select! {
-                told = self.told.recv_many(&mut ids, TOLD_AT_ONCE) => {
+                told = self.told.recv_many(&mut words, TOLD_AT_ONCE) => {
                     if told == 0 {
                         return Ok(());
                     }
-                    tell(&client, self.server, ids.drain(..)).await?;
+                    tell(&client, self.server, std::mem::take(&mut words)).await?;
                 }
                 _ = look.tick() => self.look(&client).await?,
                 _ = &mut hearing => return Err(ConnectError::Refused("the connection was closed".into())),
@@ -163,12 +164,27 @@ impl Listening {
     }
 }
 
-async fn tell(client: &Client, server: i32, ids: impl Iterator<Item = SuspensionId>) -> Result<(), ConnectError> {
-    let mut payload = server.to_string();
-    for id in ids.map(|id| id.0).collect::<BTreeSet<_>>() {
-        // Writing to a string cannot fail.
-        write!(payload, " {id}").unwrap_or_default();
+/// How the other servers are told of something, if it concerns them: deadlines and messages they look for themselves.
+fn word_of(notice: &Notice) -> Option<String> {
+    match notice {
+        Notice::Suspension(id) => Some(id.0.to_string()),
+        Notice::Redriven(channel) => Some(format!("{REDRIVEN}{channel}")),
+        Notice::Delivery | Notice::Timer | Notice::Fact(_) | Notice::Span(_) => None,
     }
+}
+
+/// What another server's word means here.
+fn notice_of(word: &str) -> Option<Notice> {
+    match word.strip_prefix(REDRIVEN) {
+        Some(channel) => Some(Notice::Redriven(channel.to_owned())),
+        None => SuspensionId::parse(word).map(Notice::Suspension),
+    }
+}
+
+async fn tell(client: &Client, server: i32, mut words: Vec<String>) -> Result<(), ConnectError> {
+    words.sort_unstable();
+    words.dedup();
+    let payload = format!("{server} {}", words.join(" "));
     client.execute("SELECT pg_notify('placet', $1)", &[&payload]).await.map_err(|error| lost(&error))?;
     Ok(())
 }
@@ -182,8 +198,7 @@ async fn hear(mut wire: Wire, server: i32, hub: Arc<Hub>) {
             if words.next().is_none_or(|teller| teller == server.to_string()) {
                 continue;
             }
-            let ids = words.filter_map(SuspensionId::parse);
-            hub.announce(&ids.map(Notice::Suspension).collect::<Vec<_>>());
+            hub.announce(&words.filter_map(notice_of).collect::<Vec<_>>());
         }
     }
 }

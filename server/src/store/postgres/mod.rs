@@ -25,7 +25,7 @@ use domain::authority::Principal;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Runtime;
@@ -43,8 +43,8 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
-    BounceReport, CreateIntent, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome,
-    Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
+    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::metrics::WriterMetrics;
@@ -99,6 +99,11 @@ impl PostgresStore {
     ///
     /// A database that cannot be reached, is too old, holds another program's tables, or was written by a newer version of this one.
     pub async fn open(address: &Address, connections: u32, outside: Outside) -> anyhow::Result<Self> {
+        if address.is_exposed() {
+            tracing::warn!(
+                "{address} is reached unencrypted (sslmode=disable): whoever is on the way reads the password, questions and answers"
+            );
+        }
         let shares = Shares::of(connections);
         let runtime = OwnRuntime::start(shares.writing + shares.reading + KEY_CONNECTIONS)?;
         let handle = runtime.handle().clone();
@@ -215,8 +220,8 @@ impl Store for PostgresStore {
         self.authorized(move |rows| read::suspension(rows, &principal, id))
     }
 
-    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList> {
-        self.authorized(move |rows| read::deliveries(rows, &principal, id))
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage> {
+        self.authorized(move |rows| read::deliveries(rows, &principal, id, filter))
     }
 
     fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage> {
@@ -303,7 +308,8 @@ impl Store for PostgresStore {
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
-        async move { self.key_readers.run(move |pool| transaction::read(pool, |rows| rows.principal(&key_hash))).await }.boxed()
+        async move { self.key_readers.run(move |pool| transaction::look_up(pool, |rows| rows.principal(&key_hash))).await }
+            .boxed()
     }
 
     fn create_key(&self, key: NewKey) -> Unit<'_, KeyView> {
@@ -324,6 +330,19 @@ impl Store for PostgresStore {
 
     fn forget_expired(&self) -> Unit<'_, u64> {
         self.write("forget_expired", |rows, env| unit::forget_expired(rows, env))
+    }
+
+    fn sweep_timers(&self, after: i64) -> Unit<'_, Swept> {
+        let now = self.outside.clock.now();
+        async move {
+            let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
+            let mut mended = 0;
+            for rid in look.found {
+                mended += self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid)).await?;
+            }
+            Ok(Swept { mended, next: look.next })
+        }
+        .boxed()
     }
 
     fn standing(&self) -> Unit<'_, Standing> {

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::columns::{
     BodyColumns, BounceColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns,
-    TimerColumns, TokenColumns,
+    TimerColumns, TokenColumns, signed,
 };
 use super::schema::{
     api_keys, bounces, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys,
@@ -24,8 +24,8 @@ use super::session::{Mode, Session};
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, Recovery, RowsError, RowsResult,
-    SuspensionRow, TimerRow, TokenRow,
+    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult, SuspensionRow,
+    TimerRow, TokenRow,
 };
 use crate::store::unit::day;
 
@@ -38,10 +38,10 @@ const QUEUED_CHANNELS_MAX: i64 = 1_000;
 impl ReadRows for Session {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
         if self.mode == Mode::Locking {
-            let found = hot::LockIntent { id: &id.0 }.get_result::<(IntentColumns, DateTime<Utc>)>(&mut self.conn);
+            let found = hot::LockIntent { id: id.0 }.get_result::<(IntentColumns, DateTime<Utc>)>(self.conn()?);
             return found.optional()?.map(|found| self.locked_now(found)).transpose();
         }
-        let found = hot::SelectIntent { id: &id.0 }.get_result::<IntentColumns>(&mut self.conn);
+        let found = hot::SelectIntent { id: id.0 }.get_result::<IntentColumns>(self.conn()?);
         found.optional()?.map(IntentColumns::into_row).transpose()
     }
 
@@ -49,11 +49,11 @@ impl ReadRows for Session {
         if self.mode == Mode::Locking {
             return self.lock(rid);
         }
-        hot::SelectIntentAt { rid: &rid }.get_result::<IntentColumns>(&mut self.conn)?.into_row()
+        hot::SelectIntentAt { rid }.get_result::<IntentColumns>(self.conn()?)?.into_row()
     }
 
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody> {
-        intent_bodies::table.find(intent).first::<BodyColumns>(&mut self.conn)?.into_body()
+        intent_bodies::table.find(intent).first::<BodyColumns>(self.conn()?)?.into_body()
     }
 
     fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>> {
@@ -65,29 +65,29 @@ impl ReadRows for Session {
             query = query.filter(intents::status.eq(status.code()));
         }
         let page = query.order(intents::rid.desc()).limit(i64::from(limit)).offset(i64::from(offset));
-        page.load::<IntentColumns>(&mut self.conn)?.into_iter().map(IntentColumns::into_row).collect()
+        page.load::<IntentColumns>(self.conn()?)?.into_iter().map(IntentColumns::into_row).collect()
     }
 
     fn event_link(&mut self, rid: i64) -> RowsResult<EventLink> {
         let columns = (events::event_type, events::created_at, events::previous);
-        let (event_type, created_at, previous) = events::table.find(rid).select(columns).first(&mut self.conn)?;
+        let (event_type, created_at, previous) = events::table.find(rid).select(columns).first(self.conn()?)?;
         Ok(EventLink { event_type, created_at, previous })
     }
 
     fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
         let kept = events::table.find(rid).select((events::bytes, events::hash));
-        let (bytes, hash) = kept.first::<(Vec<u8>, Vec<u8>)>(&mut self.conn)?;
+        let (bytes, hash) = kept.first::<(Vec<u8>, Vec<u8>)>(self.conn()?)?;
         let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
         Ok(Sealed { bytes, hash: Hash(hash) })
     }
 
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
-        let found = hot::SelectSuspension { id: &id.0 }.get_result::<(SuspensionColumns, Uuid)>(&mut self.conn).optional()?;
+        let found = hot::SelectSuspension { id: id.0 }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?).optional()?;
         found.map(|found| self.settled(found)).transpose()
     }
 
     fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow> {
-        let found = hot::SelectSuspensionAt { rid: &rid }.get_result::<(SuspensionColumns, Uuid)>(&mut self.conn)?;
+        let found = hot::SelectSuspensionAt { rid }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?)?;
         self.settled(found)
     }
 
@@ -110,26 +110,38 @@ impl ReadRows for Session {
             query = query.filter(suspensions::rid.lt(before));
         }
         let page = query.order(suspensions::rid.desc()).limit(i64::from(limit));
-        let page = page.load::<(SuspensionColumns, Uuid)>(&mut self.conn)?;
+        let page = page.load::<(SuspensionColumns, Uuid)>(self.conn()?)?;
         page.into_iter().map(|(columns, intent)| columns.into_row(intent)).collect()
     }
 
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>> {
-        let intent_id = IntentId(intents::table.find(intent).select(intents::id).first(&mut self.conn)?);
+        let intent_id = IntentId(intents::table.find(intent).select(intents::id).first(self.conn()?)?);
         let held = leases::table.filter(leases::intent.eq(intent)).filter(leases::status.ne(LeaseStatus::Released.code()));
-        let held = held.order(leases::rid).load::<LeaseColumns>(&mut self.conn)?;
+        let held = held.order(leases::rid).load::<LeaseColumns>(self.conn()?)?;
         held.into_iter().map(|columns| columns.into_lease(intent_id)).collect()
     }
 
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>> {
         // Those another server is just dealing with are its own.
         let due = timers::table.filter(timers::due_at.le(now)).order(timers::due_at).limit(i64::from(limit));
-        let due = due.for_update().skip_locked().load::<TimerColumns>(&mut self.conn)?;
+        let due = due.for_update().skip_locked().load::<TimerColumns>(self.conn()?)?;
         due.into_iter().map(TimerColumns::into_row).collect()
     }
 
+    fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool> {
+        let (kind, attempt) = (timer.kind.code(), signed(timer.attempt));
+        let there = timers::table.find((timer.due_at, timer.suspension, kind, attempt));
+        if diesel::select(diesel::dsl::exists(there)).get_result(&mut self.conn)? {
+            return Ok(true);
+        }
+        // Looks at all timers, for the rare one that is not where it should be.
+        let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(kind));
+        let elsewhere = elsewhere.filter(timers::attempt.eq(attempt));
+        Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(&mut self.conn)?)
+    }
+
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
-        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first(&mut self.conn)?)
+        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first(self.conn()?)?)
     }
 
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
@@ -137,8 +149,23 @@ impl ReadRows for Session {
         let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
         let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(now));
         let due = due.order((outbox::due_at, outbox::rid)).limit(i64::from(limit));
-        let due = due.for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
+        let due = due.for_no_key_update().skip_locked().load::<OutboxColumns>(self.conn()?)?;
         due.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn queued_beyond(&mut self, channel: &str, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let queued =
+            || outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0"))).filter(outbox::channel.eq(channel));
+        // The index knows how many there are; sorting them is for the rare time when there are too many.
+        if queued().count().get_result::<i64>(&mut self.conn)? <= i64::from(keep) {
+            return Ok(Vec::new());
+        }
+        let beyond = queued().order((outbox::queued_at, outbox::rid)).offset(i64::from(keep)).limit(i64::from(limit));
+        let rids = beyond.select(outbox::rid).load::<i64>(&mut self.conn)?;
+        // What another server has in hand just now is not skipped before it is counted.
+        let locked = outbox::table.filter(outbox::rid.eq_any(rids)).filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
+        let locked = locked.for_no_key_update().skip_locked().load::<OutboxColumns>(&mut self.conn)?;
+        locked.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
@@ -146,63 +173,63 @@ impl ReadRows for Session {
         if let Some(before) = before {
             failed = failed.filter(outbox::id.lt(before.0));
         }
-        let page = failed.order(outbox::id.desc()).limit(i64::from(limit)).load::<OutboxColumns>(&mut self.conn)?;
+        let page = failed.order(outbox::id.desc()).limit(i64::from(limit)).load::<OutboxColumns>(self.conn()?)?;
         page.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>> {
         let failed = outbox::table.filter(is_failed()).filter(outbox::id.eq(id.0));
         let found = match self.mode {
-            Mode::Locking => failed.for_no_key_update().first::<OutboxColumns>(&mut self.conn),
-            Mode::Snapshot => failed.first::<OutboxColumns>(&mut self.conn),
+            Mode::Locking => failed.for_no_key_update().first::<OutboxColumns>(self.conn()?),
+            Mode::Snapshot => failed.first::<OutboxColumns>(self.conn()?),
         };
         found.optional()?.map(OutboxColumns::into_row).transpose()
     }
 
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
-        let queued = hot::SelectQueuedChannels { limit: &QUEUED_CHANNELS_MAX };
-        let mut queued = queued.load::<(String, DateTime<Utc>)>(&mut self.conn)?;
+        let queued = hot::SelectQueuedChannels { limit: QUEUED_CHANNELS_MAX };
+        let mut queued = queued.load::<(String, DateTime<Utc>)>(self.conn()?)?;
         queued.sort_by_key(|(_, next_due)| *next_due);
         Ok(queued.into_iter().map(|(channel, next_due)| QueuedChannel { channel, next_due }).collect())
     }
 
     fn open_suspensions(&mut self) -> RowsResult<i64> {
-        Ok(suspensions::table.filter(is_open()).count().get_result(&mut self.conn)?)
+        Ok(suspensions::table.filter(is_open()).count().get_result(self.conn()?)?)
     }
 
     fn queued_deliveries(&mut self) -> RowsResult<(i64, i64)> {
         let queued = || outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
-        let leased = queued().filter(outbox::lease.is_not_null()).count().get_result(&mut self.conn)?;
-        Ok((queued().count().get_result(&mut self.conn)?, leased))
+        let leased = queued().filter(outbox::lease.is_not_null()).count().get_result(self.conn()?)?;
+        Ok((queued().count().get_result(self.conn()?)?, leased))
     }
 
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
         // Locked where it is written: two workers may both believe that they hold its lease.
         let found = match self.mode {
-            Mode::Locking => outbox::table.find(rid).for_no_key_update().first::<OutboxColumns>(&mut self.conn),
-            Mode::Snapshot => outbox::table.find(rid).first::<OutboxColumns>(&mut self.conn),
+            Mode::Locking => outbox::table.find(rid).for_no_key_update().first::<OutboxColumns>(self.conn()?),
+            Mode::Snapshot => outbox::table.find(rid).first::<OutboxColumns>(self.conn()?),
         };
         found.optional()?.map(OutboxColumns::into_both).transpose()
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
         let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
-        about.load::<OutboxColumns>(&mut self.conn)?.into_iter().map(OutboxColumns::into_both).collect()
+        about.load::<OutboxColumns>(self.conn()?)?.into_iter().map(OutboxColumns::into_both).collect()
     }
 
     fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>> {
-        let found = bounces::table.find(outbox).first::<BounceColumns>(&mut self.conn);
+        let found = bounces::table.find(outbox).first::<BounceColumns>(self.conn()?);
         found.optional()?.map(BounceColumns::into_row).transpose()
     }
 
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {
-        Ok(tokens::table.find(rid).first::<TokenColumns>(&mut self.conn).optional()?.map(TokenColumns::into_row))
+        Ok(tokens::table.find(rid).first::<TokenColumns>(self.conn()?).optional()?.map(TokenColumns::into_row))
     }
 
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>> {
         let kept = suspension_keys::table.find(key_hash.as_slice());
         let columns = (suspension_keys::body_hash, suspension_keys::suspension);
-        Ok(kept.select(columns).first(&mut self.conn).optional()?)
+        Ok(kept.select(columns).first(self.conn()?).optional()?)
     }
 
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
@@ -211,57 +238,57 @@ impl ReadRows for Session {
         let kept = idempotency::table.filter(idempotency::day.eq_any([today, today - 1]));
         let kept = kept.filter(idempotency::key_hash.eq(key_hash.as_slice())).filter(idempotency::created_at.gt(since));
         let columns = (idempotency::body_hash, idempotency::outcome);
-        Ok(kept.select(columns).order(idempotency::day.desc()).first(&mut self.conn).optional()?)
+        Ok(kept.select(columns).order(idempotency::day.desc()).first(self.conn()?).optional()?)
     }
 
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>> {
         let counting = api_keys::table.filter(api_keys::hash.eq(key_hash.as_slice())).filter(api_keys::revoked_at.is_null());
-        counting.first::<KeyColumns>(&mut self.conn).optional()?.map(KeyColumns::into_principal).transpose()
+        counting.first::<KeyColumns>(self.conn()?).optional()?.map(KeyColumns::into_principal).transpose()
     }
 
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>> {
         let key = api_keys::table.filter(api_keys::id.eq(id.0));
-        key.first::<KeyColumns>(&mut self.conn).optional()?.map(KeyColumns::into_view).transpose()
+        key.first::<KeyColumns>(self.conn()?).optional()?.map(KeyColumns::into_view).transpose()
     }
 
     fn keys(&mut self) -> RowsResult<Vec<KeyView>> {
-        let all = api_keys::table.order(api_keys::rid).load::<KeyColumns>(&mut self.conn)?;
+        let all = api_keys::table.order(api_keys::rid).load::<KeyColumns>(self.conn()?)?;
         all.into_iter().map(KeyColumns::into_view).collect()
     }
 
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {
-        Ok(secrets::table.find(name).select(secrets::value).first(&mut self.conn).optional()?)
+        Ok(secrets::table.find(name).select(secrets::value).first(self.conn()?).optional()?)
     }
 
     fn presence(&mut self) -> RowsResult<Option<PresenceRow>> {
-        let found = presence::table.find(1).first::<PresenceColumns>(&mut self.conn).optional()?;
+        let found = presence::table.find(1).first::<PresenceColumns>(self.conn()?).optional()?;
         // Read by every server and locked by none: whoever writes it proves that nobody wrote it meanwhile.
         self.presence_version = found.as_ref().map(PresenceColumns::version);
         Ok(found.map(PresenceColumns::into_row))
     }
 
-    fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
-        let left = suspensions::rid.gt(recovery.done_to).and(suspensions::rid.le(recovery.up_to));
+    fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
+        let left = suspensions::rid.gt(after).and(suspensions::rid.le(up_to));
         let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
         if with_fallback {
             // Written out, so that the partial index serves it.
             open = open.filter(diesel::dsl::sql::<Bool>("fallback_policy <> 0"));
         }
-        Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(&mut self.conn)?)
+        Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self.conn()?)?)
     }
 
     /// Ids are drawn in blocks, so the newest row need not have the highest. Asked only where no server ever left a sign of life.
     fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
-        Ok(events::table.select(diesel::dsl::max(events::created_at)).first(&mut self.conn)?)
+        Ok(events::table.select(diesel::dsl::max(events::created_at)).first(self.conn()?)?)
     }
 
     fn newest_suspension(&mut self) -> RowsResult<i64> {
         let newest = suspensions::table.select(diesel::dsl::max(suspensions::rid));
-        Ok(newest.first::<Option<i64>>(&mut self.conn)?.unwrap_or(0))
+        Ok(newest.first::<Option<i64>>(self.conn()?)?.unwrap_or(0))
     }
 
     fn newest_token(&mut self) -> RowsResult<i64> {
-        Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(&mut self.conn)?.unwrap_or(0))
+        Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(self.conn()?)?.unwrap_or(0))
     }
 }
 

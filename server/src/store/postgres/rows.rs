@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
-use diesel::result::{DatabaseErrorKind, Error};
 use domain::body::IntentBody;
 use domain::delivery::BounceKind;
 use domain::ids::KeyId;
@@ -15,12 +14,13 @@ use super::reads::IDEMPOTENCY_HOURS;
 use super::schema::{
     api_keys, bounces, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions, timers,
 };
-use super::session::Session;
+use super::session::{Session, overtaken};
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{
-    BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
+    BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Restore, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow,
+    TokenRow,
 };
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
@@ -57,195 +57,192 @@ impl Rows for Writing<'_> {
 
     fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()> {
         let intent = &row.intent;
-        hot::InsertIntent {
-            rid: &row.rid,
-            id: &intent.id.0,
-            status: &intent.status.code(),
-            version: &signed(intent.version),
-            creator: &intent.created_by.name,
-            creator_owner: &intent.created_by.owner,
-            created_at: &intent.created_at,
-            updated_at: &intent.updated_at,
-        }
-        .execute(&mut self.session.conn)?;
-        hot::InsertBody {
-            rid: &row.rid,
-            title: &json(&body.title)?,
-            description: &json(&body.description)?,
-            created_by: &json(&body.created_by)?,
-            parent: &body.parent_intent_id.map(|id| id.0),
-            depends_on: &json(&body.depends_on)?,
-            constraints: &json(&body.constraints)?,
-            state: &json(&body.state)?,
-            governance_policy: &json_option(body.governance_policy.as_ref())?,
-            confidence: &body.confidence,
-        }
-        .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::InsertIntent {
+            rid: row.rid,
+            id: intent.id.0,
+            status: intent.status.code(),
+            version: signed(intent.version),
+            creator: intent.created_by.name.clone(),
+            creator_owner: intent.created_by.owner.clone(),
+            created_at: intent.created_at,
+            updated_at: intent.updated_at,
+        };
+        self.session.later(write, None)?;
+        let write = hot::InsertBody {
+            rid: row.rid,
+            title: json(&body.title)?,
+            description: json(&body.description)?,
+            created_by: json(&body.created_by)?,
+            parent: body.parent_intent_id.map(|id| id.0),
+            depends_on: json(&body.depends_on)?,
+            constraints: json(&body.constraints)?,
+            state: json(&body.state)?,
+            governance_policy: json_option(body.governance_policy.as_ref())?,
+            confidence: body.confidence,
+        };
+        self.session.later(write, None)
     }
 
     fn update_intent(&mut self, row: &IntentRow) -> RowsResult<()> {
         let last_sequence = i64::try_from(row.last_sequence).map_err(|_| RowsError::Inconsistent("too many events"))?;
-        hot::UpdateIntent {
-            status: &row.intent.status.code(),
-            version: &signed(row.intent.version),
-            updated_at: &row.intent.updated_at,
-            open_suspension: &row.open_suspension,
-            newest_suspension: &row.newest_suspension,
-            has_leases: &row.has_leases,
-            last_event: &row.last_event,
-            last_sequence: &last_sequence,
-            last_hash: row.last_hash.as_ref().map_or(&[], |hash| &hash.0),
-            rid: &row.rid,
-        }
-        .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::UpdateIntent {
+            status: row.intent.status.code(),
+            version: signed(row.intent.version),
+            updated_at: row.intent.updated_at,
+            open_suspension: row.open_suspension,
+            newest_suspension: row.newest_suspension,
+            has_leases: row.has_leases,
+            last_event: row.last_event,
+            last_sequence,
+            last_hash: row.last_hash.as_ref().map_or_else(Vec::new, |hash| hash.0.to_vec()),
+            rid: row.rid,
+        };
+        self.session.later(write, None)
     }
 
     fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()> {
         diesel::update(intent_bodies::table.find(intent))
             .set(intent_bodies::state.eq(json(state)?))
-            .execute(&mut self.session.conn)?;
+            .execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn insert_event(&mut self, event: &NewEvent<'_>) -> RowsResult<()> {
-        hot::InsertEvent {
-            rid: &event.rid,
-            intent: &event.intent,
-            previous: &event.previous,
-            event_type: event.event_type,
-            created_at: &event.created_at,
-            bytes: &event.sealed.bytes,
-            hash: &event.sealed.hash.0,
-        }
-        .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::InsertEvent {
+            rid: event.rid,
+            intent: event.intent,
+            previous: event.previous,
+            event_type: event.event_type.to_owned(),
+            created_at: event.created_at,
+            bytes: event.sealed.bytes.clone(),
+            hash: event.sealed.hash.0.to_vec(),
+        };
+        self.session.later(write, None)
     }
 
     fn insert_suspension(&mut self, row: &SuspensionRow) -> RowsResult<()> {
         let suspension = &row.suspension;
-        hot::InsertSuspension {
-            rid: &row.rid,
-            id: &suspension.id.0,
-            intent: &row.intent,
-            event: &row.event,
-            kind: &suspension.kind.code(),
-            version: &signed(suspension.version),
-            attempt: &signed(suspension.attempt),
-            response_type: &suspension.response_type.code(),
-            choices: &json(&suspension.choices)?,
-            suspended_at: &suspension.suspended_at,
-            expires_at: &suspension.expires_at,
-            fallback_policy: &suspension.fallback_policy.code(),
-            fallback_value: &suspension.fallback_value,
-            reached: &suspension.reached,
-            requires_delivery: &suspension.requires_delivery,
-            asker: &suspension.asked_by.name,
-            asker_owner: &suspension.asked_by.owner,
-        }
-        .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::InsertSuspension {
+            rid: row.rid,
+            id: suspension.id.0,
+            intent: row.intent,
+            event: row.event,
+            kind: suspension.kind.code(),
+            version: signed(suspension.version),
+            attempt: signed(suspension.attempt),
+            response_type: suspension.response_type.code(),
+            choices: json(&suspension.choices)?,
+            suspended_at: suspension.suspended_at,
+            expires_at: suspension.expires_at,
+            fallback_policy: suspension.fallback_policy.code(),
+            fallback_value: suspension.fallback_value.clone(),
+            reached: suspension.reached,
+            requires_delivery: suspension.requires_delivery,
+            asker: suspension.asked_by.name.clone(),
+            asker_owner: suspension.asked_by.owner.clone(),
+        };
+        self.session.later(write, None)
     }
 
     fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool> {
         let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an ending without its words"))?;
-        let changed = hot::EndSuspension {
-            resolution: &ending.resolution.code(),
-            resolution_reason: &ending.reason.map(Code::code),
-            resolved_at: &ending.at,
-            response: &ending.response,
-            resolved_by: &ending.by,
-            metadata: &json_option(ending.metadata.as_ref())?,
-            version: &signed(ended.version),
-            rid: &rid,
-        }
-        .execute(&mut self.session.conn)?;
-        Ok(changed == 1)
+        let write = hot::EndSuspension {
+            resolution: ending.resolution.code(),
+            resolution_reason: ending.reason.map(Code::code),
+            resolved_at: ending.at,
+            response: ending.response.clone(),
+            resolved_by: ending.by.clone(),
+            metadata: json_option(ending.metadata.as_ref())?,
+            version: signed(ended.version),
+            rid,
+        };
+        // Its intent is locked, so nobody else ends it; and if that were not so, nothing would be committed.
+        self.session.later(write, Some("the suspension has ended meanwhile"))?;
+        Ok(true)
     }
 
     fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()> {
-        hot::TouchSuspension {
-            version: &signed(suspension.version),
-            attempt: &signed(suspension.attempt),
-            reached: &suspension.reached,
-            refusals: &signed(suspension.refusals),
-            rid: &rid,
-        }
-        .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::TouchSuspension {
+            version: signed(suspension.version),
+            attempt: signed(suspension.attempt),
+            reached: suspension.reached,
+            refusals: signed(suspension.refusals),
+            rid,
+        };
+        self.session.later(write, None)
     }
 
     fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()> {
-        diesel::update(suspensions::table.find(suspension))
-            .set(suspensions::reminded_at.eq(at))
-            .execute(&mut self.session.conn)?;
+        diesel::update(suspensions::table.find(suspension)).set(suspensions::reminded_at.eq(at)).execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
         diesel::update(suspensions::table.find(suspension))
             .set(suspensions::expires_at.eq(expires_at))
-            .execute(&mut self.session.conn)?;
+            .execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
         let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
-        diesel::insert_into(suspension_traces::table).values(row).execute(&mut self.session.conn)?;
+        diesel::insert_into(suspension_traces::table).values(row).execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>> {
         let kept = diesel::delete(suspension_traces::table.find(suspension)).returning(suspension_traces::context);
-        let context = kept.get_result::<String>(&mut self.session.conn).optional()?;
+        let context = kept.get_result::<String>(self.session.conn()?).optional()?;
         Ok(context.and_then(|context| context.parse().ok()))
     }
 
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()> {
-        hot::InsertTimer {
-            due_at: &timer.due_at,
-            suspension: &timer.suspension,
-            kind: &timer.kind.code(),
-            attempt: &signed(timer.attempt),
-        }
-        .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::InsertTimer {
+            due_at: timer.due_at,
+            suspension: timer.suspension,
+            kind: timer.kind.code(),
+            attempt: signed(timer.attempt),
+        };
+        self.session.later(write, None)
     }
 
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()> {
         let key = (timer.due_at, timer.suspension, timer.kind.code(), signed(timer.attempt));
-        diesel::delete(timers::table.find(key)).execute(&mut self.session.conn)?;
+        diesel::delete(timers::table.find(key)).execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()> {
-        hot::InsertOutbox {
-            rid: &row.rid,
-            id: &row.id.0,
-            suspension: &row.suspension,
-            attempt: &signed(row.attempt),
-            channel: &row.channel,
-            recipient: &row.recipient,
-            due_at: &row.due_at,
-            sequence: &signed(row.sequence),
-            queued_at: &row.queued_at,
-        }
-        .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::InsertOutbox {
+            rid: row.rid,
+            id: row.id.0,
+            suspension: row.suspension,
+            attempt: signed(row.attempt),
+            channel: row.channel.clone(),
+            recipient: row.recipient.clone(),
+            due_at: row.due_at,
+            sequence: signed(row.sequence),
+            queued_at: row.queued_at,
+        };
+        self.session.later(write, None)
+    }
+
+    fn take_outbox(&mut self, rid: i64) -> RowsResult<bool> {
+        let queued = outbox::table.find(rid).filter(outbox::state.eq(DeliveryState::Queued.code()));
+        let free = queued.filter(outbox::lease.is_null()).select(outbox::rid).for_no_key_update().skip_locked();
+        Ok(free.first::<i64>(self.session.conn()?).optional()?.is_some())
     }
 
     fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()> {
-        hot::LeaseOutbox { lease, leased_by: &self.session.server, due_at: &due_at, tries: &signed(tries), rid: &rid }
-            .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::LeaseOutbox { lease: lease.to_vec(), leased_by: self.session.server, due_at, tries: signed(tries), rid };
+        self.session.later(write, None)
     }
 
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()> {
         let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::leased_by.eq(None::<i32>), outbox::due_at.eq(due_at));
         // What is none is not written.
         let changes = (released, json_option(why.as_ref())?.map(|why| outbox::detail.eq(why)));
-        diesel::update(outbox::table.find(rid)).set(changes).execute(&mut self.session.conn)?;
+        diesel::update(outbox::table.find(rid)).set(changes).execute(self.session.conn()?)?;
         Ok(())
     }
 
@@ -253,19 +250,18 @@ impl Rows for Writing<'_> {
         let queued = (outbox::state.eq(DeliveryState::Queued.code()), outbox::tries.eq(0));
         let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::leased_by.eq(None::<i32>));
         let due = (outbox::due_at.eq(due_at), outbox::settled_at.eq(None::<DateTime<Utc>>));
-        diesel::update(outbox::table.find(rid)).set((queued, released, due)).execute(&mut self.session.conn)?;
+        diesel::update(outbox::table.find(rid)).set((queued, released, due)).execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64> {
-        Ok(hot::ReleaseOutbox { due_at: &due_at }.execute(&mut self.session.conn)? as u64)
+        Ok(hot::ReleaseOutbox { due_at }.execute(self.session.conn()?)? as u64)
     }
 
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()> {
         let detail = json_option(detail.as_ref())?;
-        hot::FinishOutbox { state: &state.code(), settled_at: &now, detail: &detail, rid: &rid }
-            .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::FinishOutbox { state: state.code(), settled_at: now, detail, rid };
+        self.session.later(write, None)
     }
 
     fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()> {
@@ -279,20 +275,19 @@ impl Rows for Writing<'_> {
             .on_conflict(bounces::outbox)
             .do_update()
             .set(said)
-            .execute(&mut self.session.conn)?;
+            .execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()> {
-        hot::InsertToken {
-            rid: &token.rid,
-            hash: &token.hash,
-            suspension: &token.suspension,
-            recipient: &token.recipient,
-            created_at: &token.created_at,
-        }
-        .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::InsertToken {
+            rid: token.rid,
+            hash: token.hash.clone(),
+            suspension: token.suspension,
+            recipient: token.recipient.clone(),
+            created_at: token.created_at,
+        };
+        self.session.later(write, None)
     }
 
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()> {
@@ -310,34 +305,29 @@ impl Rows for Writing<'_> {
             leases::acquired_at.eq(lease.acquired_at),
         );
         let saved = diesel::insert_into(leases::table).values((new, changes)).on_conflict(leases::id).do_update().set(changes);
-        saved.execute(&mut self.session.conn)?;
+        saved.execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()> {
-        hot::InsertSuspensionKey { key_hash: &key.key_hash, body_hash: &key.body_hash, suspension: &suspension }
-            .execute(&mut self.session.conn)?;
-        Ok(())
+        let write = hot::InsertSuspensionKey { key_hash: key.key_hash.to_vec(), body_hash: key.body_hash.to_vec(), suspension };
+        self.session.later(write, None)
     }
 
     fn insert_idempotent(&mut self, key: Idempotency, now: DateTime<Utc>, outcome: &str) -> RowsResult<()> {
-        let kept = hot::InsertIdempotent {
-            day: &day(now),
-            key_hash: &key.key_hash,
-            body_hash: &key.body_hash,
-            outcome,
-            created_at: &now,
-            counting_since: &(now - TimeDelta::hours(IDEMPOTENCY_HOURS)),
-        }
-        .execute(&mut self.session.conn)?;
-        if kept == 0 {
-            return Err(overtaken("another request with the same key was first"));
-        }
-        Ok(())
+        let write = hot::InsertIdempotent {
+            day: day(now),
+            key_hash: key.key_hash.to_vec(),
+            body_hash: key.body_hash.to_vec(),
+            outcome: outcome.to_owned(),
+            created_at: now,
+            counting_since: now - TimeDelta::hours(IDEMPOTENCY_HOURS),
+        };
+        self.session.later(write, Some("another request with the same key was first"))
     }
 
     fn forget_idempotent_before(&mut self, day: i32, limit: u32) -> RowsResult<u64> {
-        Ok(hot::ForgetIdempotent { day: &day, limit: &i64::from(limit) }.execute(&mut self.session.conn)? as u64)
+        Ok(hot::ForgetIdempotent { day, limit: i64::from(limit) }.execute(self.session.conn()?)? as u64)
     }
 
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()> {
@@ -350,7 +340,7 @@ impl Rows for Writing<'_> {
             api_keys::hash.eq(key.hash.to_vec()),
             api_keys::created_at.eq(now),
         );
-        diesel::insert_into(api_keys::table).values(row).execute(&mut self.session.conn)?;
+        diesel::insert_into(api_keys::table).values(row).execute(self.session.conn()?)?;
         Ok(())
     }
 
@@ -359,14 +349,14 @@ impl Rows for Writing<'_> {
         // Revoking again keeps the first time.
         diesel::update(key.filter(api_keys::revoked_at.is_null()))
             .set(api_keys::revoked_at.eq(now))
-            .execute(&mut self.session.conn)?;
-        Ok(key.count().get_result::<i64>(&mut self.session.conn)? == 1)
+            .execute(self.session.conn()?)?;
+        Ok(key.count().get_result::<i64>(self.session.conn()?)? == 1)
     }
 
     fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()> {
         diesel::insert_into(secrets::table)
             .values((secrets::name.eq(name), secrets::value.eq(value.to_vec())))
-            .execute(&mut self.session.conn)?;
+            .execute(self.session.conn()?)?;
         Ok(())
     }
 
@@ -374,8 +364,8 @@ impl Rows for Writing<'_> {
         let recovery = row.recovery;
         let columns = (
             presence::beat_at.eq(row.beat_at),
-            presence::held_since.eq(row.held_since),
-            presence::released.eq(row.released),
+            presence::held_since.eq(row.restore.held_since()),
+            presence::released.eq(row.restore == Restore::Released),
             presence::tokens_void_to.eq(row.tokens_void_to),
             presence::absent_from.eq(recovery.map(|recovery| recovery.from)),
             presence::absent_until.eq(recovery.map(|recovery| recovery.until)),
@@ -385,21 +375,16 @@ impl Rows for Writing<'_> {
         );
         let Some(version) = self.session.presence_version else {
             let first = (presence::rid.eq(1), presence::version.eq(1_i64), columns);
-            diesel::insert_into(presence::table).values(first).execute(&mut self.session.conn)?;
+            diesel::insert_into(presence::table).values(first).execute(self.session.conn()?)?;
             self.session.presence_version = Some(1);
             return Ok(());
         };
         let as_read = presence::table.find(1).filter(presence::version.eq(version));
         let next = (presence::version.eq(version + 1), columns);
-        if diesel::update(as_read).set(next).execute(&mut self.session.conn)? == 0 {
+        if diesel::update(as_read).set(next).execute(self.session.conn()?)? == 0 {
             return Err(overtaken("another server left a sign of life meanwhile"));
         }
         self.session.presence_version = Some(version + 1);
         Ok(())
     }
-}
-
-/// As an index would say that another transaction was first: this one is run again, and finds what that one wrote.
-fn overtaken(why: &str) -> RowsError {
-    RowsError::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(why.to_owned())))
 }

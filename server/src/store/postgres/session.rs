@@ -5,18 +5,27 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::query_builder::{QueryFragment, QueryId};
+use diesel::result::{DatabaseErrorKind, Error};
 use diesel::sql_types::Timestamptz;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::clock::Clock;
 use domain::time::{from_micros, micros};
+use futures_util::future::{BoxFuture, join_all};
+use tokio::runtime::Handle;
 
 use super::columns::{IntentColumns, SuspensionColumns};
 use super::connection::Connection;
 use super::statements as hot;
-use crate::store::rows::{IntentRow, RowsResult, SuspensionRow, Table};
+use crate::store::rows::{IntentRow, RowsError, RowsResult, SuspensionRow, Table};
 
 /// How many ids the sequences of `events` and `tokens` give at a time; the migration says the same.
 const BLOCK: i64 = 64;
+
+/// How many writes wait to be sent together.
+const WAITING_MAX: usize = 16;
 
 /// How rows are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +107,25 @@ struct Block {
     end: i64,
 }
 
+/// A write nobody asks the result of.
+trait Later: Send {
+    fn send(self: Box<Self>, conn: &AsyncPgConnection) -> BoxFuture<'_, QueryResult<usize>>;
+}
+
+impl<S: QueryFragment<Pg> + QueryId + Send + 'static> Later for S {
+    fn send(self: Box<Self>, conn: &AsyncPgConnection) -> BoxFuture<'_, QueryResult<usize>> {
+        let mut conn = conn;
+        diesel_async::RunQueryDsl::execute(*self, &mut conn)
+    }
+}
+
+/// A write that waits to be sent.
+struct Waiting {
+    write: Box<dyn Later>,
+    /// What it means if it changes nothing, where that means anything.
+    unless_changed: Option<&'static str>,
+}
+
 /// A connection with what it knows.
 pub(super) struct Session {
     pub(super) conn: Connection,
@@ -109,6 +137,8 @@ pub(super) struct Session {
     pub(super) presence_version: Option<i64>,
     /// The intents this transaction has locked: what hangs on them cannot change under it.
     locked: Vec<i64>,
+    /// Writes that are sent before whatever is asked next, all in one trip to the database.
+    waiting: Vec<Waiting>,
     events: Block,
     tokens: Block,
 }
@@ -117,7 +147,17 @@ impl Session {
     pub(super) fn new(conn: Connection, server: i32, clock: Arc<dyn Clock>, database: Arc<DatabaseClock>) -> Self {
         let time = Arc::new(TransactionClock { micros: AtomicI64::new(0), clock, database });
         let (events, tokens) = (Block::default(), Block::default());
-        Self { conn, time, server, mode: Mode::Snapshot, presence_version: None, locked: Vec::new(), events, tokens }
+        Self {
+            conn,
+            time,
+            server,
+            mode: Mode::Snapshot,
+            presence_version: None,
+            locked: Vec::new(),
+            waiting: Vec::new(),
+            events,
+            tokens,
+        }
     }
 
     /// Forgets what the transaction before this one held.
@@ -125,6 +165,60 @@ impl Session {
         self.mode = mode;
         self.presence_version = None;
         self.locked.clear();
+        self.waiting.clear();
+    }
+
+    /// The connection, once everything before is on its way to the rows: nobody reads what is still to be written.
+    pub(super) fn conn(&mut self) -> RowsResult<&mut Connection> {
+        self.flush()?;
+        Ok(&mut self.conn)
+    }
+
+    /// Writes at the latest when something is asked or committed. If `unless_changed` is told and the write changes no row, another
+    /// transaction was first.
+    pub(super) fn later(
+        &mut self,
+        write: impl QueryFragment<Pg> + QueryId + Send + 'static,
+        unless_changed: Option<&'static str>,
+    ) -> RowsResult<()> {
+        self.waiting.push(Waiting { write: Box::new(write), unless_changed });
+        if self.waiting.len() == WAITING_MAX { self.flush() } else { Ok(()) }
+    }
+
+    /// Sends what waits, in order and in one trip to the database.
+    pub(super) fn flush(&mut self) -> RowsResult<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let meanings: Vec<_> = waiting.iter().map(|waiting| waiting.unless_changed).collect();
+        let conn: &AsyncPgConnection = &self.conn;
+        // The first one polled is the first one sent.
+        let sent = join_all(waiting.into_iter().map(|waiting| waiting.write.send(conn)));
+        for (changed, meaning) in Handle::current().block_on(sent).into_iter().zip(meanings) {
+            // The first failure is the reason; those behind it say only that there was one.
+            if changed? == 0
+                && let Some(why) = meaning
+            {
+                return Err(overtaken(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a transaction that writes, reads the time, and returns the transaction's number, in one trip to the database.
+    pub(super) fn begin(&mut self) -> QueryResult<String> {
+        let mut conn: &AsyncPgConnection = &self.conn;
+        let mut first = conn;
+        let begun = async {
+            let opened = SimpleAsyncConnection::batch_execute(&mut first, "BEGIN");
+            let asked = diesel_async::RunQueryDsl::get_result::<(DateTime<Utc>, String)>(hot::Begin, &mut conn);
+            // The first one polled is the first one sent.
+            futures_util::try_join!(opened, asked)
+        };
+        let ((), (time, number)) = Handle::current().block_on(begun)?;
+        self.time.begin(time);
+        Ok(number)
     }
 
     /// Reads the database's time where no transaction that writes has.
@@ -143,7 +237,7 @@ impl Session {
             Table::Events => ("events_rid", Some(&mut self.events)),
             Table::Tokens => ("tokens_rid", Some(&mut self.tokens)),
         };
-        let drawn = hot::NextRid { sequence };
+        let drawn = hot::NextRid { sequence: sequence.to_owned() };
         let Some(block) = block else { return Ok(drawn.get_result(&mut self.conn)?) };
         if block.next == block.end {
             block.next = drawn.get_result(&mut self.conn)?;
@@ -155,7 +249,7 @@ impl Session {
 
     /// Waits until nobody else writes on an intent, and keeps it so.
     pub(super) fn lock(&mut self, rid: i64) -> RowsResult<IntentRow> {
-        let found = hot::LockIntentAt { rid: &rid }.get_result::<(IntentColumns, DateTime<Utc>)>(&mut self.conn)?;
+        let found = hot::LockIntentAt { rid }.get_result::<(IntentColumns, DateTime<Utc>)>(self.conn()?)?;
         self.locked_now(found)
     }
 
@@ -175,7 +269,12 @@ impl Session {
         }
         self.lock(row.intent)?;
         let (columns, intent) =
-            hot::SelectSuspensionAt { rid: &row.rid }.get_result::<(SuspensionColumns, uuid::Uuid)>(&mut self.conn)?;
+            hot::SelectSuspensionAt { rid: row.rid }.get_result::<(SuspensionColumns, uuid::Uuid)>(self.conn()?)?;
         columns.into_row(intent)
     }
+}
+
+/// As an index would say that another transaction was first: this one is run again, and finds what that one wrote.
+pub(super) fn overtaken(why: &str) -> RowsError {
+    RowsError::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(why.to_owned())))
 }

@@ -1,5 +1,7 @@
 //! The few hot statements, each with a fixed text, prepared once per connection.
 //!
+//! They own their values, so that one whose result nobody asks for can wait and be sent together with others.
+//!
 //! The contract of a static id is that the text never depends on the values: the macro gives no way to make it.
 
 use chrono::{DateTime, Utc};
@@ -18,29 +20,29 @@ type Time = DateTime<Utc>;
 macro_rules! statement {
     ($(#[$doc:meta])* $name:ident { $($text:literal $field:ident: $rust:ty = $sql:ty),* $(,)? } $tail:literal $(-> $row:ty)?) => {
         $(#[$doc])*
-        pub(super) struct $name<'a> {
-            $(pub(super) $field: &'a $rust),*
+        pub(super) struct $name {
+            $(pub(super) $field: $rust),*
         }
 
-        impl QueryId for $name<'_> {
-            type QueryId = $name<'static>;
+        impl QueryId for $name {
+            type QueryId = Self;
             const HAS_STATIC_QUERY_ID: bool = true;
         }
 
-        impl QueryFragment<Pg> for $name<'_> {
+        impl QueryFragment<Pg> for $name {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
                 $(
                     out.push_sql($text);
-                    out.push_bind_param::<$sql, $rust>(self.$field)?;
+                    out.push_bind_param::<$sql, $rust>(&self.$field)?;
                 )*
                 out.push_sql($tail);
                 Ok(())
             }
         }
 
-        impl RunQueryDsl<Connection> for $name<'_> {}
+        impl RunQueryDsl<Connection> for $name {}
 
-        $(impl Query for $name<'_> {
+        $(impl Query for $name {
             type SqlType = $row;
         })?
     };
@@ -128,8 +130,8 @@ statement!(
         ", " id: Uuid = SqlUuid,
         ", " status: i32 = Integer,
         ", " version: i32 = Integer,
-        ", " creator: str = Text,
-        ", " creator_owner: str = Text,
+        ", " creator: String = Text,
+        ", " creator_owner: String = Text,
         ", " created_at: Time = Timestamptz,
         ", " updated_at: Time = Timestamptz,
     } ", false, 0, 0, '')"
@@ -161,7 +163,7 @@ statement!(
         ", has_leases = " has_leases: bool = Bool,
         ", last_event = " last_event: i64 = BigInt,
         ", last_sequence = " last_sequence: i64 = BigInt,
-        ", last_hash = " last_hash: [u8] = Binary,
+        ", last_hash = " last_hash: Vec<u8> = Binary,
         " WHERE rid = " rid: i64 = BigInt,
     } ""
 );
@@ -171,10 +173,10 @@ statement!(
         "INSERT INTO events (rid, intent, previous, event_type, created_at, bytes, hash) VALUES (" rid: i64 = BigInt,
         ", " intent: i64 = BigInt,
         ", " previous: Option<i64> = Nullable<BigInt>,
-        ", " event_type: str = Text,
+        ", " event_type: String = Text,
         ", " created_at: Time = Timestamptz,
-        ", " bytes: [u8] = Binary,
-        ", " hash: [u8] = Binary,
+        ", " bytes: Vec<u8> = Binary,
+        ", " hash: Vec<u8> = Binary,
     } ")"
 );
 
@@ -196,8 +198,8 @@ statement!(
         ", " fallback_value: Option<Value> = Nullable<Json>,
         ", " reached: bool = Bool,
         ", " requires_delivery: bool = Bool,
-        ", 0, " asker: str = Text,
-        ", " asker_owner: str = Text,
+        ", 0, " asker: String = Text,
+        ", " asker_owner: String = Text,
     } ")"
 );
 
@@ -240,8 +242,8 @@ statement!(
         ", " id: Uuid = SqlUuid,
         ", " suspension: i64 = BigInt,
         ", " attempt: i32 = Integer,
-        ", " channel: str = Text,
-        ", " recipient: str = Text,
+        ", " channel: String = Text,
+        ", " recipient: String = Text,
         ", 0, 0, " due_at: Time = Timestamptz,
         ", " sequence: i32 = Integer,
         ", " queued_at: Time = Timestamptz,
@@ -260,7 +262,7 @@ statement!(
 
 statement!(
     LeaseOutbox {
-        "UPDATE outbox SET lease = " lease: [u8] = Binary,
+        "UPDATE outbox SET lease = " lease: Vec<u8> = Binary,
         ", leased_by = " leased_by: i32 = Integer,
         ", due_at = " due_at: Time = Timestamptz,
         ", tries = " tries: i32 = Integer,
@@ -280,17 +282,17 @@ statement!(
 statement!(
     InsertToken {
         "INSERT INTO tokens (rid, hash, suspension, recipient, created_at) VALUES (" rid: i64 = BigInt,
-        ", " hash: [u8] = Binary,
+        ", " hash: Vec<u8> = Binary,
         ", " suspension: i64 = BigInt,
-        ", " recipient: str = Text,
+        ", " recipient: String = Text,
         ", " created_at: Time = Timestamptz,
     } ")"
 );
 
 statement!(
     InsertSuspensionKey {
-        "INSERT INTO suspension_keys (key_hash, body_hash, suspension) VALUES (" key_hash: [u8] = Binary,
-        ", " body_hash: [u8] = Binary,
+        "INSERT INTO suspension_keys (key_hash, body_hash, suspension) VALUES (" key_hash: Vec<u8> = Binary,
+        ", " body_hash: Vec<u8> = Binary,
         ", " suspension: i64 = BigInt,
     } ")"
 );
@@ -300,9 +302,9 @@ statement!(
     /// the statement changes nothing: another transaction was first.
     InsertIdempotent {
         "INSERT INTO idempotency AS kept (day, key_hash, body_hash, outcome, created_at) VALUES (" day: i32 = Integer,
-        ", " key_hash: [u8] = Binary,
-        ", " body_hash: [u8] = Binary,
-        ", " outcome: str = Text,
+        ", " key_hash: Vec<u8> = Binary,
+        ", " body_hash: Vec<u8> = Binary,
+        ", " outcome: String = Text,
         ", " created_at: Time = Timestamptz,
         ") ON CONFLICT (day, key_hash) DO UPDATE SET body_hash = excluded.body_hash, outcome = excluded.outcome, \
          created_at = excluded.created_at WHERE kept.created_at <= " counting_since: Time = Timestamptz,
@@ -327,6 +329,6 @@ statement!(
 
 statement!(
     NextRid {
-        "SELECT nextval(" sequence: str = Text,
+        "SELECT nextval(" sequence: String = Text,
     } "::regclass)" -> BigInt
 );

@@ -8,7 +8,6 @@
 
 use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind as Kind, Error};
@@ -20,10 +19,9 @@ use super::connection::ConnectError;
 use super::pool::Pool;
 use super::rows::Writing;
 use super::session::{Mode, Session};
-use super::statements::Begin;
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
-use crate::metrics::WriterMetrics;
+use crate::metrics::{Again, WriterMetrics};
 use crate::store::StoreError;
 use crate::store::hub::Notice;
 use crate::store::rows::{RowsError, RowsResult};
@@ -102,9 +100,9 @@ pub(super) fn write<T>(
                 }
             }
         };
-        if runs == RUNS_MAX || began.elapsed() > AGAIN_WITHIN || !passes(&error) {
-            return Err(classify(&error));
-        }
+        let why = in_the_way(&error).filter(|_| runs < RUNS_MAX && began.elapsed() <= AGAIN_WITHIN);
+        let Some(why) = why else { return Err(classify(&error)) };
+        around.metrics.again(why);
         tracing::debug!(transaction = name, runs, error = %error, "running a transaction again");
     }
 }
@@ -118,14 +116,13 @@ fn once<T>(
     notices: &mut Vec<Notice>,
     work: &dyn Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T>,
 ) -> Result<T, Broken<T>> {
-    session.conn.batch_execute("BEGIN")?;
     session.enter(Mode::Locking);
-    let (time, number) = Begin.get_result::<(DateTime<Utc>, String)>(&mut session.conn)?;
-    session.time.begin(time);
+    let number = session.begin()?;
     let clock = session.time.clone();
     let env =
         Env { clock: &*clock, watch: around.watch, entropy: around.entropy, channels: around.channels, traced: around.traced };
     let value = work(&mut Writing { session: &mut *session, notices: &mut *notices }, &env)?;
+    session.flush()?;
     // A transaction nobody hears of is no place to look for what a crash loses.
     let told = !notices.is_empty();
     if told {
@@ -145,6 +142,27 @@ fn once<T>(
             Err(error.into())
         }
         Err(error) => Err(Broken::Open { number, value, error: error.into() }),
+    }
+}
+
+/// Reads with one statement, which is a snapshot of its own.
+pub(super) fn look_up<T>(pool: &Pool, work: impl Fn(&mut Session) -> RowsResult<T>) -> Result<T, StoreError> {
+    let mut lost = false;
+    loop {
+        let mut session = pool.take().map_err(|error| unavailable(&error))?;
+        session.enter(Mode::Snapshot);
+        match work(&mut session) {
+            Ok(value) => {
+                pool.give_back(session);
+                return Ok(value);
+            }
+            Err(error) if lost || !is_lost(&error) => return Err(classify(&error)),
+            // A connection that lay idle may have lost its server meanwhile.
+            Err(_) => {
+                lost = true;
+                pool.forget_idle();
+            }
+        }
     }
 }
 
@@ -193,20 +211,22 @@ fn put_away(pool: &Pool, mut session: Session, error: &RowsError) {
 
 /// Whether the session, or the server behind it, may be the trouble.
 fn is_lost(error: &RowsError) -> bool {
-    matches!(
-        error,
-        RowsError::Database(Error::DatabaseError(
-            Kind::UnableToSendCommand | Kind::ClosedConnection | Kind::ReadOnlyTransaction | Kind::Unknown,
-            _
-        ))
-    )
+    matches!(in_the_way(error), Some(Again::Disconnected | Again::BrokenOff))
 }
 
-/// Whether another run may end otherwise. `Unknown` is where diesel puts a deadlock, a server that stops, and a timeout; of these a
-/// timeout comes back, but only after [`AGAIN_WITHIN`].
-fn passes(error: &RowsError) -> bool {
-    is_lost(error)
-        || matches!(error, RowsError::Database(Error::DatabaseError(Kind::SerializationFailure | Kind::UniqueViolation, _)))
+/// What was in the way, if another run may end otherwise. `Unknown` is where diesel puts a deadlock, a server that stops, and a timeout;
+/// of these a timeout comes back, but only after [`AGAIN_WITHIN`].
+fn in_the_way(error: &RowsError) -> Option<Again> {
+    let RowsError::Database(Error::DatabaseError(kind, _)) = error else { return None };
+    if matches!(kind, Kind::UniqueViolation) {
+        Some(Again::Overtaken)
+    } else if matches!(kind, Kind::SerializationFailure | Kind::Unknown) {
+        Some(Again::BrokenOff)
+    } else {
+        // A server that became a standby is as gone as one that hung up.
+        let gone = matches!(kind, Kind::UnableToSendCommand | Kind::ClosedConnection | Kind::ReadOnlyTransaction);
+        gone.then_some(Again::Disconnected)
+    }
 }
 
 /// Whether a transaction was committed; nothing if that cannot be found out.

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    BounceRow, IntentRow, OutboxRow, PresenceRow, Recovery, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+    BounceRow, IntentRow, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
 };
 use crate::store::unit::last_hash;
 
@@ -299,8 +299,7 @@ impl PresenceColumns {
         let recovery = |(from, until)| Recovery { from: from_micros(from), until: from_micros(until), restored, done_to, up_to };
         PresenceRow {
             beat_at: from_micros(self.beat_at),
-            held_since: self.held_since.map(from_micros),
-            released: self.released,
+            restore: Restore::of(self.held_since.map(from_micros), self.released),
             tokens_void_to: self.tokens_void_to,
             recovery: self.absent_from.zip(self.absent_until).map(recovery),
         }

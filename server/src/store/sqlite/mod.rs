@@ -16,17 +16,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
-use diesel::Connection;
 use diesel::connection::SimpleConnection;
 use diesel::r2d2::{ConnectionManager, CustomizeConnection, Pool};
+use diesel::sql_types::Integer;
 use diesel::sqlite::SqliteConnection;
+use diesel::{Connection, QueryableByName, RunQueryDsl};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::authority::Principal;
 use domain::clock::Clock;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryList, DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
@@ -39,8 +40,8 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    BounceReport, CreateIntent, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey, Outcome,
-    Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Turn, Unit, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
+    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -113,6 +114,8 @@ impl SqliteStore {
         conn.batch_execute(PRAGMAS).with_context(unusable)?;
         migrate(&mut conn)
             .with_context(|| format!("failed to make the tables of {}; is there room on the disk?", path.display()))?;
+        empty_log(&mut conn, exclusive)
+            .with_context(|| format!("failed to write to {}; is there room on the disk?", path.display()))?;
         let readers = readers(url, READERS_MAX)?;
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let (clock, hub) = (outside.clock.clone(), outside.hub.clone());
@@ -286,8 +289,8 @@ impl<U: Units> Store for U {
         self.read(move |rows| read::suspensions(rows, &principal, &filter))
     }
 
-    fn deliveries(&self, principal: Principal, id: SuspensionId) -> Unit<'_, DeliveryList> {
-        self.authorized(move |rows| read::deliveries(rows, &principal, id))
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage> {
+        self.authorized(move |rows| read::deliveries(rows, &principal, id, filter))
     }
 
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
@@ -381,6 +384,19 @@ impl<U: Units> Store for U {
         self.write(|rows, env| unit::forget_expired(rows, env))
     }
 
+    fn sweep_timers(&self, after: i64) -> Unit<'_, Swept> {
+        let now = self.clock().now();
+        async move {
+            let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
+            let mut mended = 0;
+            for rid in look.found {
+                mended += self.write(move |rows, env| unit::sweep::mend(rows, env, rid)).await?;
+            }
+            Ok(Swept { mended, next: look.next })
+        }
+        .boxed()
+    }
+
     fn standing(&self) -> Unit<'_, Standing> {
         self.read(read::standing)
     }
@@ -426,7 +442,11 @@ fn create(path: &Path) -> anyhow::Result<()> {
         options.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut options, 0o700);
+        #[cfg(unix)]
+        let made: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
         options.create(folder).with_context(|| format!("failed to create the folder {}", folder.display()))?;
+        #[cfg(unix)]
+        sync_names(&made).with_context(|| format!("failed to sync the folder above {}", folder.display()))?;
     }
     if !path.exists() {
         let mut options = OpenOptions::new();
@@ -434,6 +454,16 @@ fn create(path: &Path) -> anyhow::Result<()> {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         options.open(path).with_context(|| format!("failed to create {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Makes the names of new folders durable: SQLite syncs the folder its files are in, and nobody those above.
+#[cfg(unix)]
+fn sync_names(made: &[&Path]) -> std::io::Result<()> {
+    for above in made.iter().filter_map(|folder| folder.parent()) {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        File::open(above)?.sync_all()?;
     }
     Ok(())
 }
@@ -472,6 +502,29 @@ fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
         Ok(())
     })
     .map_err(|error: MigrateError| error.0)
+}
+
+/// Brings what the write-ahead log holds into the database file, before anything is appended to it (ADR 20).
+///
+/// A process before this one may have refused a commit because its sync failed, and died. In the page cache the log ends with that
+/// commit, whole, and the kernel takes for clean what never reached the disk: everything appended behind it would go with the power.
+/// A checkpoint writes each page anew, and syncs it.
+fn empty_log(conn: &mut SqliteConnection, exclusive: Exclusive) -> anyhow::Result<()> {
+    #[derive(QueryableByName)]
+    struct Checkpoint {
+        #[diesel(sql_type = Integer)]
+        busy: i32,
+    }
+    let mode = match exclusive {
+        Exclusive::Serve => "TRUNCATE",
+        // The log is the server's, if one runs; it is not waited for.
+        Exclusive::Beside => "PASSIVE",
+    };
+    let checkpoint = diesel::sql_query(format!("PRAGMA wal_checkpoint({mode})")).get_result::<Checkpoint>(conn)?;
+    if exclusive == Exclusive::Serve && checkpoint.busy != 0 {
+        tracing::warn!("another program keeps reading the database; its write-ahead log is not emptied before it has finished");
+    }
+    Ok(())
 }
 
 struct MigrateError(anyhow::Error);

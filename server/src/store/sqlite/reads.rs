@@ -14,7 +14,7 @@ use domain::wire::KeyView;
 
 use super::columns::{
     BodyColumns, BounceColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns,
-    TimerColumns, TokenColumns, uuid,
+    TimerColumns, TokenColumns, signed, uuid,
 };
 use super::schema::{
     api_keys, bounces, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys,
@@ -23,8 +23,8 @@ use super::schema::{
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
-    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, Recovery, RowsError, RowsResult,
-    SuspensionRow, TimerRow, TokenRow,
+    BounceRow, EventLink, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult, SuspensionRow,
+    TimerRow, TokenRow,
 };
 use crate::store::unit::day;
 
@@ -118,6 +118,17 @@ impl ReadRows for SqliteConnection {
         due.load::<TimerColumns>(self)?.into_iter().map(TimerColumns::into_row).collect()
     }
 
+    fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool> {
+        let key = (micros(timer.due_at), timer.suspension, timer.kind.code(), signed(timer.attempt));
+        if diesel::select(diesel::dsl::exists(timers::table.find(key))).get_result(self)? {
+            return Ok(true);
+        }
+        // Looks at all timers, for the rare one that is not where it should be.
+        let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(timer.kind.code()));
+        let elsewhere = elsewhere.filter(timers::attempt.eq(signed(timer.attempt)));
+        Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self)?)
+    }
+
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
         Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first::<Option<i64>>(self)?.map(from_micros))
     }
@@ -127,6 +138,19 @@ impl ReadRows for SqliteConnection {
         let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)));
         let due = due.order(outbox::due_at).limit(i64::from(limit));
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn queued_beyond(&mut self, channel: &str, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let queued = || {
+            let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
+            queued.filter(outbox::channel.eq(channel))
+        };
+        // The index knows how many there are; sorting them is for the rare time when there are too many.
+        if queued().count().get_result::<i64>(self)? <= i64::from(keep) {
+            return Ok(Vec::new());
+        }
+        let beyond = queued().order((outbox::queued_at, outbox::rid)).offset(i64::from(keep)).limit(i64::from(limit));
+        beyond.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
@@ -218,8 +242,8 @@ impl ReadRows for SqliteConnection {
         Ok(presence::table.find(1).first::<PresenceColumns>(self).optional()?.map(PresenceColumns::into_row))
     }
 
-    fn open_in(&mut self, recovery: &Recovery, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
-        let left = suspensions::rid.gt(recovery.done_to).and(suspensions::rid.le(recovery.up_to));
+    fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
+        let left = suspensions::rid.gt(after).and(suspensions::rid.le(up_to));
         let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
         if with_fallback {
             // Written out, so that the partial index serves it.

@@ -20,7 +20,8 @@ use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{
-    BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow, TokenRow,
+    BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Restore, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow,
+    TokenRow,
 };
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
@@ -266,6 +267,11 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
+    /// The one who writes is the one who works.
+    fn take_outbox(&mut self, _rid: i64) -> RowsResult<bool> {
+        Ok(true)
+    }
+
     fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()> {
         hot::LeaseOutbox { lease, due_at: &micros(due_at), tries: &signed(tries), rid: &rid }.execute(self.conn)?;
         Ok(())
@@ -408,8 +414,8 @@ impl Rows for Writing<'_> {
         let columns = (
             presence::rid.eq(1),
             presence::beat_at.eq(micros(row.beat_at)),
-            presence::held_since.eq(row.held_since.map(micros)),
-            presence::released.eq(row.released),
+            presence::held_since.eq(row.restore.held_since().map(micros)),
+            presence::released.eq(row.restore == Restore::Released),
             presence::tokens_void_to.eq(row.tokens_void_to),
             presence::absent_from.eq(recovery.map(|recovery| micros(recovery.from))),
             presence::absent_until.eq(recovery.map(|recovery| micros(recovery.until))),

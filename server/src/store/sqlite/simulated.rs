@@ -20,7 +20,7 @@ use super::rows::{RowIds, Writing};
 use super::{Units, classify, migrate};
 use crate::clock_watch::ClockWatch;
 use crate::store::hub::{Hub, Notice};
-use crate::store::rows::{PresenceRow, ReadRows, Rows, RowsError, RowsResult};
+use crate::store::rows::{PresenceRow, ReadRows, Restore, Rows, RowsError, RowsResult};
 use crate::store::unit::{Decided, Env};
 use crate::store::{StoreError, Unit};
 
@@ -247,7 +247,8 @@ impl SimulatedStore {
     /// What the database said.
     pub fn must_turn(&self) -> anyhow::Result<bool> {
         let presence = self.database.engine().conn.presence()?;
-        Ok(!self.watch.is_steady() || presence.is_none_or(|presence| presence.released || presence.recovery.is_some()))
+        Ok(!self.watch.is_steady()
+            || presence.is_none_or(|presence| presence.restore == Restore::Released || presence.recovery.is_some()))
     }
 
     /// Makes up for the turns of an idle deadline loop up to now, of which each would have left a sign of life. Says whether the last one
@@ -259,7 +260,8 @@ impl SimulatedStore {
     pub fn turned_meanwhile(&self) -> anyhow::Result<bool> {
         let mut engine = self.database.engine();
         let Engine { conn, ids } = &mut *engine;
-        let Some(presence) = conn.presence()?.filter(|presence| presence.held_since.is_none()) else { return Ok(false) };
+        let is_held = |presence: &PresenceRow| presence.restore.held_since().is_some();
+        let Some(presence) = conn.presence()?.filter(|presence| !is_held(presence)) else { return Ok(false) };
         if let Some(now) = self.watch.since_boot() {
             self.watch.turned(now);
         }

@@ -11,7 +11,7 @@
 
 use std::iter;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Instant;
 
@@ -40,8 +40,32 @@ pub(super) struct Writer {
     jobs: SyncSender<Box<dyn Job>>,
     closed: watch::Receiver<bool>,
     metrics: WriterMetrics,
-    /// A write has failed, and none has been proved to reach the disk since.
-    doubtful: Arc<AtomicBool>,
+    doubts: Arc<Doubts>,
+}
+
+/// Whether a write has failed, and none has been proved to reach the disk since.
+#[derive(Default)]
+struct Doubts {
+    /// Writes that failed.
+    failed: AtomicU64,
+    /// How many of them had failed before a page was last proved to reach the disk.
+    disproved: AtomicU64,
+}
+
+impl Doubts {
+    fn add(&self) {
+        self.failed.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The failures a proof that begins now would disprove, if there are any: not those that come while it is under way.
+    fn standing(&self) -> Option<u64> {
+        let failed = self.failed.load(Ordering::SeqCst);
+        (failed > self.disproved.load(Ordering::SeqCst)).then_some(failed)
+    }
+
+    fn disprove(&self, failed: u64) {
+        self.disproved.fetch_max(failed, Ordering::SeqCst);
+    }
 }
 
 /// One unit of work and the place its result goes to.
@@ -128,7 +152,7 @@ impl Writer {
             }
             open.send_replace(true);
         })?;
-        Ok(Self { jobs, closed, metrics, doubtful: Arc::default() })
+        Ok(Self { jobs, closed, metrics, doubts: Arc::default() })
     }
 
     /// Queues one unit of work and waits until it is durable.
@@ -153,7 +177,7 @@ impl Writer {
         let answer =
             answer.await.unwrap_or_else(|_| Err(StoreError::Unavailable("the writer stopped before it answered".into())));
         if matches!(answer, Err(StoreError::Unavailable(_))) {
-            self.doubtful.store(true, Ordering::Relaxed);
+            self.doubts.add();
         }
         answer
     }
@@ -163,17 +187,17 @@ impl Writer {
     /// BEGIN IMMEDIATE and COMMIT prove that the lock can be had and the writer lives, and cost nothing. They write nothing either, so
     /// they succeed on a full disk: after a failure a page is written, until that works.
     pub(super) async fn probe(&self) -> Result<(), StoreError> {
-        let doubtful = self.doubtful.load(Ordering::Relaxed);
+        let doubted = self.doubts.standing();
         let page = move |rows: &mut Writing<'_>, _: &Env<'_>| {
-            if doubtful {
+            if doubted.is_some() {
                 // A number in the file's header that nothing reads; setting it writes the first page, whatever it was before.
                 rows.conn.batch_execute("PRAGMA user_version = 0")?;
             }
             Ok(())
         };
         self.submit(page).await?;
-        if doubtful {
-            self.doubtful.store(false, Ordering::Relaxed);
+        if let Some(failed) = doubted {
+            self.doubts.disprove(failed);
         }
         Ok(())
     }
@@ -439,7 +463,22 @@ mod tests {
         let held = writer.submit(|_, _| -> RowsResult<()> { Err(RowsError::Held("the clock jumped")) }).await;
         assert!(matches!(held, Err(StoreError::Held("the clock jumped"))));
         assert!(exposition(&metrics).contains("placet_writer_batch_jobs_count 1\n"), "its batch was committed");
-        assert!(!writer.doubtful.load(Ordering::Relaxed));
+        assert_eq!(writer.doubts.standing(), None);
+    }
+
+    /// A write that fails while another is being proved is not disproved by it.
+    #[test]
+    fn a_proof_says_nothing_of_what_fails_while_it_is_under_way() {
+        let doubts = Doubts::default();
+        assert_eq!(doubts.standing(), None);
+        doubts.add();
+        let proof = doubts.standing().unwrap();
+        doubts.add();
+        doubts.disprove(proof);
+        assert_eq!(doubts.standing(), Some(2));
+        doubts.disprove(2);
+        doubts.disprove(proof); // The slower of two proofs.
+        assert_eq!(doubts.standing(), None);
     }
 
     /// One bad write among many: its neighbours must not pay, and it must leave nothing behind.

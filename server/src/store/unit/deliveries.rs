@@ -1,9 +1,9 @@
 //! Messages: queued with their cause, leased to one worker, completed by the lease's token.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::channel::Route;
+use domain::channel::{EMAIL, Route};
 use domain::command::Command;
-use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling};
+use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling, has_another_way, is_worth_waiting};
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
 use domain::planted::{Bug, planted};
@@ -27,6 +27,8 @@ use crate::store::{BounceReport, DeliveryResult, Gate, Leased, LeasedDelivery, T
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
+/// Messages that wait for one webhook endpoint at the same time; what comes on top is given up, and asked by the next way.
+const ENDPOINT_QUEUE_MAX: u32 = 1_000;
 /// How long a worker may take to send one message before another may try, in seconds.
 pub(in crate::store) const DELIVERY_LEASE_SECONDS: i64 = 120;
 
@@ -92,8 +94,10 @@ fn supersedes(newer: &OutboxRow, older: &OutboxRow) -> bool {
 /// Makes those of them due that wait for another try. A person who asks for a reminder is worth a try that an endpoint did not expect yet.
 pub(super) fn requeue<R: Rows>(rows: &mut R, waiting: &[&OutboxRow], now: DateTime<Utc>) -> RowsResult<()> {
     for row in waiting.iter().filter(|row| row.lease.is_none()) {
-        rows.requeue_outbox(row.rid, now, None)?;
-        rows.notice(Notice::Delivery);
+        if rows.take_outbox(row.rid)? {
+            rows.requeue_outbox(row.rid, now, None)?;
+            rows.notice(Notice::Delivery);
+        }
     }
     Ok(())
 }
@@ -106,7 +110,8 @@ pub(super) fn settle_waiting<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
     for (row, state) in known {
-        if state == DeliveryState::Queued && row.lease.is_none() && !planted(Bug::EndedQuestionSent) {
+        let is_waiting = state == DeliveryState::Queued && row.lease.is_none() && !planted(Bug::EndedQuestionSent);
+        if is_waiting && rows.take_outbox(row.rid)? {
             settle(rows, row, now)?;
         }
     }
@@ -122,15 +127,21 @@ fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) -> RowsResu
 
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
-    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut leased = Leased { deliveries: Vec::new(), untried: 0, next_due: None };
+    let queued = rows.reads().queued_channels()?;
+    // Most turns find nothing that is due: they need to know no more.
+    if queued.first().is_none_or(|first| first.next_due > now) {
+        leased.next_due = queued.first().map(|first| first.next_due);
+        return Ok(leased);
+    }
     if presence::hold(rows.reads(), env.watch)?.is_some() {
         return Ok(leased);
     }
+    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let mut shared_room = turn.shared_room;
     let mut full = Vec::new();
     // Whose message has waited longest goes first: the shared room is handed out fairly.
-    for QueuedChannel { channel, next_due } in rows.reads().queued_channels()? {
+    for QueuedChannel { channel, next_due } in queued {
         let lane = turn.lanes.iter().find(|lane| lane.channel == channel);
         let gate = lane.map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone());
         let room = match &gate {
@@ -139,6 +150,9 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
             Gate::Paused(_) | Gate::Closed(_) => u32::MAX,
         };
         let before = leased.deliveries.len();
+        if next_due <= now && channel != EMAIL {
+            turn_away(rows, env, &channel, now, &mut leased)?;
+        }
         if room > 0 && next_due <= now {
             for row in rows.reads().due_deliveries(&channel, now, room.min(DELIVERIES_PER_UNIT))? {
                 take(rows, env, row, &gate, &bounce_secret, now, &mut leased)?;
@@ -161,6 +175,59 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
 /// What is queued for a channel that was taken out of the settings.
 const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
 
+/// Gives up what the queue of an endpoint has no room for, the newest first. An endpoint that takes less than it is sent would else
+/// gather messages without end; whom they were for is asked by the next way instead, while there is time.
+fn turn_away<R: Rows>(rows: &mut R, env: &Env<'_>, channel: &str, now: DateTime<Utc>, leased: &mut Leased) -> RowsResult<()> {
+    let beyond = rows.reads().queued_beyond(channel, ENDPOINT_QUEUE_MAX, DELIVERIES_PER_UNIT)?;
+    for row in beyond.into_iter().filter(|row| row.lease.is_none()) {
+        let suspension = match read(rows, &row) {
+            Ok((suspension, _)) => suspension,
+            Err(RowsError::Database(error)) if error != diesel::result::Error::NotFound => return Err(error.into()),
+            // It is put off, loudly, when its turn comes.
+            Err(_) => continue,
+        };
+        leased.untried += 1;
+        if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
+            settle(rows, row, now)?;
+            continue;
+        }
+        rows.notice(Notice::Fact(Fact::QueueFull));
+        tracing::warn!(delivery.channel = channel, delivery.id = %row.id, "a message was given up: too many wait for this endpoint");
+        finish_delivery(rows, env, row, &suspension, Fate::Failed, "too many messages wait for this endpoint")?;
+    }
+    Ok(())
+}
+
+/// Reads what dealing with a message needs.
+fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(SuspensionRow, Told)> {
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    let told = Told::of(rows, row, &suspension)?;
+    Ok((suspension, told))
+}
+
+/// Whether a message is given up because its endpoint is left alone for too long: a question must not wait for an endpoint most of the
+/// time there is to answer it, if there is another way to ask.
+fn goes_around<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: &OutboxRow,
+    suspension: &SuspensionRow,
+    question: &Question,
+    wait: TimeDelta,
+    now: DateTime<Utc>,
+) -> RowsResult<bool> {
+    let asked = &suspension.suspension;
+    let next = question.retry_policy.as_ref().and_then(|policy| policy.next_due_at(asked.suspended_at, asked.attempt));
+    let Some(until) = next.or(asked.expires_at).filter(|_| row.attempt == asked.attempt) else { return Ok(false) };
+    if is_worth_waiting(wait, until - now) {
+        return Ok(false);
+    }
+    let (siblings, _) = beside(rows, row, suspension)?;
+    let delivery = told(row.clone(), suspension, "");
+    let record = DeliveryRecord { delivery, fate: Fate::Failed, siblings, question: None, channels: env.channels.clone() };
+    Ok(has_another_way(asked.attempt, question, &record))
+}
+
 /// Deals with one message that is due.
 fn take<R: Rows>(
     rows: &mut R,
@@ -171,11 +238,7 @@ fn take<R: Rows>(
     now: DateTime<Utc>,
     leased: &mut Leased,
 ) -> RowsResult<()> {
-    let read = rows.reads().suspension_at(row.suspension).and_then(|suspension| {
-        let told = Told::of(rows, &row, &suspension)?;
-        Ok((suspension, told))
-    });
-    let (suspension, told) = match read {
+    let (suspension, told) = match read(rows, &row) {
         Ok(read) => read,
         Err(error) => return put_off(rows, &row, now, error),
     };
@@ -194,6 +257,17 @@ fn take<R: Rows>(
         Gate::Room(_) | Gate::SharedRoom(_) => {
             let bounce_token = BounceToken::new(bounce_secret, row.rid, row.id);
             leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, bounce_token, now)?);
+        }
+        Gate::Paused(until) if goes_around(rows, env, &row, &suspension, &told.question, *until - now, now)? => {
+            leased.untried += 1;
+            finish_delivery(
+                rows,
+                env,
+                row,
+                &suspension,
+                Fate::Failed,
+                "the endpoint keeps failing, and the time to answer runs",
+            )?;
         }
         Gate::Paused(until) => {
             leased.untried += 1;
@@ -363,14 +437,21 @@ fn finish_delivery<R: Rows>(
     // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
     let (mut siblings, mut question) = (Vec::new(), None);
     if fate != Fate::Sent && suspension.suspension.ending.is_none() {
-        let all = rows.reads().deliveries(row.suspension)?.into_iter();
-        siblings = all.filter(|(other, _)| other.rid != row.rid).map(|(other, state)| sibling(other, state)).collect();
-        question = Some(Box::new(rows.reads().question(suspension)?));
+        let asked;
+        (siblings, asked) = beside(rows, &row, suspension)?;
+        question = Some(Box::new(asked));
     }
     let delivery = told(row, suspension, detail);
-    let loaded = load_of(rows, suspension)?;
+    let mut loaded = load_of(rows, suspension)?;
     let record = DeliveryRecord { delivery, fate, siblings, question, channels: env.channels.clone() };
-    act(rows, env, loaded, &Command::RecordDelivery(Box::new(record)), now)
+    act(rows, env, &mut loaded, &Command::RecordDelivery(Box::new(record)), now)
+}
+
+/// The other messages about the same question, and the question.
+fn beside<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<(Vec<Sibling>, Question)> {
+    let all = rows.reads().deliveries(row.suspension)?.into_iter();
+    let others = all.filter(|(other, _)| other.rid != row.rid).map(|(other, state)| sibling(other, state)).collect();
+    Ok((others, rows.reads().question(suspension)?))
 }
 
 /// A message as the log tells of it.

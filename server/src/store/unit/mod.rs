@@ -11,6 +11,7 @@ mod log;
 mod outcome;
 pub(super) mod presence;
 pub(super) mod redrive;
+pub(super) mod sweep;
 pub(super) mod timers;
 
 use std::borrow::Cow;
@@ -313,11 +314,11 @@ fn load_of<R: Rows>(rows: &mut R, suspension: &SuspensionRow) -> RowsResult<Load
 
 /// Applies a command of the server's own. `now` is what the caller found it due by: a clock that is set back between two looks must not
 /// undo what the first one decided.
-fn act<R: Rows>(rows: &mut R, env: &Env<'_>, mut loaded: Loaded, command: &Command, now: DateTime<Utc>) -> RowsResult<()> {
+fn act<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, command: &Command, now: DateTime<Utc>) -> RowsResult<()> {
     let server = Principal::server();
     // The server's own commands are never refused; if one were, nothing would happen.
     if let Ok(events) = decide(&loaded.intent, command, &server, now) {
-        append(rows, env, &mut loaded, &events, &server.name, now)?;
+        append(rows, env, loaded, &events, &server.name, now)?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::absence::Absence;
 use domain::authority::Principal;
+use domain::channel::{Channels, Route};
 use domain::command::{Command, Later};
 use domain::delivery::{each_once, recipients_of};
 use domain::event::{Event, ExtensionCause, Reminded};
@@ -20,7 +21,7 @@ use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
 use crate::store::codes::DeliveryState;
 use crate::store::hub::Notice;
-use crate::store::rows::{PresenceRow, ReadRows, Recovery, Rows, RowsError, RowsResult, SuspensionRow};
+use crate::store::rows::{OutboxRow, PresenceRow, ReadRows, Recovery, Restore, Rows, RowsError, RowsResult, SuspensionRow};
 use crate::store::{Fired, Hold, Recovered};
 
 /// How old a sign of life may get before the next one, in seconds.
@@ -36,10 +37,12 @@ pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> R
     }
     let Some(presence) = rows.presence()? else { return Ok(None) };
     let is_away = watch.is_away(presence.beat_at) && !planted(Bug::AbsenceUnnoticed);
-    Ok(match presence.held_since {
-        Some(since) if !planted(Bug::RestoreHoldsNothing) => Some(Hold::Restore { since }),
-        None if presence.released || presence.recovery.is_some() || is_away => Some(Hold::Recovery),
-        Some(_) | None => None,
+    Ok(match presence.restore {
+        Restore::Held { .. } if planted(Bug::RestoreHoldsNothing) => None,
+        Restore::Held { since } => Some(Hold::Restore { since }),
+        Restore::Released => Some(Hold::Recovery),
+        Restore::Over if presence.recovery.is_some() || is_away => Some(Hold::Recovery),
+        Restore::Over => None,
     })
 }
 
@@ -93,7 +96,7 @@ pub(in crate::store) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResu
     let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
     // What waits, or was released a moment ago, is given the time of its waiting back: that time has no sign of life.
     // An absence nobody has noticed is for the next start to find.
-    let is_held = !env.watch.is_steady() || presence.held_since.is_some() || presence.released;
+    let is_held = !env.watch.is_steady() || presence.restore != Restore::Over;
     if is_held || env.watch.is_away(presence.beat_at) {
         return Ok(());
     }
@@ -105,8 +108,9 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
     // By a clock that cannot be trusted nobody can tell how long the server was away.
-    if presence.held_since.is_some() || !env.watch.is_steady() {
-        return Ok(Recovered { done: true, held_since: presence.held_since });
+    let held_since = presence.restore.held_since();
+    if held_since.is_some() || !env.watch.is_steady() {
+        return Ok(Recovered { done: true, held_since });
     }
     if let Some(recovery) = presence.recovery {
         go_on(rows, env, presence, recovery, now)?;
@@ -119,38 +123,38 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
             "the server was away; open questions with a fallback get time back, so that an outage is no answer"
         );
     }
-    let restored = presence.released;
+    let restored = presence.restore == Restore::Released;
     let up_to = rows.reads().newest_suspension()?;
     let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
     let recovery = (absence.is_some() || restored).then_some(recovery);
     // A start is no sign of life: a server that dies again and again before it serves is away. A clock that was set back is believed.
     let beat_at = if recovery.is_some() || presence.beat_at > now { now } else { presence.beat_at };
-    rows.save_presence(&PresenceRow { beat_at, released: false, recovery, ..presence })?;
+    rows.save_presence(&PresenceRow { beat_at, restore: Restore::Over, recovery, ..presence })?;
     Ok(Recovered { done: recovery.is_none(), held_since: None })
 }
 
 /// Deals with the next questions, and records how far that went in the same transaction.
 fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: Recovery, now: DateTime<Utc>) -> RowsResult<()> {
-    let questions = rows.reads().open_in(&recovery, !recovery.restored, QUESTIONS_PER_UNIT)?;
+    let questions = rows.reads().open_in(recovery.done_to, recovery.up_to, !recovery.restored, QUESTIONS_PER_UNIT)?;
     for rid in &questions {
-        let (question, row, loaded) = match open_question(rows, *rid) {
-            Ok(read) => read,
+        let mut open = match OpenQuestion::read(rows, *rid, &recovery) {
+            Ok(open) => open,
             Err(error) => {
                 unreadable(*rid, error)?;
                 continue;
             }
         };
         let absence = Absence::between(recovery.from, recovery.until);
-        if let Some(at) = absence.and_then(|absence| absence.extended(&row.suspension, &question))
+        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question))
             && !planted(Bug::AbsenceGivesNothing)
         {
-            let suspension_id = row.suspension.id;
+            let suspension_id = open.row.suspension.id;
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
-            act(rows, env, loaded, &command, now)?;
+            act(rows, env, &mut open.loaded, &command, now)?;
         }
         if recovery.restored && !planted(Bug::ReleaseAsksNobody) {
-            ask_afresh(rows, env, &row, now)?;
+            ask_afresh(rows, env, open, now)?;
         }
         kill_points::reached(Point::WithinRecovery);
     }
@@ -165,11 +169,31 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
     rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
 }
 
-/// Reads everything that giving a question time back needs.
-fn open_question<R: Rows>(rows: &mut R, rid: i64) -> RowsResult<(Question, SuspensionRow, Loaded)> {
-    let row = rows.reads().suspension_at(rid)?;
-    let (question, loaded) = (rows.reads().question(&row)?, load_of(rows, &row)?);
-    Ok((question, row, loaded))
+/// An open question with everything that making good for an absence needs: read before anything is written, so that one that cannot be
+/// read is left out as a whole.
+struct OpenQuestion {
+    row: SuspensionRow,
+    question: Question,
+    loaded: Loaded,
+    /// The messages about it; after a restore only.
+    messages: Vec<(OutboxRow, DeliveryState)>,
+}
+
+impl OpenQuestion {
+    fn read<R: Rows>(rows: &mut R, rid: i64, recovery: &Recovery) -> RowsResult<Self> {
+        let row = rows.reads().suspension_at(rid)?;
+        let (question, loaded) = (rows.reads().question(&row)?, load_of(rows, &row)?);
+        let messages = if recovery.restored { rows.reads().deliveries(rid)? } else { Vec::new() };
+        Ok(Self { row, question, loaded, messages })
+    }
+
+    /// Whom the attempts tell that came due meanwhile and have not been made.
+    fn told_anyway<'a>(&'a self, channels: &'a Channels, now: DateTime<Utc>) -> Vec<Route<'a>> {
+        let (made, policy) = (self.row.suspension.attempt, self.question.retry_policy.as_ref());
+        let newest = policy.map_or(made, |policy| policy.newest_due(self.row.suspension.suspended_at, now));
+        let routes = |attempt| channels.routes(self.question.channel_at(attempt), self.question.recipients_at(attempt));
+        (made + 1..=newest).flat_map(routes).collect()
+    }
 }
 
 /// A question that cannot be read must not keep the server from starting; its deadline is put off when it comes due.
@@ -179,24 +203,24 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
     {
         return Err(error.into());
     }
-    tracing::error!(suspension.rid = rid, "an open question cannot be read, so it got no time back");
+    tracing::error!(suspension.rid = rid, "an open question cannot be read, so it got no time back and was not asked afresh");
     Ok(())
 }
 
-/// Tells everybody again who had been told, by the way they had been, whichever rung it was: their links are dead, and nobody could answer.
-fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, row: &SuspensionRow, now: DateTime<Utc>) -> RowsResult<()> {
-    let known = rows.reads().deliveries(row.rid)?;
-    let sent = known.iter().filter(|(_, state)| *state == DeliveryState::Sent);
-    let ways = each_once(sent.map(|(row, _)| row.route()), env.channels);
+/// Tells everybody again who had been told, by the way they had been, whichever rung it was: their links are dead, and nobody could
+/// answer. Whom an attempt that is due tells in a moment gets the new link with that.
+fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now: DateTime<Utc>) -> RowsResult<()> {
+    let sent = open.messages.iter().filter(|(_, state)| *state == DeliveryState::Sent).map(|(row, _)| row.route());
+    let told_anyway = open.told_anyway(env.channels, now);
+    let ways = each_once(sent.filter(|route| !told_anyway.iter().any(|told| told.is_same(route))), env.channels);
     let notify_to = recipients_of(&ways);
-    let mut loaded = load_of(rows, row)?;
-    let Some(open) = loaded.intent.open.as_ref().filter(|open| !notify_to.is_empty() && !open.is_expired(now)) else {
+    let Some(suspension) = open.loaded.intent.open.as_ref().filter(|open| !notify_to.is_empty() && !open.is_expired(now)) else {
         return Ok(());
     };
     let server = Principal::server();
-    let (suspension_id, attempt) = (open.id, open.attempt);
+    let (suspension_id, attempt) = (suspension.id, suspension.attempt);
     let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by: server.subject };
-    append(rows, env, &mut loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
+    append(rows, env, &mut open.loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
     Ok(())
 }
 
@@ -205,13 +229,15 @@ pub(in crate::store) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>)
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
     let tokens_void_to = if planted(Bug::RestoreKeepsLinks) { 0 } else { rows.reads().newest_token()? };
-    let held_since = presence.held_since.or(Some(now));
-    rows.save_presence(&PresenceRow { held_since, released: false, tokens_void_to, ..presence })
+    // Restored again before the first restore was released: people have waited since the first.
+    let since = presence.restore.held_since().unwrap_or(now);
+    rows.save_presence(&PresenceRow { restore: Restore::Held { since }, tokens_void_to, ..presence })
 }
 
 /// Lets go what waits after a restore; the running server, or the next one, does the rest. False if nothing waits.
 pub(in crate::store) fn release<R: Rows>(rows: &mut R) -> RowsResult<bool> {
-    let Some(presence) = rows.reads().presence()?.filter(|presence| presence.held_since.is_some()) else { return Ok(false) };
-    rows.save_presence(&PresenceRow { held_since: None, released: true, ..presence })?;
+    let held = rows.reads().presence()?.filter(|presence| presence.restore.held_since().is_some());
+    let Some(presence) = held else { return Ok(false) };
+    rows.save_presence(&PresenceRow { restore: Restore::Released, ..presence })?;
     Ok(true)
 }

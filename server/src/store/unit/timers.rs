@@ -23,8 +23,8 @@ pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> 
     let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
     for timer in &due {
         match command_of(rows, *timer) {
-            Ok(Some((loaded, command))) => {
-                act(rows, env, loaded, &command, now)?;
+            Ok(Some((mut loaded, command))) => {
+                act(rows, env, &mut loaded, &command, now)?;
                 if timer.kind == TimerKind::Deadline {
                     rows.notice(Notice::Fact(Fact::DeadlineApplied { late: now - timer.due_at }));
                 }

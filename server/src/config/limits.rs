@@ -1,0 +1,134 @@
+//! How much at the same time: what the machine can take, unless the operator says otherwise.
+
+use std::num::NonZeroU32;
+
+use anyhow::bail;
+use serde::Deserialize;
+
+/// The fewest requests worked on at the same time, unless set otherwise: two full batches of the writer.
+const CONCURRENT_REQUESTS_MIN: usize = 512;
+/// As many requests more for each processor.
+const CONCURRENT_REQUESTS_PER_CORE: usize = 128;
+/// The most there may be: answers, writes, deadlines and messages together must not fill the writer's queue.
+const CONCURRENT_REQUESTS_MAX: usize = 3_072;
+/// The most connections, unless set otherwise.
+const CONNECTIONS_DEFAULT: usize = 10_000;
+/// How many keys that do not count one address may present in a minute: more than people mistype, fewer than a program tries.
+const BAD_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(60).expect("60 is not zero");
+/// Files the server needs besides its connections: the database, mail servers, webhooks.
+const FILES_KEPT: usize = 512;
+
+/// How much the server takes at the same time, and how often from one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests worked on at the same time.
+    pub concurrent_requests: usize,
+    /// Connections.
+    pub connections: usize,
+    /// Requests of one key, if they are limited.
+    pub key_requests_per_minute: Option<NonZeroU32>,
+    /// Keys from one address that do not count; no setting of the file's, because whose key counts is never refused by it.
+    pub bad_keys_per_minute: NonZeroU32,
+}
+
+impl Limits {
+    /// What this machine takes.
+    pub fn of_this_machine() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let concurrent_requests = cores * CONCURRENT_REQUESTS_PER_CORE;
+        Self {
+            concurrent_requests: concurrent_requests.clamp(CONCURRENT_REQUESTS_MIN, CONCURRENT_REQUESTS_MAX),
+            connections: CONNECTIONS_DEFAULT.min(connections_within(files_max())),
+            key_requests_per_minute: None,
+            bad_keys_per_minute: BAD_KEYS_PER_MINUTE,
+        }
+    }
+}
+
+/// How many connections a process with so many files has room for.
+fn connections_within(files: usize) -> usize {
+    files.saturating_sub(FILES_KEPT).max(files / 2).max(1)
+}
+
+/// How many files the process may have open, once it has asked for all it may.
+#[cfg(unix)]
+fn files_max() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    limit.maximum.map_or(usize::MAX, |files| usize::try_from(files).unwrap_or(usize::MAX))
+}
+
+#[cfg(not(unix))]
+fn files_max() -> usize {
+    usize::MAX
+}
+
+/// Asks for as many open files as the system allows: a connection is one, and shells allow 1,024 where the system would allow more.
+pub fn raise_files_max() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }) {
+            tracing::warn!(error = %error, "failed to raise the limit of open files; connections may be refused early");
+        }
+    }
+}
+
+/// `[limits]` in the file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct LimitsSection {
+    concurrent_requests: Option<usize>,
+    connections: Option<usize>,
+    key_requests_per_minute: Option<NonZeroU32>,
+}
+
+impl LimitsSection {
+    pub(super) fn resolve(self) -> anyhow::Result<Limits> {
+        let machine = Limits::of_this_machine();
+        let limits = Limits {
+            concurrent_requests: self.concurrent_requests.unwrap_or(machine.concurrent_requests),
+            connections: self.connections.unwrap_or(machine.connections),
+            key_requests_per_minute: self.key_requests_per_minute,
+            ..machine
+        };
+        if !(1..=CONCURRENT_REQUESTS_MAX).contains(&limits.concurrent_requests) {
+            bail!("limits.concurrent_requests must be 1 to {CONCURRENT_REQUESTS_MAX}");
+        }
+        let connections_max = connections_within(files_max());
+        if !(1..=connections_max).contains(&limits.connections) {
+            bail!(
+                "limits.connections must be 1 to {connections_max}, which is what the process's limit of open files has room for"
+            );
+        }
+        Ok(limits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_keep_their_bounds() {
+        let resolve = |concurrent_requests, connections| {
+            LimitsSection { concurrent_requests, connections, key_requests_per_minute: None }.resolve()
+        };
+        assert_eq!(resolve(None, None).unwrap(), Limits::of_this_machine());
+        for (right, wrong) in [(1, 0), (CONCURRENT_REQUESTS_MAX, CONCURRENT_REQUESTS_MAX + 1)] {
+            assert_eq!(resolve(Some(right), None).unwrap().concurrent_requests, right);
+            assert!(resolve(Some(wrong), None).is_err());
+        }
+        assert_eq!(resolve(None, Some(1)).unwrap().connections, 1);
+        assert!(resolve(None, Some(0)).is_err());
+        assert!(files_max() == usize::MAX || resolve(None, Some(files_max())).is_err());
+    }
+
+    /// The database must be readable on a machine whose limit somebody forgot.
+    #[test]
+    fn connections_leave_files_for_the_rest() {
+        for (files, connections) in [(1, 1), (256, 128), (1_024, 512), (20_000, 19_488)] {
+            assert_eq!(connections_within(files), connections);
+        }
+    }
+}

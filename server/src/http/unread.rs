@@ -1,0 +1,51 @@
+//! Bodies nobody reads: a connection must not stay open for the rest of one.
+//!
+//! actix discards the rest of a body in chunks once nobody holds it any more, for as long as its sender likes. A body that is held until its
+//! response has been sent makes it close the connection instead, as it does for one whose length was declared.
+
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use actix_web::HttpMessage;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::http::header::TRANSFER_ENCODING;
+use actix_web::middleware::Next;
+use actix_web::web::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::poll_fn;
+
+/// Holds a body in chunks until the response to it has been sent.
+pub(crate) async fn hold(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    if !request.headers().contains_key(TRANSFER_ENCODING) {
+        return Ok(next.call(request).await?.map_into_boxed_body());
+    }
+    let held = Rc::new(RefCell::new(request.take_payload()));
+    let read = held.clone();
+    request.set_payload(Payload::Stream { payload: Box::pin(poll_fn(move |cx| read.borrow_mut().poll_next_unpin(cx))) });
+    let response = next.call(request).await?;
+    Ok(response.map_body(|_, body| BoxBody::new(Holding { body: body.boxed(), _held: held })))
+}
+
+/// The body of a response, and what the request's may have left.
+struct Holding {
+    body: BoxBody,
+    _held: Rc<RefCell<Payload>>,
+}
+
+impl MessageBody for Holding {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        Pin::new(&mut self.body).poll_next(cx)
+    }
+}

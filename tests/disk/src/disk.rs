@@ -1,0 +1,406 @@
+//! The disk: its files, its weather, and the machine that uses it.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use libsqlite3_sys as ffi;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use crate::content::{Content, below};
+use crate::locks::{HandleId, Locks, Shared, SharedLocks};
+use crate::sqlite;
+
+/// What becomes of a sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syncs {
+    /// It is done.
+    Honest,
+    /// It is reported and not done: a drive whose cache lies.
+    Lying,
+    /// So many in a hundred fail, and are reported.
+    Failing(usize),
+}
+
+/// What a kernel does with pages whose sync has failed. Neither writes them again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedPages {
+    /// Everybody goes on reading what is not on the platter (ext4, XFS).
+    Kept,
+    /// Everybody reads the platter (Btrfs).
+    Dropped,
+}
+
+/// What the disk does to whoever uses it.
+#[derive(Clone, Copy, Debug)]
+pub struct Weather {
+    /// After so many more changes the power goes, in the middle of the last one.
+    pub power_lasts: Option<u64>,
+    /// It waits for the next sync then: all of a commit is written, and nobody knows.
+    pub until_a_sync: bool,
+    /// How many bytes all files may have together. When they have more already, nothing may be overwritten either: some file systems copy
+    /// what they change.
+    pub room: Option<usize>,
+    /// How many writes in a hundred fail.
+    pub failing_writes_percent: usize,
+    pub syncs: Syncs,
+    pub failed_pages: FailedPages,
+}
+
+impl Weather {
+    /// Nothing goes wrong.
+    pub const FINE: Self = Self {
+        power_lasts: None,
+        until_a_sync: false,
+        room: None,
+        failing_writes_percent: 0,
+        syncs: Syncs::Honest,
+        failed_pages: FailedPages::Kept,
+    };
+}
+
+/// A disk under a folder, as long as this lives.
+pub struct Disk {
+    folder: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    chance: ChaCha8Rng,
+    weather: Weather,
+    sector: usize,
+    /// Counts restarts: what the machine before had open is gone.
+    machine: u64,
+    has_power: bool,
+    files: BTreeMap<u64, File>,
+    /// Which file a path leads to.
+    names: BTreeMap<PathBuf, u64>,
+    /// The same, once the power has gone.
+    durable_names: BTreeMap<PathBuf, u64>,
+    next: u64,
+    changes: u64,
+    faults: u64,
+}
+
+struct File {
+    content: Content,
+    locks: Locks,
+    shared: SharedLocks,
+}
+
+impl Disk {
+    /// Puts an empty disk under an existing folder; the seed decides what survives, how large its sectors are, and which syncs fail.
+    pub fn mount(folder: &Path, seed: u64) -> Arc<Self> {
+        let mut chance = ChaCha8Rng::seed_from_u64(seed);
+        // Apart from what the same seed draws elsewhere.
+        chance.set_stream(u64::from(u32::from_be_bytes(*b"disk")));
+        let sector = [512, 4_096][below(&mut chance, 2)];
+        let state = State {
+            chance,
+            weather: Weather::FINE,
+            sector,
+            machine: 0,
+            has_power: true,
+            files: BTreeMap::new(),
+            names: BTreeMap::new(),
+            durable_names: BTreeMap::new(),
+            next: 0,
+            changes: 0,
+            faults: 0,
+        };
+        // SQLite asks for its files by their canonical names.
+        let disk = Arc::new(Self { folder: folder.canonicalize().unwrap(), state: Mutex::new(state) });
+        sqlite::mount(&disk);
+        disk
+    }
+
+    /// Changes what happens from now on.
+    pub fn set(&self, weather: Weather) {
+        self.state().weather = weather;
+    }
+
+    /// How many bytes all files have together.
+    pub fn used(&self) -> usize {
+        self.state().used()
+    }
+
+    /// How many writes, syncs, truncations and deletions there were.
+    pub fn changes(&self) -> u64 {
+        self.state().changes
+    }
+
+    /// How many of them failed without the power having gone.
+    pub fn faults(&self) -> u64 {
+        self.state().faults
+    }
+
+    /// Whether the power is still there.
+    pub fn has_power(&self) -> bool {
+        self.state().has_power
+    }
+
+    /// Ends the process that uses the disk, as SIGKILL does: the kernel keeps what it was given. What had gone by itself was no power then.
+    pub fn kill(&self) {
+        let state = &mut *self.state();
+        state.machine += 1;
+        state.has_power = true;
+        state.weather = Weather::FINE;
+        for file in state.files.values_mut() {
+            (file.locks, file.shared) = (Locks::default(), SharedLocks::default());
+        }
+    }
+
+    /// Cuts the power, if it has not gone by itself: every file and every name is as synced, or as written since, by chance.
+    pub fn cut(&self) {
+        let state = &mut *self.state();
+        state.machine += 1;
+        state.has_power = true;
+        state.weather = Weather::FINE;
+        let State { chance, sector, .. } = state;
+        // All, nothing, and everything between: a rule that holds for a few sectors may break for many.
+        let percent = [0, 10, 50, 90, 100][below(chance, 5)];
+        let leftovers = below(chance, 2) == 0;
+        let names: Vec<PathBuf> = state.names.keys().chain(state.durable_names.keys()).cloned().collect();
+        let mut left = BTreeMap::new();
+        for name in names {
+            let (written, synced) = (state.names.get(&name).copied(), state.durable_names.get(&name).copied());
+            if let Some(file) = if below(chance, 100) < percent { written } else { synced } {
+                left.insert(name, file);
+            }
+        }
+        state.files.retain(|number, _| left.values().any(|kept| kept == number));
+        for file in state.files.values_mut() {
+            let content = Content::new(file.content.survivors(chance, percent, leftovers), *sector);
+            *file = File { content, locks: Locks::default(), shared: SharedLocks::default() };
+        }
+        (state.names, state.durable_names) = (left.clone(), left);
+    }
+
+    /// What it holds, synced: for another disk to begin with.
+    pub fn image(&self) -> BTreeMap<String, Vec<u8>> {
+        let state = self.state();
+        let file = |(name, number): (&PathBuf, &u64)| {
+            let content = &state.files[number].content;
+            let mut bytes = vec![0; content.len()];
+            content.read(0, &mut bytes);
+            let name = name.strip_prefix(&self.folder).unwrap_or(name);
+            (name.to_string_lossy().into_owned(), bytes)
+        };
+        state.names.iter().map(file).collect()
+    }
+
+    /// Puts files on it, durably.
+    pub fn restore(&self, image: &BTreeMap<String, Vec<u8>>) {
+        let state = &mut *self.state();
+        for (name, bytes) in image {
+            let number = state.create(Content::new(bytes.clone(), state.sector));
+            let name = self.folder.join(name);
+            state.names.insert(name.clone(), number);
+            state.durable_names.insert(name, number);
+        }
+    }
+
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        path.starts_with(&self.folder)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    pub(crate) fn open(self: &Arc<Self>, path: &Path, create: bool) -> Result<Handle, c_int> {
+        let state = &mut *self.state();
+        let number = match state.names.get(path) {
+            _ if !state.has_power => return Err(ffi::SQLITE_IOERR),
+            Some(number) => *number,
+            None if create => {
+                let number = state.create(Content::new(Vec::new(), state.sector));
+                state.names.insert(path.to_owned(), number);
+                number
+            }
+            None => return Err(ffi::SQLITE_CANTOPEN),
+        };
+        state.next += 1;
+        Ok(Handle { disk: self.clone(), machine: state.machine, file: number, id: state.next, memory: None })
+    }
+
+    /// Takes a name away; whether that is durable at once depends on whether the folder is synced.
+    pub(crate) fn delete(&self, path: &Path, and_sync: bool) -> Result<(), c_int> {
+        let state = &mut *self.state();
+        let survives = state.change(false)?;
+        if state.names.remove(path).is_none() {
+            return Err(ffi::SQLITE_IOERR_DELETE_NOENT);
+        }
+        if and_sync && survives && state.weather.syncs != Syncs::Lying {
+            state.durable_names.clone_from(&state.names);
+        }
+        if survives { Ok(()) } else { Err(ffi::SQLITE_IOERR_DELETE) }
+    }
+
+    pub(crate) fn exists(&self, path: &Path) -> bool {
+        self.state().names.contains_key(path)
+    }
+}
+
+impl State {
+    fn create(&mut self, content: Content) -> u64 {
+        self.next += 1;
+        self.files.insert(self.next, File { content, locks: Locks::default(), shared: SharedLocks::default() });
+        self.next
+    }
+
+    fn used(&self) -> usize {
+        self.names.values().map(|file| self.files[file].content.len()).sum()
+    }
+
+    /// Counts a change, which happens; says whether the power outlives it.
+    fn change(&mut self, is_sync: bool) -> Result<bool, c_int> {
+        if !self.has_power {
+            return Err(ffi::SQLITE_IOERR);
+        }
+        self.changes += 1;
+        if let Some(left) = &mut self.weather.power_lasts {
+            *left = left.saturating_sub(1);
+            self.has_power = *left > 0 || (self.weather.until_a_sync && !is_sync);
+        }
+        Ok(self.has_power)
+    }
+
+    fn fails(&mut self, percent: usize) -> bool {
+        let fails = percent > 0 && below(&mut self.chance, 100) < percent;
+        self.faults += u64::from(fails);
+        fails
+    }
+}
+
+/// An open file.
+pub(crate) struct Handle {
+    disk: Arc<Disk>,
+    machine: u64,
+    file: u64,
+    id: HandleId,
+    /// Held as long as SQLite may look at it.
+    memory: Option<Arc<Shared>>,
+}
+
+impl Handle {
+    /// Does something to the file, unless the process it was open in is gone.
+    fn with<T>(&self, work: impl FnOnce(&mut State) -> Result<T, c_int>) -> Result<T, c_int> {
+        let state = &mut *self.disk.state();
+        if state.machine != self.machine || !state.has_power {
+            return Err(ffi::SQLITE_IOERR);
+        }
+        work(state)
+    }
+
+    fn with_file<T>(&self, work: impl FnOnce(&mut File) -> Result<T, c_int>) -> Result<T, c_int> {
+        self.with(|state| work(state.files.get_mut(&self.file).ok_or(ffi::SQLITE_IOERR)?))
+    }
+
+    pub(crate) fn len(&self) -> Result<usize, c_int> {
+        self.with_file(|file| Ok(file.content.len()))
+    }
+
+    pub(crate) fn read(&self, offset: usize, buffer: &mut [u8]) -> Result<usize, c_int> {
+        self.with_file(|file| Ok(file.content.read(offset, buffer)))
+    }
+
+    pub(crate) fn write(&self, offset: usize, data: &[u8]) -> Result<(), c_int> {
+        self.with(|state| {
+            if state.fails(state.weather.failing_writes_percent) {
+                return Err(ffi::SQLITE_IOERR_WRITE);
+            }
+            let used = state.used();
+            let grows = (offset + data.len()).saturating_sub(state.files[&self.file].content.len());
+            if state.weather.room.is_some_and(|room| used > room || (grows > 0 && used + grows > room)) {
+                state.faults += 1;
+                return Err(ffi::SQLITE_FULL);
+            }
+            let survives = state.change(false)?;
+            state.files.get_mut(&self.file).ok_or(ffi::SQLITE_IOERR)?.content.write(offset, data);
+            if survives { Ok(()) } else { Err(ffi::SQLITE_IOERR_WRITE) }
+        })
+    }
+
+    pub(crate) fn truncate(&self, length: usize) -> Result<(), c_int> {
+        self.with(|state| {
+            let survives = state.change(false)?;
+            state.files.get_mut(&self.file).ok_or(ffi::SQLITE_IOERR)?.content.truncate(length);
+            if survives { Ok(()) } else { Err(ffi::SQLITE_IOERR_TRUNCATE) }
+        })
+    }
+
+    /// Makes durable what the file holds, and the names in its folder: SQLite's own VFS syncs the folder of a new file as well.
+    pub(crate) fn sync(&self) -> Result<(), c_int> {
+        self.with(|state| {
+            if !state.change(true)? {
+                return Err(ffi::SQLITE_IOERR_FSYNC);
+            }
+            let percent = match state.weather.syncs {
+                Syncs::Lying => return Ok(()),
+                Syncs::Honest => 0,
+                Syncs::Failing(percent) => percent,
+            };
+            let fails = state.fails(percent);
+            let State { files, chance, weather, names, durable_names, .. } = state;
+            let content = &mut files.get_mut(&self.file).ok_or(ffi::SQLITE_IOERR)?.content;
+            if fails {
+                content.fail_to_sync(chance, weather.failed_pages);
+                return Err(ffi::SQLITE_IOERR_FSYNC);
+            }
+            content.sync();
+            durable_names.clone_from(names);
+            Ok(())
+        })
+    }
+
+    pub(crate) fn lock(&self, level: c_int) -> Result<(), c_int> {
+        self.with_file(|file| file.locks.lock(self.id, level))
+    }
+
+    pub(crate) fn unlock(&self, level: c_int) -> Result<(), c_int> {
+        self.with_file(|file| {
+            file.locks.unlock(self.id, level);
+            Ok(())
+        })
+    }
+
+    pub(crate) fn is_reserved(&self) -> Result<bool, c_int> {
+        self.with_file(|file| Ok(file.locks.is_reserved()))
+    }
+
+    pub(crate) fn map(&mut self, region: usize, bytes: usize, make: bool) -> Result<Option<*mut u8>, c_int> {
+        let memory = self.with_file(|file| Ok(file.shared.map(self.id)))?;
+        let begins = memory.region(region, bytes, make);
+        self.memory = Some(memory);
+        Ok(begins)
+    }
+
+    pub(crate) fn change_shared(&self, places: std::ops::Range<c_int>, flags: c_int) -> Result<(), c_int> {
+        self.with_file(|file| file.shared.change(self.id, places, flags))
+    }
+
+    pub(crate) fn unmap(&mut self) {
+        self.leave(|file, id| file.shared.unmap(id));
+        self.memory = None;
+    }
+
+    /// Gives up what it holds of the file; in a process that is gone there is nothing to give up.
+    fn leave(&self, give_up: impl FnOnce(&mut File, HandleId)) {
+        let state = &mut *self.disk.state();
+        if let Some(file) = state.files.get_mut(&self.file).filter(|_| state.machine == self.machine) {
+            give_up(file, self.id);
+        }
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.leave(|file, id| {
+            file.locks.unlock(id, ffi::SQLITE_LOCK_NONE);
+            file.shared.unmap(id);
+        });
+    }
+}

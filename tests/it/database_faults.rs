@@ -1,0 +1,106 @@
+//! A database that breaks off, hangs up and is gone: nobody hears of what passes, and nobody is told what nobody knows.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::authority::Role;
+use domain::ids::IntentId;
+use harness::api::Reply;
+use harness::app::{Backend, TestApp};
+use harness::postgres::{CONNECTIONS, Cluster, PASSWORD, Scratch};
+use harness::severed::{Cut, Wire};
+use placet_server::store::Database;
+use placet_server::store::postgres::Address;
+use serde_json::json;
+
+/// A server whose way to its database can be cut.
+pub(crate) async fn start_over(wire: &Wire, scratch: &Scratch) -> TestApp {
+    let url = format!("postgres://placet:{}@127.0.0.1:{}/{}", PASSWORD.replace(' ', "%20"), wire.port(), scratch.name());
+    let database = Database::Postgres { address: Box::new(Address::parse(&url).unwrap()), connections: CONNECTIONS };
+    TestApp::start_with(|config| config.database = database).await
+}
+
+/// How often a transaction was run again for a cause.
+async fn retries(app: &TestApp, cause: &str) -> u32 {
+    let name = format!("placet_writer_retries_total{{cause=\"{cause}\"}} ");
+    let scrape = app.api(Role::Auditor).get("metrics").await.text;
+    let line = scrape.lines().find_map(|line| line.strip_prefix(&name));
+    line.unwrap_or_else(|| panic!("no {name}in:\n{scrape}")).parse().unwrap()
+}
+
+async fn resumed(app: &TestApp, intent: IntentId) -> usize {
+    app.agent().event_types(intent).await.iter().filter(|event| *event == "intent.resumed").count()
+}
+
+/// PostgreSQL breaks one of two transactions that wait for each other. Whoever answers must not be the one who hears of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_transaction_that_loses_a_deadlock_is_run_again_and_counted() {
+    let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
+    let (intent, id) = app.agent().ask(json!({})).await;
+    let scratch = app.scratch().unwrap();
+    let rival = scratch.rival().await;
+    // It never looks for deadlocks itself, so it never loses one.
+    rival.sql("SET deadlock_timeout = '10min'; BEGIN; SELECT 1 FROM suspensions FOR UPDATE").await;
+    let operator = app.operator();
+    let embrace = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        while Cluster::of_this_process().number(scratch.name(), waiting).await == 0 {}
+        rival.sql("SELECT 1 FROM intents FOR UPDATE; ROLLBACK").await;
+    };
+    let (answer, ()) = tokio::join!(operator.respond(intent, &id, "approve"), embrace);
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    assert_eq!((resumed(&app, intent).await, retries(&app, "broken_off").await), (1, 1));
+    assert_eq!((retries(&app, "overtaken").await, retries(&app, "disconnected").await), (0, 0));
+    app.finish().await;
+}
+
+/// A worker holds a message and waits for its question; who answers holds the question. If the answer waited for the message, both would
+/// wait until PostgreSQL breaks one of them after a second.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_ends_a_question_does_not_wait_for_a_worker_that_holds_its_message() {
+    let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let mut asked = Vec::new();
+    for _ in 0..2 {
+        asked.push(agent.ask(json!({})).await);
+    }
+    let rival = app.scratch().unwrap().rival().await;
+    rival.sql("BEGIN; SELECT 1 FROM outbox FOR NO KEY UPDATE").await;
+    assert_eq!(operator.respond(asked[0].0, &asked[0].1, "approve").await.status, 200);
+    assert_eq!(operator.post(&format!("api/v1/suspensions/{}/remind", asked[1].1), json!({})).await.status, 200);
+    assert_eq!(retries(&app, "broken_off").await, 0);
+    rival.sql("ROLLBACK").await;
+    app.settle().await;
+    assert_eq!(app.smtp.received().len(), 1, "the other one's question has ended");
+    app.finish().await;
+}
+
+/// Where nobody can tell whether an answer was kept, yes and no would both be guesses. The caller hears that, and asking again tells.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_nobody_can_look_up_is_refused_as_unknown_and_safe_to_repeat() {
+    tokio::join!(unknown(Cut::Before), unknown(Cut::After));
+}
+
+async fn unknown(cut: Cut) {
+    let wire = Wire::to(Cluster::of_this_process().port()).await;
+    let scratch = Cluster::of_this_process().scratch().await;
+    let app = start_over(&wire, &scratch).await;
+    let (intent, id) = app.agent().ask(json!({})).await;
+    let operator = app.operator();
+    let answer = async || -> Reply {
+        let path = format!("api/v1/intents/{intent}/suspend/respond");
+        operator.post_once(&path, "once", json!({"suspension_id": id, "value": "approve"})).await
+    };
+    operator.suspension(&id).await;
+    wire.arm_for_good(cut);
+    let reply = answer().await;
+    assert_eq!((reply.status, reply.headers.contains_key("retry-after")), (503, true), "{cut:?}: {}", reply.text);
+    assert_eq!(wire.cuts(), 1);
+    wire.mend();
+    for _ in 0..2 {
+        let reply = answer().await;
+        assert_eq!(reply.status, 200, "{cut:?}: {}", reply.text);
+        assert_eq!((resumed(&app, intent).await, retries(&app, "disconnected").await), (1, 0), "{cut:?}");
+    }
+    app.finish().await;
+    scratch.forget().await;
+}

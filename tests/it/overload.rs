@@ -1,0 +1,271 @@
+//! What happens when there is no room: who is refused, how they are told, and that nothing was done.
+//!
+//! Places are taken by hand, so that the tests know exactly how many are left.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use std::num::NonZeroU32;
+
+use domain::authority::Role;
+use harness::api::Reply;
+use harness::app::TestApp;
+use harness::on_each_store;
+use placet_server::admission::{Class, Place};
+use reqwest::Method;
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+/// Takes every place of a class.
+async fn fill(app: &TestApp, class: Class) -> Vec<Place> {
+    let mut places = Vec::new();
+    while let Ok(place) = app.admission().enter(class).await {
+        places.push(place);
+    }
+    places
+}
+
+/// Takes every place there is for writes and answers, also the reserved ones, without waiting in vain for one more.
+async fn fill_answers(app: &TestApp) -> Vec<Place> {
+    let mut places = Vec::new();
+    for _ in 0..app.limits().concurrent_requests {
+        places.push(app.admission().enter(Class::Respond).await.unwrap());
+    }
+    places
+}
+
+/// A refusal for want of a place, in the form of its surface, with the time after which to try again.
+fn assert_turned_away(reply: &Reply, form: &str, seconds: &str) {
+    assert_eq!(reply.problem(), (503, "overloaded"), "{}", reply.text);
+    assert_eq!(
+        (&reply.headers["content-type"], &reply.headers["retry-after"]),
+        (&form.parse().unwrap(), &seconds.parse().unwrap())
+    );
+    assert!(reply.headers.contains_key("x-request-id"));
+}
+
+#[expect(clippy::disallowed_methods, reason = "the wait is joined by its test, which sees its panic")]
+fn spawn(wait: impl Future<Output = Reply> + Send + 'static) -> JoinHandle<Reply> {
+    tokio::spawn(wait)
+}
+
+const OURS: &str = "application/problem+json";
+const OPENINTENTS: &str = "application/json";
+
+on_each_store! {
+    /// A class that is full refuses its own, before anything is done, and no other class; one place more and it goes on.
+    async fn who_finds_no_place_is_refused_and_told_when_to_come_back(app: &mut TestApp) {
+        let agent = app.agent();
+        let (intent, id) = agent.ask(json!({})).await;
+        let read = format!("api/v1/suspensions/{id}");
+        let log = format!("api/v1/intents/{intent}/events");
+
+        let mut lists = fill(app, Class::List).await;
+        assert_turned_away(&agent.get("api/v1/suspensions").await, OURS, "5");
+        assert_turned_away(&agent.get("api/v1/intents").await, OPENINTENTS, "5");
+        assert_turned_away(&agent.get(&log).await, OPENINTENTS, "5");
+        agent.get(&read).await.ok();
+        lists.pop();
+        agent.get(&log).await.ok();
+
+        let mut reads = fill(app, Class::Read).await;
+        assert_turned_away(&agent.get(&read).await, OURS, "2");
+        assert_turned_away(&agent.get(&format!("api/v1/intents/{intent}")).await, OPENINTENTS, "2");
+        let (other, _) = agent.ask(json!({})).await;
+        reads.pop();
+        agent.get(&read).await.ok();
+
+        let before = agent.everything(other).await;
+        let mut writes = fill(app, Class::Write).await;
+        assert_turned_away(&agent.post("api/v1/intents", json!({"title": "t"})).await, OPENINTENTS, "1");
+        assert_turned_away(&agent.suspend(other, json!({})).await, OURS, "1");
+        assert_turned_away(&agent.respond(other, &id, "approve").await, OPENINTENTS, "1"); // No answer: the asker may not.
+        let status = format!("api/v1/intents/{other}/status");
+        assert_turned_away(&agent.post_at(&status, "2", json!({"status": "abandoned"})).await, OPENINTENTS, "1");
+        assert_eq!(agent.everything(other).await, before, "nothing was done");
+        writes.pop();
+        agent.post("api/v1/intents", json!({"title": "t"})).await.ok();
+    }
+
+    /// A person's answer is what all the waiting was for: agents, readers and lists may fill the server, and it is taken all the same.
+    async fn answers_are_taken_when_everything_else_is_full(app: &mut TestApp) {
+        let agent = app.agent();
+        let (first, first_id) = app.ask(json!({})).await;
+        let link = app.next_link().await;
+        let (second, second_id) = app.ask(json!({})).await;
+        let mut full = Vec::new();
+        for class in [Class::List, Class::Read, Class::Write] {
+            full.extend(fill(app, class).await);
+        }
+        assert_eq!(agent.suspend(first, json!({})).await.status, 503);
+        let mut person = app.person();
+        let nonce = person.open(&link).await.nonce();
+        let posted = person.post(&link, &[("nonce", &nonce), ("value", "approve")]).await;
+        assert_eq!(person.follow(&link, &posted).await.heading(), "Your answer was recorded");
+        assert_eq!(person.open(&format!("{link}/state")).await.status, 200);
+        app.operator().respond(second, &second_id, "deny").await.ok();
+        drop(full);
+        assert_eq!(agent.suspension(&first_id).await["response"], "approve");
+        assert_eq!(agent.suspension(&second_id).await["response"], "deny");
+    }
+
+    /// Only when every place is taken, for seconds, is an answer refused; the person is told that it was not recorded.
+    async fn an_answer_is_refused_last_and_told_so(app: &mut TestApp) {
+        let (intent, id) = app.ask(json!({})).await;
+        let link = app.next_link().await;
+        let mut person = app.person();
+        let nonce = person.open(&link).await.nonce();
+        let mut full = fill_answers(app).await;
+        let answer = [("nonce", nonce.as_str()), ("value", "approve")];
+        let (mut reader, mut second) = (person.clone(), person.clone());
+        let operator = app.operator();
+        let (shown, posted, by_key) =
+            tokio::join!(reader.open(&link), second.post(&link, &answer), operator.respond(intent, &id, "deny"));
+        assert_eq!((shown.status, shown.header("retry-after")), (503, "1"));
+        assert_eq!(shown.heading(), "The server cannot show this question right now");
+        assert_eq!((posted.status, posted.header("retry-after")), (503, "1"));
+        assert!(posted.html.contains("Your answer was <strong>not</strong> recorded."), "{}", posted.html);
+        assert_turned_away(&by_key, OPENINTENTS, "1");
+        assert_eq!(app.agent().suspension(&id).await["resolution"], json!(null));
+        full.pop();
+        let posted = person.post(&link, &answer).await;
+        assert_eq!(person.follow(&link, &posted).await.heading(), "Your answer was recorded");
+    }
+
+    /// Thousands wait for minutes. If each kept a place, nobody could be answered.
+    async fn who_waits_keeps_no_place(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let (intent, id) = agent.ask(json!({})).await;
+        let mut reads = fill(app, Class::Read).await;
+        reads.pop();
+        let path = format!("api/v1/suspensions/{id}?wait=50");
+        let waiter = agent.clone();
+        let wait = spawn(async move { waiter.get(&path).await });
+        while !app.api(Role::Auditor).get("metrics").await.text.contains("placet_waiters 1\n") {
+            tokio::task::yield_now().await;
+        }
+        // The sleeper gives its place back; otherwise this never ends.
+        let place = loop {
+            if let Ok(place) = app.admission().enter(Class::Read).await {
+                break place;
+            }
+        };
+        drop(place);
+        agent.suspension(&id).await;
+        operator.respond(intent, &id, "approve").await.ok();
+        assert_eq!(wait.await.unwrap().ok()["response"], "approve", "it has got a place to be told");
+    }
+
+    /// Whoever watches must see who is refused, and that places come back.
+    async fn admissions_and_refusals_are_counted_by_class(app: &mut TestApp) {
+        let (agent, intent) = (app.agent(), app.agent().active_intent().await);
+        let writes = fill(app, Class::Write).await;
+        let text = app.api(Role::Auditor).get("metrics").await.text;
+        let has = |text: &str, line: String| assert!(text.contains(&format!("{line}\n")), "{line} is not in {text}");
+        has(&text, format!("placet_admissions_total{{class=\"write\"}} {}", writes.len() + 1));
+        has(&text, format!("placet_requests_under_way{{class=\"write\"}} {}", writes.len()));
+        has(&text, "placet_admission_refusals_total{class=\"write\"} 1".to_owned());
+        assert_eq!(agent.suspend(intent, json!({})).await.status, 503);
+        drop(writes);
+        let text = app.api(Role::Auditor).get("metrics").await.text;
+        has(&text, "placet_requests_under_way{class=\"write\"} 0".to_owned());
+        has(&text, "placet_admission_refusals_total{class=\"write\"} 2".to_owned());
+        has(&text, "placet_admission_refusals_total{class=\"respond\"} 0".to_owned());
+        has(&text, "placet_http_requests_total{route=\"/api/v1/intents/{intent_id}/suspend\",method=\"POST\",status=\"5xx\"} 1".to_owned());
+    }
+
+    /// A page that is sent what it does not know says so to people, and to programs what it knows (RFC 9110 §15.5.6).
+    async fn pages_name_the_methods_they_know(app: &mut TestApp) {
+        app.ask(json!({})).await;
+        let link = app.next_link().await;
+        let mut person = app.person();
+        for (url, known) in [
+            (link.clone(), "GET, HEAD, POST"),
+            (format!("{link}/state"), "GET"),
+            (format!("{}a/x", app.base), "GET, HEAD, POST"),
+            (format!("{}assets/x", app.base), "GET"),
+            (format!("{}docs", app.base), "GET, HEAD"),
+            (format!("{}dev/x/mailbox", app.base), "GET"),
+        ] {
+            for method in [Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
+                let page = person.send(person.request(method.clone(), &url)).await;
+                assert_eq!((page.status, page.header("allow")), (405, known), "{method} {url}");
+                assert_eq!(page.heading(), "This cannot be done here", "{method} {url}");
+            }
+        }
+        assert_eq!(person.answer(&link, "deny").await.heading(), "Your answer was recorded");
+    }
+
+    /// Whether the server is ready is asked without a key. However many ask at once, the disk is asked twice at most.
+    async fn many_questions_for_readiness_share_a_look(app: &mut TestApp) {
+        let anonymous = app.anonymous();
+        let batches = async || {
+            let text = app.api(Role::Auditor).get("metrics").await.text;
+            let line = text.lines().find_map(|line| line.strip_prefix("placet_writer_batch_jobs_sum ")).unwrap();
+            line.parse::<f64>().unwrap()
+        };
+        let before = batches().await;
+        let replies = futures_util::future::join_all((0..200).map(|_| anonymous.get("readyz"))).await;
+        assert!(replies.iter().all(|reply| reply.status == 503 && reply.text.contains("the deadline loop does not run")));
+        let looks = batches().await - before;
+        // Two for each wave of connections that arrives at once, on a machine as slow as any.
+        assert!(looks < 150.0, "{looks} looks for 200 questions");
+    }
+}
+
+/// A limit per key is the operator's choice. It stops that key alone, and never an answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_makes_as_many_requests_as_it_may() {
+    let app = TestApp::start_with(|config| config.limits.key_requests_per_minute = NonZeroU32::new(3)).await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let (intent, id) = agent.ask(json!({})).await;
+    agent.get(&format!("api/v1/suspensions/{id}")).await.ok();
+    for (path, form) in [("api/v1/suspensions", OURS), ("api/v1/intents", OPENINTENTS), ("api/v1/nowhere", OURS)] {
+        let refused = agent.get(path).await;
+        assert_eq!(refused.problem(), (429, "rate_limited"), "{path}");
+        assert_eq!(refused.headers["content-type"], form);
+        let seconds: u32 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
+        assert!((1..=20).contains(&seconds), "one of three in a minute comes back every 20 seconds, not in {seconds}");
+    }
+    // 429 comes before what is wrong with the body.
+    assert_eq!(agent.post_bytes("api/v1/intents", "{").await.status, 429);
+    for _ in 0..3 {
+        operator.get(&format!("api/v1/suspensions/{id}")).await.ok();
+    }
+    assert_eq!(operator.get("api/v1/suspensions").await.status, 429, "each key has its own");
+    operator.respond(intent, &id, "approve").await.ok();
+    assert_eq!(operator.respond(intent, &id, "approve").await.status, 409, "answers are not counted");
+    assert_eq!(app.anonymous().get("api/v1/intents").await.status, 401, "401 comes first");
+}
+
+/// A client that tries keys, or one that nobody told that its key is gone, is slowed down. Others behind the same address are not:
+/// behind a proxy that is everybody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_presents_so_many_keys_that_do_not_count() {
+    let app = TestApp::start_with(|config| config.limits.bad_keys_per_minute = NonZeroU32::new(60).unwrap()).await;
+    let (anonymous, agent) = (app.anonymous(), app.agent());
+    let try_key = async |number: u32, path: &str| {
+        let request = anonymous.request("GET", path).header("x-api-key", format!("placet_agent_{number}"));
+        anonymous.send(request).await
+    };
+    for number in 0..60 {
+        assert_eq!(try_key(number, "api/v1/intents").await.problem(), (401, "unauthorized"), "{number}");
+    }
+    // One comes back every second, and the machine may be slow.
+    let mut refused = try_key(0, "api/v1/suspensions").await;
+    for number in 0..60 {
+        if refused.status == 429 {
+            break;
+        }
+        refused = try_key(number, "api/v1/suspensions").await;
+    }
+    assert_eq!(refused.problem(), (429, "rate_limited"));
+    assert_eq!(
+        (&refused.headers["content-type"], &refused.headers["retry-after"]),
+        (&OURS.parse().unwrap(), &"1".parse().unwrap())
+    );
+    agent.get("api/v1/intents").await.ok();
+    let new = app.new_key(Role::Agent, "made-meanwhile").await;
+    let reply = anonymous.send(anonymous.request("GET", "api/v1/intents").header("x-api-key", new)).await;
+    assert_eq!(reply.status, 200, "a key nobody has seen yet counts too");
+    assert_eq!(anonymous.get("api/v1/intents").await.status, 401, "who presents none tries none");
+}

@@ -1,0 +1,201 @@
+//! What a store has acknowledged or shown, kept outside of it, and the check that all of it is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use domain::authority::{Principal, Role};
+use domain::delivery::DeliveryState;
+use domain::ids::{DeliveryId, IntentId, SuspensionId};
+use domain::log::{Sealed, verify_chain};
+use domain::wire::SuspensionRecord;
+use placet_server::store::{DeliveryFilter, EventFilter, Outcome, Store, StoreError, SuspensionFilter};
+use serde_json::{Value, json};
+
+use super::workload::principal;
+
+/// The events that end a suspension.
+const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];
+/// More than one run writes.
+const PAGE: u32 = 1_000;
+
+/// One intent, as far as anybody heard of it.
+#[derive(Default)]
+struct Intent {
+    version: u32,
+    /// Its events as served, oldest first: whoever read them has acted on them.
+    events: Vec<String>,
+    /// Events whose appending was acknowledged.
+    appended: Vec<String>,
+}
+
+/// One question, as far as anybody heard of it.
+#[derive(Default)]
+struct Question {
+    version: u32,
+    expires_at: Option<DateTime<Utc>>,
+    /// How it ended, and with what.
+    ending: Option<Value>,
+    /// Messages that were reported sent, and whose report was acknowledged.
+    sent: BTreeSet<DeliveryId>,
+}
+
+/// Everything acknowledged or shown.
+#[derive(Default)]
+pub(super) struct Ledger {
+    intents: BTreeMap<IntentId, Intent>,
+    questions: BTreeMap<String, Question>,
+}
+
+fn ending(record: &SuspensionRecord) -> Option<Value> {
+    record.resolution.map(|resolution| json!([resolution, record.response]))
+}
+
+impl Ledger {
+    /// How many intents and questions there are.
+    pub(super) fn len(&self) -> usize {
+        self.intents.len() + self.questions.len()
+    }
+
+    /// A write was acknowledged; it was about this intent.
+    pub(super) fn heard(&mut self, outcome: &Outcome) -> Result<(), String> {
+        match outcome {
+            Outcome::Intent(view) => {
+                let intent = self.intents.entry(view.id).or_default();
+                intent.version = intent.version.max(view.version);
+            }
+            Outcome::Suspension { record, .. } => self.see(record)?,
+            Outcome::Responded { response, .. } => {
+                let question = self.questions.entry(response.suspension_id.expose()).or_default();
+                let answered = json!(["responded", response.value]);
+                if question.ending.replace(answered.clone()).is_some_and(|ending| ending != answered) {
+                    return Err(format!("a question has two endings, one of them {answered}"));
+                }
+            }
+            Outcome::Event(served) => {
+                let event: Value = serde_json::from_str(served).map_err(|error| error.to_string())?;
+                let id = event["intent_id"].as_str().and_then(|id| id.parse().ok()).ok_or("an event of no intent")?;
+                self.intents.entry(id).or_default().appended.push(served.clone());
+            }
+            Outcome::Lease(_) => {}
+        }
+        Ok(())
+    }
+
+    /// A message's report was acknowledged.
+    pub(super) fn sent(&mut self, question: SuspensionId, message: DeliveryId) {
+        self.questions.entry(question.expose()).or_default().sent.insert(message);
+    }
+
+    /// A record was shown.
+    fn see(&mut self, record: &SuspensionRecord) -> Result<(), String> {
+        let question = self.questions.entry(record.id.expose()).or_default();
+        let (ended, now) = (question.ending.clone(), ending(record));
+        if ended.is_some() && ended != now {
+            return Err(format!("{} ended as {ended:?} and is {now:?} now", record.question));
+        }
+        if record.version < question.version {
+            return Err(format!("{} was at version {} and is at {}", record.question, question.version, record.version));
+        }
+        if question.expires_at > record.expires_at {
+            return Err(format!("the deadline of {} has moved back", record.question));
+        }
+        (question.version, question.expires_at, question.ending) = (record.version, record.expires_at, now);
+        Ok(())
+    }
+
+    /// Events were shown, newest first.
+    fn see_events(&mut self, id: IntentId, mut served: Vec<String>) -> Result<(), String> {
+        served.reverse();
+        let intent = self.intents.entry(id).or_default();
+        if !served.starts_with(&intent.events) {
+            return Err(format!(
+                "the log of {id} has lost or changed events: {:#?} were seen, {served:#?} are there",
+                intent.events
+            ));
+        }
+        if let Some(lost) = intent.appended.iter().find(|appended| !served.contains(appended)) {
+            return Err(format!("an acknowledged event is lost: {lost}"));
+        }
+        let events: Vec<Value> = served.iter().map(|event| serde_json::from_str(event).unwrap()).collect();
+        let sealed: Option<Vec<Sealed>> = events.iter().map(Sealed::from_served).collect();
+        let verified = verify_chain(&sealed.ok_or("an event is not sealed")?);
+        if verified != Ok(served.len() as u64) {
+            return Err(format!("the chain of {id} is broken: {verified:?}"));
+        }
+        let mut ended = BTreeSet::new();
+        for event in events.iter().filter(|event| ENDINGS.contains(&event["event_type"].as_str().unwrap_or_default())) {
+            if !ended.insert(event["payload"]["suspension_id"].to_string()) {
+                return Err(format!("a question has two endings in the log: {event}"));
+            }
+        }
+        intent.events = served;
+        Ok(())
+    }
+
+    /// Holds the store to all of it, and remembers what it shows.
+    pub(super) async fn check(&mut self, store: &Arc<dyn Store>) -> Result<(), String> {
+        let auditor = principal("auditor", Role::Auditor);
+        let listed = read(store.intents(auditor.clone(), None, PAGE, 0).await)?;
+        let mut titles = BTreeSet::new();
+        if let Some(twice) = listed.iter().find(|intent| !titles.insert(&intent.title)) {
+            return Err(format!("one key made two intents: {}", twice.title));
+        }
+        let there: BTreeMap<IntentId, u32> = listed.iter().map(|intent| (intent.id, intent.version)).collect();
+        for (id, intent) in &self.intents {
+            match there.get(id) {
+                None => return Err(format!("the acknowledged intent {id} is lost")),
+                Some(version) if *version < intent.version => {
+                    return Err(format!("{id} was at version {} and is at {version}", intent.version));
+                }
+                Some(_) => {}
+            }
+        }
+        self.check_questions(store, &auditor).await?;
+        for (id, version) in there {
+            self.intents.entry(id).or_default().version = version;
+            let filter = EventFilter { limit: PAGE, offset: 0, event_type: None, since: None, all: true };
+            let served = read(store.events(auditor.clone(), id, filter).await)?;
+            self.see_events(id, served)?;
+        }
+        Ok(())
+    }
+
+    async fn check_questions(&mut self, store: &Arc<dyn Store>, auditor: &Principal) -> Result<(), String> {
+        let filter = SuspensionFilter { limit: PAGE, open: false, before: None };
+        let records = read(store.suspensions(auditor.clone(), filter).await)?.suspensions;
+        let mut asked = BTreeSet::new();
+        if let Some(twice) = records.iter().find(|record| !asked.insert(&record.question)) {
+            return Err(format!("one key asked two questions: {}", twice.question));
+        }
+        let there: BTreeSet<String> = records.iter().map(|record| record.id.expose()).collect();
+        if self.questions.keys().any(|id| !there.contains(id)) {
+            return Err("an acknowledged question is lost".to_owned());
+        }
+        for record in &records {
+            self.see(record)?;
+            let sent = self.questions[&record.id.expose()].sent.clone();
+            if sent.is_empty() {
+                continue;
+            }
+            let filter = DeliveryFilter { limit: PAGE, after: 0 };
+            let deliveries = read(store.deliveries(auditor.clone(), record.id, filter).await)?.deliveries;
+            let is_sent = |id: &DeliveryId| deliveries.iter().any(|of| of.id == *id && of.state == DeliveryState::Sent);
+            if !sent.iter().all(is_sent) {
+                return Err(format!("a message about {} was reported sent, and is not: {deliveries:?}", record.question));
+            }
+        }
+        Ok(())
+    }
+
+    /// The questions that are open, as last shown.
+    pub(super) async fn open(store: &Arc<dyn Store>) -> Result<Vec<SuspensionRecord>, String> {
+        let filter = SuspensionFilter { limit: PAGE, open: true, before: None };
+        Ok(read(store.suspensions(principal("auditor", Role::Auditor), filter).await)?.suspensions)
+    }
+}
+
+/// Reading goes on whatever the disk does to writes.
+fn read<T>(result: Result<T, StoreError>) -> Result<T, String> {
+    result.map_err(|error| format!("a read failed: {error:?}"))
+}

@@ -1,0 +1,184 @@
+//! A server's store and worker on a database in memory that fails when it is told to, and can be tampered with.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use channels::MemoryMailbox;
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::authority::{Action, Assurance, Principal, Role};
+use domain::body::IntentBody;
+use domain::clock::Clock;
+use domain::command::{Command, Later};
+use domain::event::ExtensionCause;
+use domain::ids::{Entropy, IntentId, SuspensionId};
+use domain::intent::Status;
+use domain::wire::{DeliveryView, SuspendRequest, SuspensionRecord};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use harness::app::asking_policy;
+use harness::clock::FakeClock;
+use placet_server::clock::SystemEntropy;
+use placet_server::metrics::Metrics;
+use placet_server::store::sqlite::simulated::{Ended, Fate, SimulatedDatabase, SimulatedStore, Surroundings as Around};
+use placet_server::store::{CreateIntent, DeliveryFilter, NewIntent, Precondition, Request, Store, StoreError, Target};
+use placet_server::worker::deliveries::{Deliveries, Surroundings};
+use placet_server::worker::lane::Lane;
+use serde_json::{Map, Value, json};
+
+/// A disk that fails some transactions.
+pub(crate) struct Weather {
+    /// How many more completions fail, and how.
+    pub(crate) completions: AtomicU32,
+    fate: Mutex<Fate>,
+    /// Whether nothing works at all.
+    pub(crate) is_down: Mutex<bool>,
+}
+
+impl Around for Weather {
+    fn turn(&self, unit: &'static str) -> BoxFuture<'_, Fate> {
+        let fails = || self.completions.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        let fate = if *self.is_down.lock().unwrap() {
+            Fate::Refused
+        } else if unit == "complete_delivery" && fails() {
+            *self.fate.lock().unwrap()
+        } else {
+            Fate::Committed
+        };
+        std::future::ready(fate).boxed()
+    }
+
+    fn ended(&self, _: Ended) {}
+
+    fn heard(&self) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
+    }
+}
+
+/// A worker on a store of the simulator's in such weather, with one question asked: what no disk of a test does on demand.
+pub(crate) struct Site {
+    pub(crate) weather: Arc<Weather>,
+    pub(crate) clock: Arc<FakeClock>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) mailbox: MemoryMailbox,
+    worker: Arc<Deliveries>,
+    agent: Principal,
+    database: Arc<SimulatedDatabase>,
+    pub(crate) suspension: SuspensionId,
+}
+
+impl Site {
+    pub(crate) async fn new(completions: u32, fate: Fate) -> Self {
+        let weather = Arc::new(Weather { completions: completions.into(), fate: Mutex::new(fate), is_down: Mutex::new(false) });
+        let (clock, entropy) = (Arc::new(FakeClock::default()), Arc::new(SystemEntropy));
+        let database = Arc::new(SimulatedDatabase::new().unwrap());
+        let channels = asking_policy().channels;
+        let store = SimulatedStore::open(database.clone(), clock.clone(), entropy.clone(), channels, weather.clone()).unwrap();
+        let store: Arc<dyn Store> = Arc::new(store);
+        while !store.recover().await.unwrap().done {}
+        let name = || "agent".to_owned();
+        let agent = Principal {
+            key_id: None,
+            name: name(),
+            subject: name(),
+            owner: name(),
+            role: Role::Agent,
+            assurance: Assurance::ApiKey,
+        };
+        let suspension = ask(&*store, &agent, clock.now(), json!({})).await;
+        let mailbox = MemoryMailbox::new();
+        let metrics = Arc::new(Metrics::new(clock.now()));
+        let around = Surroundings { store: store.clone(), clock: clock.clone(), entropy, metrics };
+        let lanes = vec![Lane::email(Arc::new(mailbox.clone()))];
+        let worker = Arc::new(Deliveries::new(around, lanes, "http://127.0.0.1/".parse().unwrap(), &asking_policy()));
+        Self { weather, clock, store, mailbox, worker, agent, database, suspension }
+    }
+
+    /// Asks another question, on an intent of its own.
+    pub(crate) async fn ask(&self, change: Value) -> SuspensionId {
+        ask(&*self.store, &self.agent, self.clock.now(), change).await
+    }
+
+    /// Gives people more time.
+    pub(crate) async fn extend(&self, id: SuspensionId, later: Later) {
+        let principal = Principal { role: Role::Operator, owner: "operator".to_owned(), ..self.agent.clone() };
+        let command = Command::Extend { suspension_id: id, later, reason: None, cause: ExtensionCause::Request };
+        let request = Request {
+            principal,
+            action: Action::Extend,
+            target: Target::Suspension(id),
+            precondition: Precondition::None,
+            idempotency: None,
+            command: Ok(command),
+            trace_parent: None,
+        };
+        self.store.execute(request).await.unwrap();
+    }
+
+    /// A question as it is by now.
+    pub(crate) async fn record(&self, id: SuspensionId) -> SuspensionRecord {
+        self.store.suspension(self.agent.clone(), id).await.unwrap()
+    }
+
+    /// Runs a statement on the database, behind the server's back; returns how many rows it touched.
+    pub(crate) fn tamper(&self, statement: &str) -> usize {
+        self.database.lines(&format!("{statement} RETURNING 'touched' AS line")).unwrap().len()
+    }
+
+    /// Lets time pass and does what is due.
+    pub(crate) async fn after(&self, seconds: i64) {
+        self.clock.jump(TimeDelta::seconds(seconds));
+        // What cannot be done now is due again at the next turn.
+        if let Err(error) = self.worker.run_due().await {
+            assert!(matches!(error, StoreError::Unavailable(_)), "{error:#}");
+        }
+    }
+
+    pub(crate) fn mails(&self) -> usize {
+        self.mailbox.messages().len()
+    }
+
+    pub(crate) async fn message(&self) -> DeliveryView {
+        self.messages(self.suspension).await.remove(0)
+    }
+
+    /// The messages about a question.
+    pub(crate) async fn messages(&self, id: SuspensionId) -> Vec<DeliveryView> {
+        self.store.deliveries(self.agent.clone(), id, DeliveryFilter { limit: 100, after: 0 }).await.unwrap().deliveries
+    }
+}
+
+async fn ask(store: &dyn Store, agent: &Principal, now: DateTime<Utc>, change: Value) -> SuspensionId {
+    let body = IntentBody {
+        title: "Refunds".to_owned(),
+        description: String::new(),
+        created_by: agent.name.clone(),
+        parent_intent_id: None,
+        depends_on: Vec::new(),
+        constraints: json!({}),
+        state: Map::new(),
+        governance_policy: None,
+        confidence: 0.0,
+    };
+    let (intent, id) = (IntentId(SystemEntropy.uuid(now)), SuspensionId(SystemEntropy.uuid(now)));
+    let new = NewIntent { id: intent, status: Status::Active, body };
+    store.create(CreateIntent { principal: agent.clone(), idempotency: None, intent: Ok(new) }).await.unwrap();
+    let mut question = json!({"question": "Go?", "response_type": "confirm", "timeout_seconds": 86_400});
+    for (key, value) in change.as_object().into_iter().flatten() {
+        question[key] = value.clone();
+    }
+    let question: SuspendRequest = serde_json::from_value(question).unwrap();
+    let accepted = asking_policy().accept(question, id).unwrap();
+    let request = Request {
+        principal: agent.clone(),
+        action: Action::Suspend,
+        target: Target::Intent(intent),
+        precondition: Precondition::None,
+        idempotency: None,
+        command: Ok(Command::Suspend(Box::new(accepted.suspend))),
+        trace_parent: None,
+    };
+    store.execute(request).await.unwrap();
+    id
+}

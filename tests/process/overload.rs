@@ -1,0 +1,350 @@
+//! More than the server can take: it does as much as ever, refuses the rest at once, and takes every answer of a person.
+//!
+//! Clients are raw connections. They share the machine with the server, so a short run in a test proves what is said, and a long one
+//! (`PLACET_OVERLOAD_SECONDS=20`, on a release build, alone on the machine) gives figures.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use harness::api::Api;
+use harness::figures::{circumstances, percentile, profile_is_release, resident_kib};
+use harness::person::Person;
+use harness::process::{Running, Site};
+use harness::smtp::SmtpSink;
+use harness::wire::{Answer, Wire, request};
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// How long each phase lasts, unless `PLACET_OVERLOAD_SECONDS` says otherwise.
+const SECONDS_DEFAULT: u64 = 3;
+/// Connections that find out what the server can do.
+const PEAK_CONNECTIONS: usize = 64;
+/// Connections of an overload: five times as many as there are places on the smallest server.
+const OVERLOAD_CONNECTIONS: usize = 2_560;
+/// How many times the peak they ask for.
+const OVERLOAD: f64 = 5.0;
+/// Answers that people give meanwhile, by link and by key.
+const ANSWERS: usize = 20;
+/// Memory of the server when large bodies arrive from everywhere: half of it is what 1,000 connections read ahead.
+const RESIDENT_KIB_MAX: u64 = 256 * 1024;
+/// The same of a build that nobody ships, which is larger and slower to give back.
+const RESIDENT_KIB_MAX_DEBUG: u64 = 384 * 1024;
+
+#[expect(clippy::disallowed_methods, reason = "how long a test may take is for whoever runs it to say")]
+fn seconds() -> Duration {
+    let seconds = std::env::var("PLACET_OVERLOAD_SECONDS");
+    Duration::from_secs(seconds.map_or(SECONDS_DEFAULT, |text| text.parse().expect("PLACET_OVERLOAD_SECONDS is a number")))
+}
+
+/// Whether this run is for figures: only a release build alone on the machine is held to them.
+fn is_measured() -> bool {
+    std::env::var_os("PLACET_OVERLOAD_SECONDS").is_some() && profile_is_release()
+}
+
+/// What came of one request: its answer, and how long it took.
+struct Outcome {
+    answer: Answer,
+    took: Duration,
+}
+
+/// What came of a phase.
+#[derive(Default)]
+struct Tally {
+    done: u64,
+    refused_milliseconds: Vec<f64>,
+    done_milliseconds: Vec<f64>,
+    /// Anything but a success and a refusal that says when to come back.
+    odd: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, outcome: &Outcome) {
+        let milliseconds = outcome.took.as_secs_f64() * 1_000.0;
+        match (outcome.answer.status, outcome.answer.header("retry-after")) {
+            (200, _) => {
+                self.done += 1;
+                self.done_milliseconds.push(milliseconds);
+            }
+            (503, Some(_)) => self.refused_milliseconds.push(milliseconds),
+            _ => self.odd.push(outcome.answer.head.clone()),
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.done += other.done;
+        self.refused_milliseconds.extend(other.refused_milliseconds);
+        self.done_milliseconds.extend(other.done_milliseconds);
+        self.odd.extend(other.odd);
+    }
+
+    fn percentiles(figures: &mut [f64]) -> String {
+        if figures.is_empty() {
+            return "none".to_owned();
+        }
+        figures.sort_by(f64::total_cmp);
+        format!(
+            "p50 {:.1} ms, p99 {:.1} ms, max {:.1} ms",
+            percentile(figures, 0.5),
+            percentile(figures, 0.99),
+            percentile(figures, 1.0)
+        )
+    }
+}
+
+/// A server in production with an agent and an operator.
+struct World {
+    _smtp: SmtpSink,
+    site: Site,
+    agent: Api,
+    operator: Api,
+    server: Running,
+    address: SocketAddr,
+}
+
+impl World {
+    async fn start() -> (Self, Vec<(String, String, String)>) {
+        let smtp = SmtpSink::start().await;
+        let site = Site::production(smtp.url());
+        let (agent, operator) = (site.api("agent", "agent").await, site.api("operator", "operator").await);
+        let server = site.serve().await;
+        let address = site.base().trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
+        let mut questions = Vec::new();
+        for _ in 0..ANSWERS {
+            let (intent, id) = agent.ask(json!({"timeout_seconds": 86_400})).await;
+            questions.push((intent.to_string(), id, smtp.next_mail().await.link(&site.base())));
+        }
+        (Self { _smtp: smtp, site, agent, operator, server, address }, questions)
+    }
+
+    /// Lets `connections` send `request` for a while, each again after `pace` from its last one, or at once.
+    async fn press(&self, connections: usize, request: &[u8], pace: Option<Duration>, lasting: Duration) -> Tally {
+        let mut wires = Vec::new();
+        for _ in 0..connections {
+            wires.push(Wire::connect(self.address).await.unwrap());
+        }
+        let until = Instant::now() + lasting;
+        let mut pressing = JoinSet::new();
+        for (number, mut wire) in wires.into_iter().enumerate() {
+            let request = request.to_vec();
+            pressing.spawn(async move {
+                let mut tally = Tally::default();
+                // Spread over the first interval, so that they do not come in step.
+                let mut next = Instant::now() + pace.map_or(Duration::ZERO, |pace| pace.mul_f64(fraction(number, connections)));
+                while Instant::now() < until {
+                    sleep(next.saturating_duration_since(Instant::now())).await;
+                    let sent = Instant::now();
+                    let answer = wire.send(&request).await.unwrap();
+                    tally.add(&Outcome { answer, took: sent.elapsed() });
+                    next = pace.map_or(Instant::now(), |pace| next + pace);
+                }
+                tally
+            });
+        }
+        let mut tally = Tally::default();
+        for each in pressing.join_all().await {
+            tally.merge(each);
+        }
+        tally
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+fn fraction(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}
+
+/// Answers one question after the other, by link and by key in turn; every one must be taken.
+async fn people_answer(world: &World, questions: Vec<(String, String, String)>, lasting: Duration) -> Vec<f64> {
+    let pause = lasting / u32::try_from(questions.len()).unwrap();
+    let mut took = Vec::new();
+    for (number, (intent, id, link)) in questions.into_iter().enumerate() {
+        let asked = Instant::now();
+        if number % 2 == 0 {
+            let mut person = Person::new(&world.site.base());
+            let nonce = person.open(&link).await.nonce();
+            let posted = person.post(&link, &[("nonce", &nonce), ("value", "approve")]).await;
+            assert_eq!(posted.status, 303, "{}", posted.html);
+        } else {
+            world.operator.respond(intent.parse().unwrap(), &id, "approve").await.ok();
+        }
+        took.push(asked.elapsed().as_secs_f64() * 1_000.0);
+        sleep(pause.saturating_sub(asked.elapsed())).await;
+    }
+    took
+}
+
+/// A server that collapses under load, or lets agents crowd out the people they wait for, is of no use when it matters.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn five_times_too_much_is_refused_at_once_and_no_answer_is() {
+    let (world, questions) = World::start().await;
+    let create = request("POST", "api/v1/intents", world.agent.key(), &json!({"title": "Refund order 12345"}).to_string());
+    world.press(PEAK_CONNECTIONS, &create, None, seconds() / 2).await; // Warms up.
+    let mut peak = world.press(PEAK_CONNECTIONS, &create, None, seconds()).await;
+    assert!(peak.odd.is_empty() && peak.refused_milliseconds.is_empty(), "{:?}", peak.odd);
+    let rate = |tally: &Tally| f64::from(u32::try_from(tally.done).unwrap()) / seconds().as_secs_f64();
+    let peak_rate = rate(&peak);
+    let pace = Duration::from_secs_f64(f64::from(u32::try_from(OVERLOAD_CONNECTIONS).unwrap()) / (peak_rate * OVERLOAD));
+    let (mut over, mut answered) = tokio::join!(
+        world.press(OVERLOAD_CONNECTIONS, &create, Some(pace), seconds()),
+        people_answer(&world, questions, seconds())
+    );
+    assert!(over.odd.is_empty(), "{:?}", over.odd.first());
+    let offered = f64::from(u32::try_from(over.done + over.refused_milliseconds.len() as u64).unwrap()) / seconds().as_secs_f64();
+    let goodput = rate(&over) / peak_rate;
+    let refused = over.refused_milliseconds.len();
+    println!(
+        "peak {peak_rate:.0}/s ({}); offered {offered:.0}/s: goodput {:.0}/s = {:.0} % ({}); {refused} refused ({}); {} answers taken ({}); {}",
+        Tally::percentiles(&mut peak.done_milliseconds),
+        rate(&over),
+        goodput * 100.0,
+        Tally::percentiles(&mut over.done_milliseconds),
+        Tally::percentiles(&mut over.refused_milliseconds),
+        answered.len(),
+        Tally::percentiles(&mut answered),
+        circumstances(),
+    );
+    assert!(goodput > 0.3, "it collapsed: {goodput}");
+    if is_measured() {
+        assert!(goodput >= 0.9 && refused > 0 && percentile(&over.refused_milliseconds, 0.99) <= 100.0);
+    }
+    world.server.kill().await;
+}
+
+/// Reads one thing at a steady pace until told to stop; returns how long each took, in milliseconds.
+async fn read_steadily(address: SocketAddr, read: Vec<u8>, stop: Arc<AtomicBool>) -> Vec<f64> {
+    let mut wire = Wire::connect(address).await.unwrap();
+    let mut took = Vec::new();
+    while !stop.load(Ordering::SeqCst) {
+        let sent = Instant::now();
+        assert_eq!(wire.send(&read).await.unwrap().status, 200);
+        took.push(sent.elapsed().as_secs_f64() * 1_000.0);
+        sleep(Duration::from_millis(5)).await;
+    }
+    took
+}
+
+/// Sends a few bytes now and then; returns how long the server put up with it.
+async fn drip(address: SocketAddr, start: Vec<u8>, ended: Arc<AtomicU64>) -> Duration {
+    let mut wire = Wire::connect(address).await.unwrap();
+    let began = Instant::now();
+    wire.write(&start).await.unwrap();
+    let dripping = async {
+        loop {
+            sleep(Duration::from_millis(500)).await;
+            wire.write(b"x").await?;
+        }
+    };
+    let never: std::io::Result<()> = dripping.await;
+    assert!(never.is_err());
+    ended.fetch_add(1, Ordering::SeqCst);
+    began.elapsed()
+}
+
+/// Connections that send their heads or bodies byte by byte cost a server that waits for them everything, and this one almost nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_clients_are_ended_and_keep_nobody_waiting() {
+    let slow = if is_measured() { 2_000 } else { 300 };
+    let (world, questions) = World::start().await;
+    let read = request("GET", &format!("api/v1/suspensions/{}", questions[0].1), world.agent.key(), "");
+    let measure = async |lasting: Duration| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut reading = JoinSet::new();
+        for _ in 0..8 {
+            reading.spawn(read_steadily(world.address, read.clone(), stop.clone()));
+        }
+        sleep(lasting).await;
+        stop.store(true, Ordering::SeqCst);
+        reading.join_all().await.concat()
+    };
+    let mut calm = measure(seconds()).await;
+    let half_a_head = b"GET /api/v1/suspensions HTTP/1.1\r\nhost: placet\r\nx-slow: ".to_vec();
+    let mut with_a_key = request("POST", "api/v1/intents", world.agent.key(), &"x".repeat(1_000));
+    with_a_key.truncate(with_a_key.len() - 999);
+    let of_a_page = b"POST /a/x HTTP/1.1\r\nhost: placet\r\ncontent-length: 1000\r\n\r\nvalue=".to_vec();
+    let mut without_a_key = request("POST", "api/v1/intents", "nobodys", &"x".repeat(1_000));
+    without_a_key.truncate(without_a_key.len() - 999);
+    let in_chunks =
+        b"POST /api/v1/intents HTTP/1.1\r\nhost: placet\r\nx-api-key: nobodys\r\ntransfer-encoding: chunked\r\n\r\nfff\r\n"
+            .to_vec();
+    let ended = Arc::new(AtomicU64::new(0));
+    let mut dripping = JoinSet::new();
+    for number in 0..slow {
+        let start = [&half_a_head, &with_a_key, &of_a_page, &without_a_key, &in_chunks][number % 5].clone();
+        dripping.spawn(drip(world.address, start, ended.clone()));
+    }
+    let mut pressed = measure(seconds()).await;
+    let open = slow as u64 - ended.load(Ordering::SeqCst);
+    let p99 = |took: &mut Vec<f64>| {
+        took.sort_by(f64::total_cmp);
+        percentile(took, 0.99)
+    };
+    let (before, meanwhile) = (p99(&mut calm), p99(&mut pressed));
+    let resident = resident_kib(&world.server).unwrap();
+    println!(
+        "p99 {before:.1} ms, beside {open} of {slow} slow connections {meanwhile:.1} ms, {resident} KiB; {}",
+        circumstances()
+    );
+    let patience = dripping.join_all().await.into_iter().max().unwrap();
+    println!("the last of them was ended after {patience:?}");
+    assert!(patience < Duration::from_secs(20), "the deadline is 10 seconds, not {patience:?}");
+    let factor = if is_measured() { 2.0 } else { 10.0 };
+    assert!(meanwhile <= before.max(5.0) * factor, "{before} ms, beside slow clients {meanwhile} ms");
+    assert!(resident < RESIDENT_KIB_MAX, "{resident} KiB");
+    world.server.kill().await;
+}
+
+/// A thousand bodies of the largest size at once, and nested ones that would fill a stack, must not fill the memory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_and_deep_bodies_do_not_fill_the_memory() {
+    let (world, _) = World::start().await;
+    let path = "api/v1/intents";
+    let key = world.agent.key();
+    let numbers = format!("{{\"title\": [{}1]}}", "1,".repeat(131_000));
+    let text = format!("{{\"title\": \"{}\"}}", "x".repeat(262_000));
+    let deep = "[".repeat(262_000);
+    let names: Vec<String> = (0..20_000).map(|number| format!("\"{number}\":1")).collect();
+    let members = format!("{{{}}}", names.join(","));
+    let beyond = "x".repeat(256 * 1024 + 1);
+    let bombs = [(numbers, 422), (text, 422), (deep, 422), (members, 422), (beyond, 413)];
+    for (body, status) in &bombs {
+        let mut wire = Wire::connect(world.address).await.unwrap();
+        assert_eq!(wire.send(&request("POST", path, key, body)).await.unwrap().status, *status);
+    }
+    let mut sending = JoinSet::new();
+    for number in 0..1_000 {
+        let (body, status) = &bombs[number % bombs.len()];
+        let (bytes, expected, address) = (request("POST", path, key, body), *status, world.address);
+        sending.spawn(async move {
+            let mut wire = Wire::connect(address).await.unwrap();
+            // All of them send most of their body before any of them sends its end.
+            let (start, end) = bytes.split_at(bytes.len() - 1_024);
+            if wire.write(start).await.is_ok() {
+                sleep(Duration::from_secs(2)).await;
+                drop(wire.write(end).await);
+            }
+            // A server that refuses early may close before the last byte is read.
+            wire.read().await.ok().map(|answer| (answer.status, expected, answer.header("retry-after").is_some()))
+        });
+    }
+    let (mut highest, mut answers) = (0, Vec::new());
+    while !sending.is_empty() {
+        highest = highest.max(resident_kib(&world.server).unwrap());
+        tokio::select! {
+            Some(answer) = sending.join_next() => answers.extend(answer.unwrap()),
+            () = sleep(Duration::from_millis(20)) => {}
+        }
+    }
+    for (status, expected, later) in &answers {
+        assert!(status == expected || (*status == 503 && *later), "{status} instead of {expected}");
+    }
+    let refused = answers.iter().filter(|(status, ..)| *status == 503).count();
+    println!("{} answers, {refused} of them 503, at most {highest} KiB; {}", answers.len(), circumstances());
+    assert!(answers.len() > 500, "{}", answers.len());
+    let resident_max = if profile_is_release() { RESIDENT_KIB_MAX } else { RESIDENT_KIB_MAX_DEBUG };
+    assert!(highest < resident_max, "{highest} KiB");
+    world.agent.active_intent().await;
+    world.server.kill().await;
+}
