@@ -304,7 +304,7 @@ impl ModelIntent {
             hints: ladder().map(|rung| (attempt(rung), hint(rung))).collect(),
             hint: hint(payload),
             window: seconds(&policy["interval_seconds"]).or(seconds(&payload["timeout_seconds"])),
-            recipients: texts(&payload["notify_to"]),
+            recipients: texts(payload.get("original_notify_to").unwrap_or(&payload["notify_to"])),
             response_type: text(&payload["response_type"]),
             choices: payload["choices"].as_array().into_iter().flatten().map(|choice| text(&choice["value"])).collect(),
             fallback_policy: text(&payload["fallback_policy"]),
@@ -323,6 +323,7 @@ impl ModelIntent {
             suspension.expires_at == window.map(|window| asked_at + window),
             "I16: the deadline is not the end of all attempts"
         );
+        must!(texts(&payload["notify_to"]) == suspension.people_at(1), "I13: asked are {}", payload["notify_to"]);
         let mut suspension = suspension;
         suspension.told.insert(1, suspension.routes_at(1, &rules.lines));
         let id = text(&payload["suspension_id"]);
