@@ -24,7 +24,7 @@ pub(crate) fn report_later(world: &Arc<World>, mail: &Mail) {
         let kind = if world.draw(|chance| chance.happens(75)) { BounceKind::Hard } else { BounceKind::Soft };
         let reports = world.draw(|chance| *chance.pick(&[1, 1, 3]));
         for _ in 0..reports {
-            if world.draw(|chance| chance.happens(15)) {
+            if world.draw(|chance| chance.happens(25)) {
                 forge(&world, &mail).await;
             } else {
                 report(&world, &mail, kind).await;

@@ -16,8 +16,9 @@ use crate::world::World;
 const IN_FLIGHT_MAX: u64 = 4;
 /// So many failures in a row, and it is left alone.
 const FAILURES_IN_A_ROW: u64 = 10;
-/// The shortest time it is left alone between two probes.
+/// The shortest time it is left alone before a first probe, which doubles up to the longest.
 const LEFT_ALONE: i64 = 24 * SECOND;
+const LEFT_ALONE_MAX: i64 = 720 * SECOND;
 
 /// The production channel through which one process calls one endpoint.
 pub(crate) struct Endpoint {
@@ -79,9 +80,9 @@ impl Endpoint {
             if calls.calls_after_gone > IN_FLIGHT_MAX {
                 return Some(format!("I39: {name} said that it is gone, and is called again"));
             }
-            let probes = u64::try_from((now - calls.failing_since) / LEFT_ALONE).unwrap_or(0);
-            let allowed = IN_FLIGHT_MAX + 1 + probes;
-            let is_left_alone = calls.failures < FAILURES_IN_A_ROW || calls.calls_since <= allowed;
+            // Those that were taken when it was found out do not count, either.
+            let allowed = || IN_FLIGHT_MAX + 1 + probes(now - calls.failing_since, world.plan.faults.jump == 0);
+            let is_left_alone = calls.failures < FAILURES_IN_A_ROW || calls.calls_since <= allowed();
             (!is_left_alone).then(|| format!("I39: {name} fails, and was called {} times since", calls.calls_since))
         });
         if let Some(wrong) = wrong {
@@ -120,6 +121,9 @@ impl Endpoint {
         world.executor.unpaused(self.process).await;
         let retry = |reason: &str, after| Err(DeliveryError::Retry { reason: reason.to_owned(), after });
         let mail = mail::opened(world, message);
+        if world.gone.lock().unwrap().contains(name) {
+            return Err(DeliveryError::Gone { reason: "410".to_owned() });
+        }
         if self.is_down() {
             return retry("the connection was refused", None);
         }
@@ -135,8 +139,9 @@ impl Endpoint {
         if world.strikes(faults.never) {
             return Err(DeliveryError::Permanent { reason: "422".to_owned() });
         }
-        if world.befalls(|chance| chance.rarely(6 * faults.gone)) {
+        if world.befalls(|chance| chance.rarely(12 * faults.gone)) {
             world.tell(format!("{name} says that it is gone"));
+            world.gone.lock().unwrap().insert(name);
             world.coverage.count("endpoint gone");
             return Err(DeliveryError::Gone { reason: "410".to_owned() });
         }
@@ -177,4 +182,17 @@ impl Endpoint {
             mail::hand_over(&self.world, mail);
         }
     }
+}
+
+/// How often an endpoint that fails may have been probed after such a time. By a clock that jumps, each pause may end at once.
+fn probes(failing: i64, is_clock_steady: bool) -> u64 {
+    let (mut left, mut pause, mut probes) = (failing, LEFT_ALONE, 0);
+    while left >= pause {
+        left -= pause;
+        probes += 1;
+        if is_clock_steady {
+            pause = (2 * pause).min(LEFT_ALONE_MAX);
+        }
+    }
+    probes
 }

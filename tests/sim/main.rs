@@ -49,10 +49,10 @@ struct Arguments {
     /// How many seeds to run.
     #[arg(long, default_value_t = 2_000)]
     seeds: u64,
-    /// Plant each bug in turn and print how many seeds find it.
+    /// Plant each bug in turn, or those named, and print how many seeds find it.
     #[cfg(feature = "planted")]
-    #[arg(long)]
-    planted: bool,
+    #[arg(long, num_args = 0..)]
+    planted: Option<Vec<String>>,
     /// The first of them.
     #[arg(long, default_value_t = 1)]
     from: u64,
@@ -63,8 +63,8 @@ fn main() -> ExitCode {
     // Simulated channels panic on purpose, and a panic elsewhere is reported with its seed.
     std::panic::set_hook(Box::new(|_| {}));
     #[cfg(feature = "planted")]
-    if arguments.planted {
-        return table::print(arguments.seeds);
+    if let Some(names) = &arguments.planted {
+        return table::print(names, arguments.seeds);
     }
     match arguments.seed {
         Some(seed) => one(seed),

@@ -13,7 +13,7 @@ use placet_server::keys::hash;
 use placet_server::store::{FailedFilter, Idempotency, Outcome, Precondition, Request, SuspensionFilter, Target};
 use serde_json::{Value, json};
 
-use crate::executor::SECOND;
+use crate::executor::{MILLISECOND, SECOND};
 use crate::person::{accepted, refused, request, value_for};
 use crate::world::{Failed, World};
 
@@ -83,6 +83,7 @@ async fn answer(world: &Arc<World>, name: &str, turn: u64, record: &SuspensionRe
 async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
     let id = record.id;
     let (what, action, command) = if world.draw(|chance| chance.happens(50)) {
+        wait_for_the_deadline(world, &id.expose()).await;
         let later = Later::By(TimeDelta::seconds(world.draw(|chance| chance.within(1..=world.plan.scale_seconds))));
         let cause = ExtensionCause::Request;
         ("extends", Action::Extend, Command::Extend { suspension_id: id, later, reason: None, cause })
@@ -98,10 +99,23 @@ async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
         trace_parent: None,
         command: Ok(command),
     };
-    let nudged = world.call(format!("{name} {what}"), |store| async move { store.execute(request).await }.boxed()).await;
-    if let Ok(Outcome::Suspension { .. }) = nudged {
-        world.coverage.count(if what == "extends" { "deadline moved" } else { "people reminded on request" });
+    // Who presses once presses again.
+    let times = if what == "reminds" && world.draw(|chance| chance.happens(30)) { 2 } else { 1 };
+    for _ in 0..times {
+        let sent = request.clone();
+        let nudged = world.call(format!("{name} {what}"), |store| async move { store.execute(sent).await }.boxed()).await;
+        if let Ok(Outcome::Suspension { .. }) = nudged {
+            world.coverage.count(if what == "extends" { "deadline moved" } else { "people reminded on request" });
+        }
     }
+}
+
+/// Some act at the very deadline of a question, when it may have passed and nothing has come of that yet.
+async fn wait_for_the_deadline(world: &Arc<World>, question: &str) {
+    let deadline = world.watch.lock().unwrap().suspension_named(question).and_then(|open| open.expires_at);
+    let Some(at) = deadline.filter(|_| world.draw(|chance| chance.happens(30))) else { return };
+    let left = at - world.clock() - world.draw(|chance| chance.within(0..=4)) * MILLISECOND;
+    world.executor.after(left).await;
 }
 
 /// Sends a message again that has failed; says whether there was one.
@@ -113,9 +127,15 @@ async fn redrive(world: &Arc<World>, name: &str) -> bool {
     if let Some(unknown) = page.deliveries.iter().find(|delivery| !is_known(world, &delivery.id.to_string())) {
         world.fail(format!("I22: {} is listed as failed, and is no message", unknown.id));
     }
-    let Some(id) = world.draw(|chance| (!page.deliveries.is_empty()).then(|| chance.pick(&page.deliveries).id)) else {
+    let Some((id, question)) = world.draw(|chance| {
+        (!page.deliveries.is_empty()).then(|| {
+            let delivery = chance.pick(&page.deliveries);
+            (delivery.id, delivery.suspension_id.expose())
+        })
+    }) else {
         return false;
     };
+    wait_for_the_deadline(world, &question).await;
     let who = principal(name);
     let sent = world.call(format!("{name} sends {id} again"), move |store| async move { store.redrive(who, id).await }.boxed());
     if let Ok(view) = sent.await

@@ -93,13 +93,13 @@ impl Plan {
             jump: rate(chance) / 3,
             mail: MailFaults {
                 not_now: rate(chance),
-                never: rate(chance),
+                never: 2 * rate(chance),
                 doubtful: rate(chance),
                 hangs: rate(chance),
                 panics: rate(chance) / 2,
                 lost: rate(chance),
                 twice: rate(chance),
-                bounces: rate(chance),
+                bounces: 2 * rate(chance),
             },
             webhook: WebhookFaults {
                 // Some take nothing until everything heals.
@@ -108,13 +108,14 @@ impl Plan {
                 never: rate(chance),
                 gone: rate(chance),
                 doubtful: rate(chance) / 2,
-                hangs: rate(chance) / 2,
+                hangs: if chance.happens(10) { 60 } else { rate(chance) / 2 },
                 panics: rate(chance) / 4,
             },
         };
         Self {
             processes: if chance.happens(30) { 2 } else { 1 },
-            intents: 1 + chance.below(4),
+            // Now and then a crowd, so that more is on its way than an endpoint takes at a time.
+            intents: if chance.happens(5) { 12 } else { 1 + chance.below(4) },
             questions: 1 + chance.below(3),
             scale_seconds,
             poll: (scale_seconds * SECOND / 3).max(5 * SECOND),

@@ -118,7 +118,8 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
             "delivery.bounced" => world.coverage.count("message came back"),
             "delivery.redriven" => {
                 world.coverage.count("message sent again by hand");
-                // Whoever does so believes that the endpoint works.
+                // Whoever does so knows that the endpoint works.
+                world.gone.lock().unwrap().clear();
                 world.endpoints.lock().unwrap().values_mut().for_each(Calls::believe);
             }
             "intent.suspension_undeliverable" => world.coverage.count("nobody reached"),

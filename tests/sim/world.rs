@@ -1,6 +1,6 @@
 //! One seed's world: the database, the server's processes, the people, and the record of it all.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -82,6 +82,8 @@ pub(crate) struct World {
     pub(crate) endpoints: Mutex<BTreeMap<(ProcessId, &'static str), Calls>>,
     /// Until when an endpoint takes nothing.
     pub(crate) down_until: Mutex<BTreeMap<&'static str, i64>>,
+    /// Endpoints that said they are gone, until somebody sends a message again by hand.
+    pub(crate) gone: Mutex<BTreeSet<&'static str>>,
     /// Which faults happen, of those that are drawn.
     change: Change,
     /// Faults drawn so far.
@@ -141,6 +143,7 @@ impl World {
             is_to_hold: AtomicBool::new(false),
             endpoints: Mutex::default(),
             down_until: Mutex::default(),
+            gone: Mutex::default(),
             change: change.clone(),
             drawn: AtomicU64::new(0),
             faults: AtomicU64::new(0),
