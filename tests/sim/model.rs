@@ -84,8 +84,8 @@ pub(crate) struct ModelSuspension {
     pub(crate) resolution: Option<Resolved>,
     /// Messages by what the log says became of them.
     pub(crate) finished: BTreeMap<String, &'static str>,
-    /// Messages a mail server or an endpoint took that somebody can answer.
-    answerable: BTreeSet<String>,
+    /// Messages a mail server or an endpoint took that somebody can answer, and the ways they went.
+    answerable: BTreeMap<String, Route>,
     /// Whether the server was away while it was open, and it has not got that time back.
     pub(crate) is_owed_time: bool,
     /// Whether people were told, and their links are dead since a restore.
@@ -358,6 +358,10 @@ impl ModelIntent {
             for (channel, recipient) in (since..=attempt).flat_map(|attempt| open.routes_at(attempt, lines)) {
                 add(&mut routes, &channel, &recipient);
             }
+            // An attempt that is due at a release asks afresh whom it tells, and nobody else does.
+            if open.answerable.values().all(|(channel, recipient)| contains(&routes, channel, recipient)) {
+                (open.is_without_links, open.is_owed_a_link) = (false, false);
+            }
             open.told.insert(attempt, routes);
         }
         open.attempt = attempt;
@@ -496,7 +500,7 @@ impl ModelIntent {
         let id = text(&payload["delivery_id"]);
         let links = lines.carries_links(&route.0);
         if state == "sent" && links {
-            suspension.answerable.insert(id.clone());
+            suspension.answerable.insert(id.clone(), route);
         }
         let twice = suspension.finished.insert(id, state);
         must!(twice.is_none(), "I11: a message ended twice: {twice:?}, then {state}");
