@@ -37,7 +37,7 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
                 continue;
             }
             let Some(record) = choose(&world, &name).await else { continue };
-            if world.draw(|chance| chance.happens(30)) {
+            if world.draw(|chance| chance.happens(40)) {
                 nudge(&world, &name, &record).await;
             } else {
                 answer(&world, &name, turn, &record).await;
