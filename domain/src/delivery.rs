@@ -185,13 +185,15 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
     let told = match record.fate {
         Fate::Sent => {
             let in_time = open.is_some() || planted(Bug::ReachedAfterTheEnd);
-            let reached = before || (in_time && record.channels.carries_links(&delivery.channel));
+            let answered = record.channels.carries_links(&delivery.channel) || planted(Bug::RoomCountsAsReached);
+            let reached = before || (in_time && answered);
             return vec![Event::DeliverySent { delivery, reached }];
         }
         Fate::Failed => Event::DeliveryFailed(delivery),
         Fate::Bounced => {
             let has_it = |other: &Sibling| other.state == DeliveryState::Sent && record.channels.carries_links(&other.channel);
-            let reached = if open.is_some() { record.siblings.iter().any(has_it) } else { before };
+            let reached =
+                if open.is_some() && !planted(Bug::BounceKeepsReached) { record.siblings.iter().any(has_it) } else { before };
             Event::DeliveryBounced { delivery, reached }
         }
     };
@@ -228,7 +230,7 @@ pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord)
 /// people more than it helps. A room that has it without a link cannot answer it, and holds nothing up. An attempt that has passed wakes nobody; the one in force has messages of its own.
 fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
     let lost = &record.delivery;
-    if lost.attempt != current {
+    if lost.attempt != current || planted(Bug::FailoverMissing) {
         return None;
     }
     let siblings = || record.siblings.iter().filter(|sibling| sibling.attempt == lost.attempt);

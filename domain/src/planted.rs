@@ -70,11 +70,47 @@ pub enum Bug {
     TokenUnbound,
     /// The database keeps a token as it is.
     TokenKept,
+    /// Whatever comes first after an absence decides as if there had been none.
+    AbsenceUnnoticed,
+    /// No question gets back the time an absence took.
+    AbsenceGivesNothing,
+    /// The circuit of an endpoint that fails stays closed.
+    CircuitStaysClosed,
+    /// An endpoint that said it is gone is asked again.
+    GoneIsAskedAgain,
+    /// A lane takes as much as there is.
+    LaneUnbounded,
+    /// A room whose messages carry no link counts as somebody who can answer.
+    RoomCountsAsReached,
+    /// When nobody of an attempt can be reached, nobody is asked instead.
+    FailoverMissing,
+    /// A message is sent again after the deadline of its question.
+    RedriveAfterTheDeadline,
+    /// That a message is sent again leaves no event.
+    RedriveUnrecorded,
+    /// Any token returns the message in its row.
+    BounceUnproven,
+    /// What proves that a message is ours does not say which one.
+    BounceProofWithoutId,
+    /// A message that came back still counts as having reached somebody.
+    BounceKeepsReached,
+    /// After a restore the answer links from before still open their questions.
+    RestoreKeepsLinks,
+    /// After a restore nothing waits for its release.
+    RestoreHoldsNothing,
+    /// After a release nobody is asked afresh.
+    ReleaseAsksNobody,
+    /// People may be reminded as often as somebody likes.
+    RemindedTooSoon,
+    /// A deadline may be moved after it has passed.
+    ExtendedAfterTheDeadline,
+    /// A deadline that was moved keeps its old timer.
+    ExtensionKeepsItsTimer,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 50] = [
         Self::AnswerAtTheDeadline,
         Self::AnswerAfterTheDeadline,
         Self::ValueUnchecked,
@@ -107,6 +143,24 @@ impl Bug {
         Self::TokenGuessed,
         Self::TokenUnbound,
         Self::TokenKept,
+        Self::AbsenceUnnoticed,
+        Self::AbsenceGivesNothing,
+        Self::CircuitStaysClosed,
+        Self::GoneIsAskedAgain,
+        Self::LaneUnbounded,
+        Self::RoomCountsAsReached,
+        Self::FailoverMissing,
+        Self::RedriveAfterTheDeadline,
+        Self::RedriveUnrecorded,
+        Self::BounceUnproven,
+        Self::BounceProofWithoutId,
+        Self::BounceKeepsReached,
+        Self::RestoreKeepsLinks,
+        Self::RestoreHoldsNothing,
+        Self::ReleaseAsksNobody,
+        Self::RemindedTooSoon,
+        Self::ExtendedAfterTheDeadline,
+        Self::ExtensionKeepsItsTimer,
     ];
 }
 

@@ -83,7 +83,8 @@ impl Site {
         });
         let (clock, entropy) = (Arc::new(FakeClock::default()), Arc::new(SystemEntropy));
         let database = Arc::new(SimulatedDatabase::new().unwrap());
-        let store = SimulatedStore::open(database.clone(), clock.clone(), entropy.clone(), weather.clone()).unwrap();
+        let channels = asking_policy().channels;
+        let store = SimulatedStore::open(database.clone(), clock.clone(), entropy.clone(), channels, weather.clone()).unwrap();
         let store: Arc<dyn Store> = Arc::new(store);
         while !store.recover().await.unwrap().done {}
         let name = || "agent".to_owned();

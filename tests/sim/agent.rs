@@ -134,7 +134,7 @@ impl Agent {
             key_hash: hash(&format!("{name} suspend {key}")),
             body_hash: hash(&format!("{} {body}", self.intent)),
         });
-        let mut first: Option<SuspensionId> = None;
+        let (mut first, mut era): (Option<SuspensionId>, u64) = (None, world.era());
         // A second call under the same key must find the first one's question.
         let mut times = if world.draw(|chance| chance.happens(30)) { 2 } else { 1 };
         loop {
@@ -143,6 +143,10 @@ impl Agent {
             let request = self.request(Action::Suspend, idempotency, command);
             let asked =
                 world.call(format!("{name} asks {key}"), |store| async move { store.execute(request).await }.boxed()).await;
+            if world.era() != era {
+                // What was asked before is not known any more.
+                (first, era) = (None, world.era());
+            }
             match asked {
                 Ok(Outcome::Suspension { record, .. }) => {
                     if first.is_some_and(|first| first != record.id) {
@@ -204,6 +208,7 @@ impl Agent {
     /// Asks after the question until it has ended; says whether the intent goes on.
     async fn wait(&mut self, id: SuspensionId) -> bool {
         let world = self.world.clone();
+        let known = |world: &World| world.watch.lock().unwrap().asked.contains_key(&id.expose());
         for _ in 0..LOOKS {
             world.think(world.plan.scale_seconds * SECOND).await;
             let principal = self.principal.clone();
@@ -211,6 +216,8 @@ impl Agent {
             let record = world.call(name, move |store| async move { store.suspension(principal, id).await }.boxed()).await;
             let record = match record {
                 Ok(record) => record,
+                // What was asked after a backup is gone with what it was set back from.
+                Err(Failed::Rejected(_)) if !known(&world) => return false,
                 Err(Failed::Rejected(_)) => {
                     world.fail("I22: an agent's question is gone");
                     return false;
@@ -271,8 +278,11 @@ impl Agent {
             Some(Idempotency { key_hash: hash(&format!("{} works {}", self.principal.name, self.calls)), body_hash: [9; 32] });
         let request = self.request(action, idempotency, Ok(command));
         let mut first = None;
-        let kept_until = world.clock() + OUTCOME_KEPT;
+        let (kept_until, era) = (world.clock() + OUTCOME_KEPT, world.era());
         for _ in 0..3 {
+            if world.era() != era {
+                return;
+            }
             let (sent, name) = (request.clone(), format!("{} works", self.principal.name));
             match world.call(name, |store| async move { store.execute(sent).await }.boxed()).await {
                 Ok(_) if world.clock() >= kept_until => return,
@@ -333,8 +343,19 @@ fn draw_question(world: &World) -> SuspendRequest {
         // One in twenty breaks a rule: a fallback that says nothing.
         fallback_value: (falls_back && world.draw(|chance| chance.happens(95))).then_some(fallback),
         notify_to: world.draw(|chance| chance.happens(70)).then(|| people(world)),
+        channel_hint: channel_hint(world),
         ..SuspendRequest::default()
     }
+}
+
+/// A channel somebody prefers; some do not exist.
+fn channel_hint(world: &World) -> Option<String> {
+    let hint = world.draw(|chance| match chance.below(10) {
+        0..6 => None,
+        6 => Some("slack"),
+        _ => Some(chance.pick(&world.plan.lines.0).name),
+    });
+    hint.map(str::to_owned)
 }
 
 fn ladder(world: &World, interval_seconds: u32) -> PartialRetryPolicy {
@@ -343,7 +364,7 @@ fn ladder(world: &World, interval_seconds: u32) -> PartialRetryPolicy {
     let ladder: Vec<Rung> = rungs
         .map(|attempt| Rung {
             attempt,
-            channel_hint: world.draw(|chance| chance.happens(20)).then(|| "slack".to_owned()),
+            channel_hint: channel_hint(world),
             notify_to: world.draw(|chance| chance.happens(80)).then(|| OneOrMany(people(world))),
         })
         .collect();

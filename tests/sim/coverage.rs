@@ -5,14 +5,34 @@ use std::sync::Mutex;
 
 /// What must have happened at least so often in two thousand seeds.
 pub(crate) const FLOORS: &[(&str, u64)] = &[
+    ("absence noticed by a starting process", 100),
     ("answer accepted", 1_000),
     ("answer within a millisecond of the deadline", 100),
     ("catch-up over more than one attempt", 100),
+    ("clock jumped", 100),
     ("commit unheard, applied", 50),
     ("commit unheard, not applied", 50),
     ("crash with a message under way", 100),
+    ("database set back", 80),
+    ("deadline moved", 40),
+    ("endpoint gone", 10),
+    ("endpoint left alone", 20),
+    ("endpoint probed with success", 5),
     ("lease taken over", 50),
+    ("link from before a restore", 50),
+    ("message came back", 100),
+    ("message sent again by hand", 20),
+    ("nobody reached", 100),
+    ("others asked at once", 50),
+    ("people reminded on request", 50),
+    ("question cancelled", 50),
+    ("question superseded", 50),
+    ("restored database released", 80),
+    ("return forged", 50),
+    ("store stalled", 50),
+    ("time given back after an absence", 100),
     ("transaction broken in the middle", 50),
+    ("webhook taken", 500),
 ];
 
 /// Counters of one run, or of many.

@@ -21,6 +21,8 @@ pub(crate) type ProcessId = usize;
 pub(crate) const MILLISECOND: i64 = 1_000;
 pub(crate) const SECOND: i64 = 1_000_000;
 
+/// How often an idle loop turns at least, as in production.
+const LULL: i64 = 5 * SECOND;
 /// Rounds of the runtime's queue after each step.
 const ROUNDS: usize = 4;
 
@@ -66,12 +68,16 @@ struct State {
     wakers: BTreeMap<u64, Waker>,
     /// Until when a process is paused as a whole.
     paused: BTreeMap<ProcessId, i64>,
+    /// When idle loops were last said to have turned.
+    lulled_at: i64,
 }
 
 /// What one step did.
 pub(crate) enum Step {
     /// A task ran.
     Ran { panicked: Option<String> },
+    /// Nothing happens for a while: what loops do meanwhile, turn after turn, is to be made up for.
+    Lull,
     /// There was nothing to run, and nobody waits for time.
     Nothing,
 }
@@ -88,6 +94,7 @@ impl Executor {
                 timers: BinaryHeap::new(),
                 wakers: BTreeMap::new(),
                 paused: BTreeMap::new(),
+                lulled_at: start,
             }),
         }
     }
@@ -127,6 +134,12 @@ impl Executor {
         drop(dropped);
     }
 
+    /// Whether a process stands still.
+    pub(crate) fn is_paused(&self, process: ProcessId) -> bool {
+        let state = self.state.lock().unwrap();
+        state.paused.get(&process).is_some_and(|until| *until > state.now)
+    }
+
     /// Stops a process from running until some time has passed.
     pub(crate) fn pause_process(&self, process: ProcessId, micros: i64) {
         let mut state = self.state.lock().unwrap();
@@ -164,9 +177,12 @@ impl Executor {
     }
 
     /// Lets one task run, moving time to the next timer if nobody is ready. Tasks the server spawns itself run on `runtime`, whenever
-    /// they can.
-    pub(crate) fn step(self: &Arc<Self>, runtime: &Runtime) -> Step {
-        let step = self.step_alone(runtime);
+    /// they can. `must_turn` says whether an idle loop has something to do that it does not know of.
+    pub(crate) fn step(self: &Arc<Self>, runtime: &Runtime, must_turn: impl FnOnce() -> bool) -> Step {
+        let step = self.step_alone(runtime, must_turn);
+        if runtime.metrics().num_alive_tasks() == 0 {
+            return step;
+        }
         // Once for each round of its queue: what becomes ready by this runs in the next one.
         runtime.block_on(async {
             for _ in 0..ROUNDS {
@@ -176,16 +192,29 @@ impl Executor {
         step
     }
 
-    fn step_alone(self: &Arc<Self>, runtime: &Runtime) -> Step {
+    fn step_alone(self: &Arc<Self>, runtime: &Runtime, must_turn: impl FnOnce() -> bool) -> Step {
         let Some(id) = self.draw_ready() else {
             let mut state = self.state.lock().unwrap();
-            let (due, waker) = loop {
-                let Some(Reverse((due, _, timer))) = state.timers.pop() else { return Step::Nothing };
+            let (due, tie, timer, waker) = loop {
+                let Some(Reverse((due, tie, timer))) = state.timers.pop() else { return Step::Nothing };
                 // Whoever waited for a timer that is gone has stopped waiting.
                 if let Some(waker) = state.wakers.remove(&timer) {
-                    break (due, waker);
+                    break (due, tie, timer, waker);
                 }
             };
+            if due - state.lulled_at > LULL {
+                // Turns that do something happen in their own time, all others are made up for just before something else does.
+                let turn = state.chance.within(1..=LULL);
+                drop(state);
+                let must_turn = must_turn();
+                let mut state = self.state.lock().unwrap();
+                let until = if must_turn { (state.now + turn).min(due) } else { due - turn };
+                state.now = state.now.max(until);
+                state.lulled_at = state.now;
+                state.timers.push(Reverse((due, tie, timer)));
+                state.wakers.insert(timer, waker);
+                return Step::Lull;
+            }
             state.now = state.now.max(due);
             drop(state);
             waker.wake();

@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use channels::{Channel, DeliveryError, Message, Receipt};
 
+use crate::bounce;
 use crate::executor::{MILLISECOND, ProcessId, SECOND};
 use crate::person;
 use crate::process;
@@ -27,6 +28,10 @@ pub(crate) struct Mail {
     pub(crate) token: String,
     /// The delivery's id.
     pub(crate) delivery: String,
+    /// What its return is known by.
+    pub(crate) bounce_token: String,
+    /// How often the database had been set back when it was sent.
+    pub(crate) era: u64,
 }
 
 #[async_trait]
@@ -50,7 +55,7 @@ impl MailServer {
         process::strike(world, self.process, "sending");
         world.think(200 * MILLISECOND).await;
         world.executor.unpaused(self.process).await;
-        let mail = self.opened(message);
+        let mail = opened(world, message);
         let retry = |reason: &str, after| Err(DeliveryError::Retry { reason: reason.to_owned(), after });
         if world.strikes(faults.panics) {
             world.coverage.count("channel panicked");
@@ -68,50 +73,59 @@ impl MailServer {
             let seconds = world.draw(|chance| *chance.pick(&[30, 30, 300]));
             world.executor.after(seconds * SECOND).await;
             if world.draw(|chance| chance.happens(50)) {
-                self.hand_over(mail);
+                hand_over(world, mail);
             }
             return retry("timed out", None);
         }
         if world.strikes(faults.doubtful) {
             world.coverage.count("mail taken, acknowledgement lost");
-            self.hand_over(mail);
+            hand_over(world, mail);
             return retry("the connection was lost after the message", None);
         }
         world.watch.lock().unwrap().taken.insert(mail.delivery.clone());
+        if world.strikes(faults.bounces) {
+            bounce::report_later(world, &mail);
+            // Some systems report a message that somebody reads nonetheless.
+            if world.draw(|chance| chance.happens(70)) {
+                return Ok(Receipt { reply: "250 2.0.0 Ok".to_owned() });
+            }
+        }
         if !world.strikes(faults.lost) {
             if world.strikes(faults.twice) {
-                self.hand_over(mail.clone());
+                hand_over(world, mail.clone());
             }
-            self.hand_over(mail);
+            hand_over(world, mail);
         }
         Ok(Receipt { reply: "250 2.0.0 Ok".to_owned() })
     }
+}
 
-    /// What a person sees of a message; its secrets are remembered, to be looked for where they must not be.
-    fn opened(&self, message: &Message) -> Mail {
-        let token = message.link.rsplit('/').next().unwrap_or_default().to_owned();
-        let bytes = URL_SAFE_NO_PAD.decode(token.trim_start_matches("plc_")).unwrap_or_default();
-        let secret = bytes.get(8..).and_then(|secret| secret.try_into().ok());
-        match secret {
-            Some(secret) => self.world.secrets.lock().unwrap().push(secret),
-            None => self.world.fail(format!("a message without an answer link: {}", message.link)),
-        }
-        Mail {
-            recipient: message.recipient.clone(),
-            token,
-            delivery: message.message_id.split('@').next().unwrap_or_default().to_owned(),
-        }
+/// What a person sees of a message; its secrets are remembered, to be looked for where they must not be.
+pub(crate) fn opened(world: &World, message: &Message) -> Mail {
+    let token = message.link.rsplit('/').next().unwrap_or_default().to_owned();
+    let bytes = URL_SAFE_NO_PAD.decode(token.trim_start_matches("plc_")).unwrap_or_default();
+    let secret = bytes.get(8..).and_then(|secret| secret.try_into().ok());
+    match secret {
+        Some(secret) => world.secrets.lock().unwrap().push(secret),
+        None => world.fail(format!("a message without an answer link: {}", message.link)),
     }
+    Mail {
+        recipient: message.recipient.clone(),
+        token,
+        delivery: message.message_id.split('@').next().unwrap_or_default().to_owned(),
+        bounce_token: message.bounce_token.clone(),
+        era: world.era(),
+    }
+}
 
-    fn hand_over(&self, mail: Mail) {
-        let world = self.world.clone();
-        let longest = if world.draw(|chance| chance.happens(20)) { 3 * world.plan.scale_seconds * SECOND } else { SECOND };
-        let delay = world.draw(|chance| chance.within(0..=longest));
-        world.tell(format!("a mail for {} is taken", mail.recipient));
-        let reader = world.clone();
-        world.spawn(format!("{} reads", mail.recipient), async move {
-            reader.executor.after(delay).await;
-            person::read(&reader, mail).await;
-        });
-    }
+/// Puts a message where people read it, mostly soon.
+pub(crate) fn hand_over(world: &Arc<World>, mail: Mail) {
+    let longest = if world.draw(|chance| chance.happens(20)) { 3 * world.plan.scale_seconds * SECOND } else { SECOND };
+    let delay = world.draw(|chance| chance.within(0..=longest));
+    world.tell(format!("a message for {} is taken", mail.recipient));
+    let reader = world.clone();
+    world.spawn(format!("{} reads", mail.recipient), async move {
+        reader.executor.after(delay).await;
+        person::read(&reader, mail).await;
+    });
 }

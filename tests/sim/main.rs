@@ -4,8 +4,10 @@
 
 mod agent;
 mod attacker;
+mod bounce;
 mod chance;
 mod coverage;
+mod endpoint;
 mod executor;
 mod mail;
 mod model;
@@ -13,6 +15,9 @@ mod operator;
 mod person;
 mod plan;
 mod process;
+mod restore;
+mod routes;
+mod shrink;
 #[cfg(feature = "planted")]
 mod table;
 mod watch;
@@ -29,6 +34,7 @@ use placet_server::store::sqlite::simulated::SimulatedDatabase;
 use tokio::runtime::Runtime;
 
 use crate::coverage::Coverage;
+use crate::shrink::{Change, shrink};
 use crate::world::{Report, run};
 
 /// Seeds that failed once; they run first, for ever.
@@ -43,10 +49,10 @@ struct Arguments {
     /// How many seeds to run.
     #[arg(long, default_value_t = 2_000)]
     seeds: u64,
-    /// Plant each bug in turn and print how many seeds find it.
+    /// Plant each bug in turn, or those named, and print how many seeds find it.
     #[cfg(feature = "planted")]
-    #[arg(long)]
-    planted: bool,
+    #[arg(long, num_args = 0..)]
+    planted: Option<Vec<String>>,
     /// The first of them.
     #[arg(long, default_value_t = 1)]
     from: u64,
@@ -57,8 +63,8 @@ fn main() -> ExitCode {
     // Simulated channels panic on purpose, and a panic elsewhere is reported with its seed.
     std::panic::set_hook(Box::new(|_| {}));
     #[cfg(feature = "planted")]
-    if arguments.planted {
-        return table::print(arguments.seeds);
+    if let Some(names) = &arguments.planted {
+        return table::print(names, arguments.seeds);
     }
     match arguments.seed {
         Some(seed) => one(seed),
@@ -72,17 +78,25 @@ fn runtime() -> Runtime {
 }
 
 fn one(seed: u64) -> ExitCode {
-    let report = run(seed, &Arc::new(SimulatedDatabase::new().unwrap()), &runtime());
+    let (database, runtime) = (Arc::new(SimulatedDatabase::new().unwrap()), runtime());
+    let report = run(seed, &Change::default(), &database, &runtime);
+    print(seed, &report);
+    if report.violation.is_none() {
+        return ExitCode::SUCCESS;
+    }
+    let (change, shortest) = shrink(seed, report, &database, &runtime);
+    println!("\nThe same rule is broken with this left out: {change:?}");
+    print(seed, &shortest);
+    ExitCode::FAILURE
+}
+
+fn print(seed: u64, report: &Report) {
     for line in &report.trace {
         println!("{line}");
     }
-    println!("seed {seed}: {} steps, trace hash {:016x}", report.steps, report.hash);
-    match report.violation {
-        Some(violation) => {
-            println!("{violation}");
-            ExitCode::FAILURE
-        }
-        None => ExitCode::SUCCESS,
+    println!("seed {seed}: {} steps, {} faults drawn, trace hash {:016x}", report.steps, report.drawn, report.hash);
+    if let Some(violation) = &report.violation {
+        println!("{violation}");
     }
 }
 
@@ -131,13 +145,13 @@ fn work(seeds: &[u64], total: &Total) {
     loop {
         let index = usize::try_from(total.next.fetch_add(1, Ordering::SeqCst)).unwrap();
         let Some(seed) = seeds.get(index).copied() else { return };
-        let report = run(seed, &database, &runtime);
+        let report = run(seed, &Change::default(), &database, &runtime);
         total.steps.fetch_add(report.steps, Ordering::SeqCst);
         total.coverage.add(&report.coverage);
         let Report { violation, hash, .. } = report;
         let mut violation = violation;
         // One in a hundred runs again: a run that is not repeatable cannot be examined.
-        if violation.is_none() && index.is_multiple_of(100) && run(seed, &database, &runtime).hash != hash {
+        if violation.is_none() && index.is_multiple_of(100) && run(seed, &Change::default(), &database, &runtime).hash != hash {
             violation = Some("the same seed took another course".to_owned());
         }
         if let Some(violation) = violation {

@@ -8,6 +8,8 @@ use domain::log::Hash;
 use domain::time::{micros, parse};
 use serde_json::Value;
 
+use crate::routes::{Lines, Route, add, contains};
+
 /// What a step of the model finds wrong.
 pub(crate) type Checked = Result<(), String>;
 
@@ -21,8 +23,15 @@ macro_rules! must {
 }
 pub(crate) use must;
 
+/// What all questions of a world have in common.
+#[derive(Clone)]
+pub(crate) struct Rules {
+    pub(crate) requires_delivery: bool,
+    pub(crate) lines: Lines,
+}
+
 /// One intent as its events tell it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct ModelIntent {
     pub(crate) id: String,
     pub(crate) creator: String,
@@ -40,15 +49,21 @@ pub(crate) struct ModelIntent {
 }
 
 /// One suspension as the events tell it.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and all combinations occur")]
 #[derive(Clone, Default)]
 pub(crate) struct ModelSuspension {
     pub(crate) suspended_at: i64,
     pub(crate) expires_at: Option<i64>,
     pub(crate) interval: Option<i64>,
+    /// What somebody who is asked has at least: an attempt's time, or all of it.
+    window: Option<i64>,
     pub(crate) max_attempts: i64,
     /// From which attempt on who is told; nobody named means the question's own recipients.
     pub(crate) rungs: BTreeMap<i64, Vec<String>>,
     pub(crate) recipients: Vec<String>,
+    /// From which attempt on which channel is preferred, and the one of the question.
+    hints: BTreeMap<i64, Option<String>>,
+    hint: Option<String>,
     pub(crate) response_type: String,
     pub(crate) choices: Vec<String>,
     pub(crate) fallback_policy: String,
@@ -63,12 +78,20 @@ pub(crate) struct ModelSuspension {
     pub(crate) refusals: i64,
     pub(crate) reminded_at: Option<i64>,
     /// Who was asked at an attempt in the place of people who cannot be reached.
-    pub(crate) stand_ins: BTreeMap<i64, Vec<String>>,
+    pub(crate) stand_ins: BTreeMap<i64, Vec<Route>>,
     /// Whom each attempt that was not skipped told.
-    pub(crate) told: BTreeMap<i64, Vec<String>>,
+    pub(crate) told: BTreeMap<i64, Vec<Route>>,
     pub(crate) resolution: Option<Resolved>,
     /// Messages by what the log says became of them.
     pub(crate) finished: BTreeMap<String, &'static str>,
+    /// Messages a mail server or an endpoint took that somebody can answer, and the ways they went.
+    answerable: BTreeMap<String, Route>,
+    /// Whether the server was away while it was open, and it has not got that time back.
+    pub(crate) is_owed_time: bool,
+    /// Whether people were told, and their links are dead since a restore.
+    pub(crate) is_without_links: bool,
+    /// Whether they must have new ones before it ends.
+    pub(crate) is_owed_a_link: bool,
 }
 
 /// How a suspension ended.
@@ -88,10 +111,34 @@ impl ModelSuspension {
         rung.filter(|people| !people.is_empty()).unwrap_or(&self.recipients)
     }
 
-    /// Whether somebody may get a message of this attempt.
-    pub(crate) fn may_be_told(&self, attempt: i64, person: &String) -> bool {
-        let named = |people: &BTreeMap<i64, Vec<String>>| people.get(&attempt).is_some_and(|people| people.contains(person));
-        named(&self.told) || named(&self.stand_ins) || self.people_at(attempt).contains(person)
+    /// The channel preferred at an attempt.
+    pub(crate) fn hint_at(&self, attempt: i64) -> Option<&str> {
+        let rung = self.hints.range(..=attempt).next_back().and_then(|(_, hint)| hint.as_deref());
+        rung.or(self.hint.as_deref())
+    }
+
+    /// The messages of an attempt by itself.
+    pub(crate) fn routes_at(&self, attempt: i64, lines: &Lines) -> Vec<Route> {
+        lines.routes(self.hint_at(attempt), once(self.people_at(attempt).iter()).iter())
+    }
+
+    /// Every way by which somebody may get a message of this attempt.
+    fn ways_at(&self, attempt: i64, lines: &Lines) -> Vec<Route> {
+        let past = self.told.range(..=attempt).chain(self.stand_ins.range(..=attempt));
+        past.flat_map(|(_, routes)| routes.iter().cloned()).chain(self.routes_at(attempt, lines)).collect()
+    }
+
+    /// Whether a message of this attempt may go this way.
+    pub(crate) fn may_be_told(&self, attempt: i64, (channel, recipient): &Route, lines: &Lines) -> bool {
+        contains(&self.ways_at(attempt, lines), channel, recipient)
+    }
+
+    /// Whether somebody can be asked in the place of these, who cannot be reached: at a later attempt, by a way that was not tried.
+    pub(crate) fn has_stand_ins(&self, tried: &[Route], lines: &Lines) -> bool {
+        (self.attempt + 1..=self.max_attempts).any(|later| {
+            let routes = self.routes_at(later, lines);
+            routes.iter().any(|(channel, recipient)| lines.carries_links(channel) && !contains(tried, channel, recipient))
+        })
     }
 
     pub(crate) fn due_at(&self, attempt: i64) -> i64 {
@@ -148,7 +195,7 @@ const TRANSITIONS: &[(&str, &str)] = &[
 
 impl ModelIntent {
     /// Takes in the next event of this intent, as stored.
-    pub(crate) fn fold(&mut self, event: &Value, hash: Hash, bytes: &[u8], requires_delivery: bool) -> Checked {
+    pub(crate) fn fold(&mut self, event: &Value, hash: Hash, bytes: &[u8], rules: &Rules) -> Checked {
         let at = time(&event["created_at"]).ok_or("an event without a time")?;
         must!(event["sequence"] == self.sequence + 1, "I25: event {} follows {}", event["sequence"], self.sequence);
         let previous = self.last_hash.map_or(Value::Null, |hash| Value::from(hash.to_string()));
@@ -178,17 +225,18 @@ impl ModelIntent {
                 Ok(())
             }
             "status_changed" => self.status_changed(payload),
-            "intent.suspended" => self.suspended(payload, at, requires_delivery),
-            "intent.suspension_renotified" => self.renotified(payload, at),
+            "intent.suspended" => self.suspended(payload, at, rules),
+            "intent.suspension_renotified" => self.renotified(payload, at, &rules.lines),
             "intent.suspension_escalated" => self.escalated(payload),
-            "intent.suspension_reminded" => self.reminded(payload, at),
+            "intent.suspension_reminded" => self.reminded(payload, at, &rules.lines),
             "intent.suspension_extended" => self.extended(payload, at),
             "intent.resumed" => self.resumed(payload, at),
             "intent.suspension_expired" => self.expired(payload, at),
             "intent.suspension_undeliverable" => {
                 let open = self.open(payload)?;
                 must!(open.is_expired(at), "I3: undeliverable before its deadline");
-                must!(!open.reached, "I15: undeliverable although somebody was reached");
+                must!(!open.reached || open.reached_perhaps, "I15: undeliverable although somebody was reached");
+                must!(!open.is_owed_time, "I16: undeliverable, and the time of an absence was not given back");
                 self.end(payload, "cancelled", Some("undeliverable"), at, Value::Null, Value::Null)
             }
             "intent.suspension_cancelled" => {
@@ -203,9 +251,11 @@ impl ModelIntent {
                 must!(suspension.refusals <= 20, "I33: more refusals recorded than the limit");
                 Ok(())
             }
-            "delivery.sent" => self.delivered(payload, at, "sent"),
-            "delivery.failed" => self.delivered(payload, at, "failed"),
-            "delivery.failover" => self.failover(payload, at),
+            "delivery.sent" => self.delivered(payload, at, "sent", &rules.lines),
+            "delivery.failed" => self.delivered(payload, at, "failed", &rules.lines),
+            "delivery.bounced" => self.bounced(payload, at),
+            "delivery.redriven" => self.redriven(payload, at),
+            "delivery.failover" => self.failover(payload, at, &rules.lines),
             _ => Ok(()),
         }
     }
@@ -237,24 +287,29 @@ impl ModelIntent {
         Ok(())
     }
 
-    fn suspended(&mut self, payload: &Value, at: i64, requires_delivery: bool) -> Checked {
+    fn suspended(&mut self, payload: &Value, at: i64, rules: &Rules) -> Checked {
         must!(self.open.is_none(), "I8: a second question while one is open");
         must!(matches!(self.status.as_str(), "active" | "suspended_awaiting_input"), "I8: suspended while {}", self.status);
         let policy = &payload["retry_policy"];
         let seconds = |value: &Value| value.as_i64().map(|seconds| seconds * 1_000_000);
-        let ladder = policy["escalation_ladder"].as_array().into_iter().flatten();
+        let ladder = || policy["escalation_ladder"].as_array().into_iter().flatten();
+        let attempt = |rung: &Value| rung["attempt"].as_i64().unwrap_or(0);
+        let hint = |value: &Value| value["channel_hint"].as_str().map(str::to_owned);
         let suspension = ModelSuspension {
             suspended_at: time(&payload["suspended_at"]).ok_or("a question without a time")?,
             expires_at: time(&payload["expires_at"]),
             interval: seconds(&policy["interval_seconds"]),
             max_attempts: policy["max_attempts"].as_i64().unwrap_or(1),
-            rungs: ladder.map(|rung| (rung["attempt"].as_i64().unwrap_or(0), texts(&rung["notify_to"]))).collect(),
-            recipients: texts(&payload["notify_to"]),
+            rungs: ladder().map(|rung| (attempt(rung), texts(&rung["notify_to"]))).collect(),
+            hints: ladder().map(|rung| (attempt(rung), hint(rung))).collect(),
+            hint: hint(payload),
+            window: seconds(&policy["interval_seconds"]).or(seconds(&payload["timeout_seconds"])),
+            recipients: texts(payload.get("original_notify_to").unwrap_or(&payload["notify_to"])),
             response_type: text(&payload["response_type"]),
             choices: payload["choices"].as_array().into_iter().flatten().map(|choice| text(&choice["value"])).collect(),
             fallback_policy: text(&payload["fallback_policy"]),
             fallback_value: payload["fallback_value"].clone(),
-            requires_delivery,
+            requires_delivery: rules.requires_delivery,
             asked_by: text(&payload["asked_by"]),
             attempt: 1,
             version: 1,
@@ -268,8 +323,9 @@ impl ModelIntent {
             suspension.expires_at == window.map(|window| asked_at + window),
             "I16: the deadline is not the end of all attempts"
         );
+        must!(texts(&payload["notify_to"]) == suspension.people_at(1), "I13: asked are {}", payload["notify_to"]);
         let mut suspension = suspension;
-        suspension.told.insert(1, once(suspension.people_at(1).iter()));
+        suspension.told.insert(1, suspension.routes_at(1, &rules.lines));
         let id = text(&payload["suspension_id"]);
         must!(!self.suspensions.contains_key(&id), "I14: one id for two questions");
         self.open = Some(id.clone());
@@ -277,7 +333,7 @@ impl ModelIntent {
         Ok(())
     }
 
-    fn renotified(&mut self, payload: &Value, at: i64) -> Checked {
+    fn renotified(&mut self, payload: &Value, at: i64, lines: &Lines) -> Checked {
         let dated_later = self.is_dated_later;
         let open = self.open(payload)?;
         let attempt = payload["attempt"].as_i64().unwrap_or(0);
@@ -298,7 +354,15 @@ impl ModelIntent {
             let since = open.told.keys().next_back().map_or(1, |last| last + 1);
             let people = once((since..=attempt).flat_map(|attempt| open.people_at(attempt)));
             must!(told == people, "I13: attempt {attempt} tells {told:?}, not {people:?}");
-            open.told.insert(attempt, people);
+            let mut routes = Vec::new();
+            for (channel, recipient) in (since..=attempt).flat_map(|attempt| open.routes_at(attempt, lines)) {
+                add(&mut routes, &channel, &recipient);
+            }
+            // An attempt that is due at a release asks afresh whom it tells, and nobody else does.
+            if open.answerable.values().all(|(channel, recipient)| contains(&routes, channel, recipient)) {
+                (open.is_without_links, open.is_owed_a_link) = (false, false);
+            }
+            open.told.insert(attempt, routes);
         }
         open.attempt = attempt;
         open.version += 1;
@@ -313,15 +377,20 @@ impl ModelIntent {
         Ok(())
     }
 
-    fn reminded(&mut self, payload: &Value, at: i64) -> Checked {
+    fn reminded(&mut self, payload: &Value, at: i64, lines: &Lines) -> Checked {
         let dated_later = self.is_dated_later;
         let open = self.open(payload)?;
         must!(dated_later || !open.is_expired(at), "I10: reminded after the deadline");
         must!(payload["attempt"] == open.attempt, "I9: reminded at attempt {}", payload["attempt"]);
-        let known = |person: &String| open.may_be_told(open.attempt, person);
+        let ways = open.ways_at(open.attempt, lines);
+        let known = |person: &String| ways.iter().any(|(_, recipient)| recipient.eq_ignore_ascii_case(person));
         must!(texts(&payload["notify_to"]).iter().all(known), "I13: reminded others than the ladder says");
-        must!(dated_later || open.reminded_at.is_none_or(|before| at - before >= REMINDER_PAUSE), "I10: reminded again too soon");
+        let by_the_server = payload["reminded_by"].as_str().is_some_and(|by| !by.starts_with("operator"));
+        let is_too_soon = open.reminded_at.is_some_and(|before| at - before < REMINDER_PAUSE);
+        must!(dated_later || by_the_server || !is_too_soon, "I10: reminded again too soon");
         open.reminded_at = Some(at);
+        open.is_without_links &= !by_the_server;
+        open.is_owed_a_link &= !by_the_server;
         Ok(())
     }
 
@@ -333,6 +402,9 @@ impl ModelIntent {
         must!(new > open.expires_at, "I16: a deadline moved to an earlier time");
         if payload["cause"] == "outage" {
             must!(open.fallback_policy != "fail", "I16: a question without a fallback got an outage's time back");
+            let latest = open.window.map(|window| open.expires_at.map_or(at, |old| old.max(at)) + window);
+            must!(latest.is_none_or(|latest| new <= Some(latest)), "I16: more than an attempt's time was given back");
+            open.is_owed_time = false;
         } else {
             must!(dated_later || !open.is_expired(at), "I16: a deadline was moved after it had passed");
         }
@@ -361,7 +433,12 @@ impl ModelIntent {
         let open = self.open(payload)?;
         must!(open.is_expired(at), "I3: expired before its deadline");
         must!(payload["attempts"] == open.attempt, "I9: expired after {} attempts", payload["attempts"]);
-        open.reached |= open.reached_perhaps && payload["reached"] == true;
+        must!(!open.is_owed_time, "I16: expired, and the time of an absence was not given back");
+        let is_asked = !open.is_owed_a_link || open.fallback_policy == "fail";
+        must!(is_asked, "I20: expired, and nobody whose link ended with a restore was asked afresh");
+        if open.reached_perhaps {
+            open.reached = payload["reached"] == true;
+        }
         must!(payload["reached"] == open.reached, "I15: the log says reached: {}", payload["reached"]);
         let falls_back = open.fallback_policy != "fail";
         must!(
@@ -398,7 +475,7 @@ impl ModelIntent {
         Ok(())
     }
 
-    fn failover(&mut self, payload: &Value, at: i64) -> Checked {
+    fn failover(&mut self, payload: &Value, at: i64, lines: &Lines) -> Checked {
         let dated_later = self.is_dated_later;
         let open = self.open(payload)?;
         must!(dated_later || !open.is_expired(at), "I10: somebody was asked in another's place after the deadline");
@@ -408,22 +485,61 @@ impl ModelIntent {
         must!(rung > attempt && rung <= open.max_attempts, "I13: failover to the people of attempt {rung}");
         let people = texts(&payload["notify_to"]);
         must!(people.iter().all(|person| open.people_at(rung).contains(person)), "I13: failover asks {people:?}");
-        open.stand_ins.entry(attempt).or_default().extend(people);
+        must!(payload["channel_hint"].as_str() == open.hint_at(rung), "I38: failover by {}", payload["channel_hint"]);
+        let routes = lines.routes(open.hint_at(rung), people.iter());
+        open.stand_ins.entry(attempt).or_default().extend(routes);
         Ok(())
     }
 
-    fn delivered(&mut self, payload: &Value, at: i64, state: &'static str) -> Checked {
+    fn delivered(&mut self, payload: &Value, at: i64, state: &'static str, lines: &Lines) -> Checked {
         let dated_later = self.is_dated_later;
         let suspension = self.any(payload)?;
         let attempt = payload["attempt"].as_i64().unwrap_or(0);
-        let recipient = text(&payload["recipient"]);
-        must!(suspension.may_be_told(attempt, &recipient), "I13: a message to {recipient} nobody asked for");
-        let twice = suspension.finished.insert(text(&payload["delivery_id"]), state);
+        let route = (text(&payload["channel"]), text(&payload["recipient"]));
+        must!(suspension.may_be_told(attempt, &route, lines), "I13: a message to {route:?} nobody asked for");
+        let id = text(&payload["delivery_id"]);
+        let links = lines.carries_links(&route.0);
+        if state == "sent" && links {
+            suspension.answerable.insert(id.clone(), route);
+        }
+        let twice = suspension.finished.insert(id, state);
         must!(twice.is_none(), "I11: a message ended twice: {twice:?}, then {state}");
-        if state == "sent" && suspension.resolution.is_none() {
+        if state == "sent" && links && suspension.resolution.is_none() {
             suspension.reached |= !suspension.is_expired(at);
             suspension.reached_perhaps |= dated_later;
         }
+        Ok(())
+    }
+}
+
+impl ModelIntent {
+    /// A message that had been taken, or perhaps had, came back.
+    fn bounced(&mut self, payload: &Value, at: i64) -> Checked {
+        let dated_later = self.is_dated_later;
+        let suspension = self.any(payload)?;
+        let id = text(&payload["delivery_id"]);
+        let before = suspension.finished.insert(id.clone(), "bounced");
+        must!(matches!(before, None | Some("sent")), "I11: a message came back that was {before:?}");
+        suspension.answerable.remove(&id);
+        if suspension.resolution.is_none() {
+            if !suspension.is_expired(at) {
+                suspension.reached = !suspension.answerable.is_empty();
+            }
+            suspension.reached_perhaps |= dated_later;
+            let is_anything_sent = suspension.finished.values().any(|state| *state == "sent");
+            suspension.is_without_links &= is_anything_sent;
+            suspension.is_owed_a_link &= is_anything_sent;
+        }
+        Ok(())
+    }
+
+    /// A message that had failed is sent again.
+    fn redriven(&mut self, payload: &Value, at: i64) -> Checked {
+        let dated_later = self.is_dated_later;
+        let open = self.open(payload)?;
+        must!(dated_later || !open.is_expired(at), "I12: a message is sent again after the deadline");
+        let before = open.finished.remove(&text(&payload["delivery_id"]));
+        must!(before == Some("failed"), "I11: a message is sent again that was {before:?}");
         Ok(())
     }
 }

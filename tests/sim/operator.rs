@@ -10,10 +10,10 @@ use domain::problem::Rejection;
 use domain::wire::SuspensionRecord;
 use futures_util::FutureExt;
 use placet_server::keys::hash;
-use placet_server::store::{Idempotency, Outcome, Precondition, Request, SuspensionFilter, Target};
+use placet_server::store::{FailedFilter, Idempotency, Outcome, Precondition, Request, SuspensionFilter, Target};
 use serde_json::{Value, json};
 
-use crate::executor::SECOND;
+use crate::executor::{MILLISECOND, SECOND};
 use crate::person::{accepted, refused, request, value_for};
 use crate::world::{Failed, World};
 
@@ -33,8 +33,11 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
             if world.is_healed() {
                 return;
             }
+            if world.draw(|chance| chance.happens(60)) && redrive(&world, &name).await {
+                continue;
+            }
             let Some(record) = choose(&world, &name).await else { continue };
-            if world.draw(|chance| chance.happens(30)) {
+            if world.draw(|chance| chance.happens(40)) {
                 nudge(&world, &name, &record).await;
             } else {
                 answer(&world, &name, turn, &record).await;
@@ -67,11 +70,11 @@ async fn answer(world: &Arc<World>, name: &str, turn: u64, record: &SuspensionRe
     let key =
         Idempotency { key_hash: hash(&format!("{name} {turn}")), body_hash: hash(&format!("{} {value}", record.id.expose())) };
     let request = request(principal(name), (record.intent_id, record.id), value.clone(), Some(key));
-    let kept_until = world.clock() + OUTCOME_KEPT;
+    let (kept_until, era) = (world.clock() + OUTCOME_KEPT, world.era());
     if !send(world, name, &request, record, &value).await {
         return;
     }
-    if world.clock() < kept_until && world.draw(|chance| chance.happens(30)) {
+    if world.era() == era && world.clock() < kept_until && world.draw(|chance| chance.happens(30)) {
         reuse(world, name, Request { idempotency: Some(Idempotency { body_hash: [0; 32], ..key }), ..request }).await;
     }
 }
@@ -80,6 +83,7 @@ async fn answer(world: &Arc<World>, name: &str, turn: u64, record: &SuspensionRe
 async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
     let id = record.id;
     let (what, action, command) = if world.draw(|chance| chance.happens(50)) {
+        wait_for_the_deadline(world, &id.expose()).await;
         let later = Later::By(TimeDelta::seconds(world.draw(|chance| chance.within(1..=world.plan.scale_seconds))));
         let cause = ExtensionCause::Request;
         ("extends", Action::Extend, Command::Extend { suspension_id: id, later, reason: None, cause })
@@ -95,17 +99,67 @@ async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
         trace_parent: None,
         command: Ok(command),
     };
-    let nudged = world.call(format!("{name} {what}"), |store| async move { store.execute(request).await }.boxed()).await;
-    if let Ok(Outcome::Suspension { .. }) = nudged {
-        world.coverage.count(if what == "extends" { "deadline moved" } else { "people reminded on request" });
+    // Who presses once presses again.
+    let times = if what == "reminds" && world.draw(|chance| chance.happens(30)) { 2 } else { 1 };
+    for _ in 0..times {
+        let sent = request.clone();
+        let nudged = world.call(format!("{name} {what}"), |store| async move { store.execute(sent).await }.boxed()).await;
+        if let Ok(Outcome::Suspension { .. }) = nudged {
+            world.coverage.count(if what == "extends" { "deadline moved" } else { "people reminded on request" });
+        }
     }
+}
+
+/// Some act at the very deadline of a question, when it may have passed and nothing has come of that yet.
+async fn wait_for_the_deadline(world: &Arc<World>, question: &str) {
+    let deadline = world.watch.lock().unwrap().suspension_named(question).and_then(|open| open.expires_at);
+    let Some(at) = deadline.filter(|_| world.draw(|chance| chance.happens(30))) else { return };
+    let left = at - world.clock() - world.draw(|chance| chance.within(0..=4)) * MILLISECOND;
+    world.executor.after(left).await;
+}
+
+/// Sends a message again that has failed; says whether there was one.
+async fn redrive(world: &Arc<World>, name: &str) -> bool {
+    let filter = FailedFilter { limit: 5, before: None };
+    let listed = world
+        .call(format!("{name} lists what failed"), move |store| async move { store.failed_deliveries(filter).await }.boxed());
+    let Ok(page) = listed.await else { return false };
+    if let Some(unknown) = page.deliveries.iter().find(|delivery| !is_known(world, &delivery.id.to_string())) {
+        world.fail(format!("I22: {} is listed as failed, and is no message", unknown.id));
+    }
+    let Some((id, question)) = world.draw(|chance| {
+        (!page.deliveries.is_empty()).then(|| {
+            let delivery = chance.pick(&page.deliveries);
+            (delivery.id, delivery.suspension_id.expose())
+        })
+    }) else {
+        return false;
+    };
+    wait_for_the_deadline(world, &question).await;
+    let who = principal(name);
+    let sent = world.call(format!("{name} sends {id} again"), move |store| async move { store.redrive(who, id).await }.boxed());
+    if let Ok(view) = sent.await
+        && view.id != id
+    {
+        world.fail("I32: another message was sent again");
+    }
+    true
+}
+
+fn is_known(world: &World, delivery: &str) -> bool {
+    let watch = world.watch.lock().unwrap();
+    watch.messages.values().any(|message| crate::watch::hyphenated(&message.id) == delivery)
 }
 
 /// Sends until an answer comes back, then once more: a replay must say the same. Says whether it was accepted.
 async fn send(world: &Arc<World>, name: &str, request: &Request, record: &SuspensionRecord, value: &Value) -> bool {
     let mut first: Option<Value> = None;
-    let kept_until = world.clock() + OUTCOME_KEPT;
+    let (kept_until, era) = (world.clock() + OUTCOME_KEPT, world.era());
     for _ in 0..TRIES {
+        if world.era() != era {
+            // What a key did is forgotten when the database is set back.
+            return false;
+        }
         let (sent, what) = (request.clone(), format!("{name} answers {value}"));
         match world.call(what, |store| async move { store.execute(sent).await }.boxed()).await {
             Ok(outcome) => {

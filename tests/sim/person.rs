@@ -62,11 +62,20 @@ async fn open(world: &Arc<World>, mail: &Mail) -> Option<LinkView> {
     };
     let opened = world.call(format!("{} opens a link", mail.recipient), |store| async move { store.link(token).await }.boxed());
     let link = match opened.await {
-        Ok(Some(link)) => link,
+        // A restore ends every link there was.
+        Ok(None) if mail.era != world.era() => {
+            world.coverage.count("link from before a restore");
+            return None;
+        }
         Ok(None) => {
             world.fail("I32: a mailed link opens nothing");
             return None;
         }
+        Ok(Some(_)) if mail.era != world.era() => {
+            world.fail("I32: a link from before a restore opens a question");
+            return None;
+        }
+        Ok(Some(link)) => link,
         Err(_) => return None,
     };
     let watch = world.watch.lock().unwrap();
@@ -187,6 +196,10 @@ pub(crate) fn accepted(world: &Arc<World>, id: String, value: &Value, by: &str) 
 /// A refusal must be true.
 pub(crate) fn refused(world: &Arc<World>, rejection: &Rejection, id: &str) {
     let watch = world.watch.lock().unwrap();
+    if watch.suspension_named(id).is_none() && world.era() > 0 {
+        // It was asked before the database was set back.
+        return;
+    }
     let resolved = watch.suspension_named(id).and_then(|model| model.resolution.clone());
     let ended = resolved.as_ref().map(|resolved| (resolved.resolution, resolved.reason.as_deref()));
     drop(watch);

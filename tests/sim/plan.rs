@@ -2,6 +2,7 @@
 
 use crate::chance::Chance;
 use crate::executor::SECOND;
+use crate::routes::Lines;
 
 /// How often each fault happens, in a hundred; drawn so that some seeds have one kind of fault often and some have none.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +15,8 @@ pub(crate) struct Faults {
     pub(crate) unheard: u32,
     /// The store takes up to a minute.
     pub(crate) slow: u32,
+    /// The store takes longer than an absence may last, in a thousand transactions.
+    pub(crate) stall: u32,
     /// A process dies, in a thousand of its steps.
     pub(crate) crash: u32,
     /// A process stands still for longer than a lease, in a thousand of its steps.
@@ -21,6 +24,7 @@ pub(crate) struct Faults {
     /// The clock jumps, in ten thousand steps of the world.
     pub(crate) jump: u32,
     pub(crate) mail: MailFaults,
+    pub(crate) webhook: WebhookFaults,
 }
 
 /// What a mail server does besides taking a message.
@@ -36,6 +40,22 @@ pub(crate) struct MailFaults {
     pub(crate) lost: u32,
     /// Somebody gets it twice.
     pub(crate) twice: u32,
+    /// It says yes, and reports later that the message came back.
+    pub(crate) bounces: u32,
+}
+
+/// What the endpoint of a webhook does besides taking a message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WebhookFaults {
+    /// It takes nothing for a while.
+    pub(crate) down: u32,
+    pub(crate) not_now: u32,
+    pub(crate) never: u32,
+    /// It says that it will never take anything again, in a thousand messages.
+    pub(crate) gone: u32,
+    pub(crate) doubtful: u32,
+    pub(crate) hangs: u32,
+    pub(crate) panics: u32,
 }
 
 /// One seed's world.
@@ -51,6 +71,9 @@ pub(crate) struct Plan {
     pub(crate) requires_delivery: bool,
     pub(crate) operators: u64,
     pub(crate) attackers: u64,
+    pub(crate) lines: Lines,
+    /// Whether the database is once set back to a backup.
+    pub(crate) restores: bool,
     pub(crate) faults: Faults,
     /// How many steps the world may take before everything heals.
     pub(crate) chaos_steps: u64,
@@ -64,28 +87,48 @@ impl Plan {
             broken: rate(chance),
             unheard: rate(chance),
             slow: rate(chance),
+            stall: rate(chance) / 4,
             crash: rate(chance) / 2,
             pause: rate(chance) / 4,
             jump: rate(chance) / 3,
             mail: MailFaults {
                 not_now: rate(chance),
-                never: rate(chance),
+                never: 2 * rate(chance),
                 doubtful: rate(chance),
                 hangs: rate(chance),
                 panics: rate(chance) / 2,
                 lost: rate(chance),
                 twice: rate(chance),
+                bounces: 2 * rate(chance),
+            },
+            webhook: WebhookFaults {
+                // Some take nothing until everything heals.
+                down: if chance.happens(20) { 100 } else { rate(chance) },
+                not_now: rate(chance),
+                never: rate(chance),
+                gone: rate(chance),
+                doubtful: rate(chance) / 2,
+                hangs: if chance.happens(10) { 60 } else { rate(chance) / 2 },
+                panics: rate(chance) / 4,
             },
         };
         Self {
             processes: if chance.happens(30) { 2 } else { 1 },
-            intents: 1 + chance.below(4),
+            // Now and then a crowd, so that more is on its way than an endpoint takes at a time.
+            intents: if chance.happens(5) { 12 } else { 1 + chance.below(4) },
             questions: 1 + chance.below(3),
             scale_seconds,
             poll: (scale_seconds * SECOND / 3).max(5 * SECOND),
             requires_delivery: chance.happens(60),
             operators: chance.below(3),
             attackers: chance.below(3),
+            lines: match chance.below(8) {
+                0 => Lines::mail_first(),
+                1 => Lines::mail_and_room(),
+                2 | 3 => Lines::pager_first(),
+                _ => Lines::mail(),
+            },
+            restores: chance.happens(20),
             faults: if chance.happens(10) { Faults::default() } else { faults },
             chaos_steps: 200 + chance.below(1_000),
         }

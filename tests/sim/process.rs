@@ -8,25 +8,31 @@ use domain::time::micros;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select};
 use placet_server::metrics::Metrics;
+use placet_server::store::hub::Notice;
 use placet_server::store::sqlite::simulated::{Ended, Fate, SimulatedStore, Surroundings};
 use placet_server::store::{Store, StoreError};
 use placet_server::worker::deadlines::Deadlines;
 use placet_server::worker::deliveries::{self, Deliveries};
 use placet_server::worker::lane::Lane;
 
+use crate::endpoint::{Calls, Endpoint};
 use crate::executor::{MILLISECOND, ProcessId, SECOND};
 use crate::mail::MailServer;
-use crate::watch::Watch;
+use crate::routes::Line;
+use crate::watch::{Moment, Watch};
 use crate::world::{World, WorldClock};
-
-/// How long deadlines may wait after a jump of the clock, or while a process makes good for its absence and stands still meanwhile.
-const HOLD_MAX: i64 = 2 * 3_600 * SECOND;
 
 /// One process; `None` while it is down.
 pub(crate) struct Process {
-    store: Option<Arc<dyn Store>>,
+    store: Option<Arc<SimulatedStore>>,
+    /// Whether it died, and is to start again some time.
+    is_down: bool,
+    /// Whether its deadline loop waits for something to do.
+    is_idle: bool,
     /// Messages it has taken and not finished.
     pub(crate) under_way: u64,
+    /// How often it was started before its time: who meant to start it again then does not.
+    era: u64,
 }
 
 /// What surrounds the store of one process.
@@ -41,7 +47,10 @@ impl Surroundings for Weather {
             let world = &self.world;
             let faults = &world.plan.faults;
             strike(world, self.process, unit);
-            if world.strikes(faults.slow) {
+            if world.befalls(|chance| chance.rarely(faults.stall)) {
+                world.coverage.count("store stalled");
+                world.think(15 * 60 * SECOND).await;
+            } else if world.strikes(faults.slow) {
                 world.think(60 * SECOND).await;
             } else {
                 world.think(2 * MILLISECOND).await;
@@ -69,7 +78,8 @@ impl Surroundings for Weather {
         let checked = {
             let mut watch = world.watch.lock().unwrap();
             let leased: Vec<(i64, i64)> = watch.leased().collect();
-            let checked = watch.look(&world.database, ended, world.clock());
+            let at = Moment { clock: world.clock(), truly: world.executor.micros() };
+            let checked = watch.look(&world.database, ended, at);
             count(world, &watch, &leased);
             let news: Vec<&str> = watch.news.iter().map(|(_, event)| event.as_str()).collect();
             if !news.is_empty() || !ended.committed {
@@ -102,6 +112,23 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
     if watch.news.iter().filter(|(_, event)| event == "intent.suspension_renotified").count() > 1 {
         world.coverage.count("catch-up over more than one attempt");
     }
+    for (_, event) in &watch.news {
+        match event.as_str() {
+            "delivery.failover" => world.coverage.count("others asked at once"),
+            "delivery.bounced" => world.coverage.count("message came back"),
+            "delivery.redriven" => {
+                world.coverage.count("message sent again by hand");
+                // Whoever does so knows that the endpoint works.
+                world.gone.lock().unwrap().clear();
+                world.endpoints.lock().unwrap().values_mut().for_each(Calls::believe);
+            }
+            "intent.suspension_undeliverable" => world.coverage.count("nobody reached"),
+            _ => {}
+        }
+    }
+    if watch.given_back > 0 {
+        world.coverage.count("time given back after an absence");
+    }
     for (rid, tries) in leased {
         if watch.messages.get(rid).is_some_and(|message| message.tries > *tries) {
             world.coverage.count("lease taken over");
@@ -121,66 +148,122 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
 pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
     let clock = Arc::new(WorldClock(world.clone()));
     let surroundings = Arc::new(Weather { world: world.clone(), process });
-    let store: Arc<dyn Store> =
-        Arc::new(SimulatedStore::open(world.database.clone(), clock.clone(), world.entropy.clone(), surroundings).unwrap());
-    let down = Process { store: None, under_way: 0 };
+    let (database, entropy, channels) = (world.database.clone(), world.entropy.clone(), world.policy.channels.clone());
+    let store = Arc::new(SimulatedStore::open(database, clock.clone(), entropy, channels, surroundings).unwrap());
     {
         let mut processes = world.processes.lock().unwrap();
+        let era = processes.get(process).map_or(0, |before| before.era);
+        let starting = Process { store: None, is_down: false, is_idle: false, under_way: 0, era };
         if let Some(place) = processes.get_mut(process) {
-            *place = down;
+            *place = starting;
         } else {
-            processes.push(down);
+            processes.push(starting);
         }
     }
     world.tell(format!("{process} starts"));
-    may_wait(world);
-    let url = url::Url::parse("https://placet.example.com").unwrap();
-    let channel = Arc::new(MailServer { world: world.clone(), process });
-    let deadlines = Deadlines::new(store.clone(), clock.clone(), || {});
+    world.may_wait();
+    world.endpoints.lock().unwrap().retain(|(of, _), _| *of != process);
+    let shared: Arc<dyn Store> = store.clone();
+    let deadlines = Deadlines::new(shared.clone(), clock.clone(), || {});
     let around = deliveries::Surroundings {
-        store: store.clone(),
+        store: shared,
         clock: clock.clone(),
         entropy: world.entropy.clone(),
         metrics: Arc::new(Metrics::new(clock.now())),
     };
-    let deliveries = Arc::new(Deliveries::new(around, vec![Lane::email(channel)], url, &world.policy));
+    let url = url::Url::parse("https://placet.example.com").unwrap();
+    let deliveries = Arc::new(Deliveries::new(around, lanes(world, process), url, &world.policy));
     let starting = world.clone();
     world.executor.spawn(Some(process), "startup", async move {
-        prepare(&starting, &store).await;
+        prepare(&starting, process, &store).await;
         starting.processes.lock().unwrap()[process].store = Some(store.clone());
         starting.tell(format!("{process} serves"));
         let (one, other) = (starting.clone(), starting.clone());
-        starting.executor.spawn(Some(process), "deadlines", fire(one, store.clone(), deadlines));
+        starting.executor.spawn(Some(process), "deadlines", fire(one, process, store.clone(), deadlines));
         starting.executor.spawn(Some(process), "deliveries", deliver(other, store, deliveries));
     });
 }
 
-/// What a server does before it serves, as `App::build_on` does it.
-async fn prepare(world: &Arc<World>, store: &Arc<dyn Store>) {
+/// One lane for each channel, as `App::build_on` makes them.
+fn lanes(world: &Arc<World>, process: ProcessId) -> Vec<Lane> {
+    let lane = |line: &Line| match line.audience {
+        None => Lane::email(Arc::new(MailServer { world: world.clone(), process })),
+        Some(_) => {
+            let endpoint = Endpoint { world: world.clone(), process, line: *line };
+            Lane::webhook(line.name.to_owned(), Arc::new(endpoint))
+        }
+    };
+    world.plan.lines.0.iter().map(lane).collect()
+}
+
+/// What a server does before it serves, as `serve` and `App::build_on` do it.
+async fn prepare(world: &Arc<World>, process: ProcessId, store: &Arc<SimulatedStore>) {
+    // A restored database is served first with `--after-restore`, by one process alone.
+    while world.is_to_hold.load(Ordering::SeqCst) {
+        if process == 0 && store.hold_after_restore().await.is_ok() {
+            world.is_to_hold.store(false, Ordering::SeqCst);
+            world.tell("a restored database waits");
+            world.coverage.count("restored database held");
+        } else {
+            world.executor.after(SECOND).await;
+        }
+    }
     // Whoever had leased messages is gone, if this process knows itself to be alone.
     while world.plan.processes == 1 && store.release_deliveries().await.is_err() {
         world.executor.after(SECOND).await;
     }
     loop {
         match store.recover().await {
-            Ok(recovered) if recovered.done => return,
-            Ok(_) => world.coverage.count("absence made good for"),
+            Ok(recovered) => {
+                if !recovered.done {
+                    world.coverage.count("absence noticed by a starting process");
+                }
+                return;
+            }
             Err(_) => world.executor.after(SECOND).await,
         }
     }
 }
 
-async fn fire(world: Arc<World>, store: Arc<dyn Store>, deadlines: Deadlines) {
+async fn fire(world: Arc<World>, process: ProcessId, store: Arc<SimulatedStore>, deadlines: Deadlines) {
+    let is_idle = |is_idle| world.processes.lock().unwrap()[process].is_idle = is_idle;
+    store.attend();
     loop {
-        let wait = match deadlines.run_due().await {
+        let turned = deadlines.run_due().await;
+        let wait = match &turned {
             Ok((_, next)) => until(&world, next.map(micros)),
-            Err(error) => failed(&world, &error),
+            Err(error) => failed(&world, error),
         };
+        is_idle(turned.is_ok());
         select(Box::pin(world.executor.after(wait)), Box::pin(store.hub().timer())).await;
+        is_idle(false);
     }
 }
 
-async fn deliver(world: Arc<World>, store: Arc<dyn Store>, deliveries: Arc<Deliveries>) {
+/// The processes that run, whose deadline loop waits.
+fn idle(world: &World) -> Vec<Arc<SimulatedStore>> {
+    let processes = world.processes.lock().unwrap();
+    let idle = processes.iter().enumerate().filter(|(process, of)| of.is_idle && !world.executor.is_paused(*process));
+    idle.filter_map(|(_, of)| of.store.clone()).collect()
+}
+
+/// Whether a deadline loop that waits has something to do at its next turn.
+pub(crate) fn must_turn(world: &World) -> bool {
+    idle(world).iter().any(|store| store.must_turn().unwrap())
+}
+
+/// Makes up for what idle deadline loops have done in a lull, or has them turn.
+pub(crate) fn turn_meanwhile(world: &World) {
+    for store in idle(world) {
+        if store.must_turn().unwrap() {
+            store.hub().announce(&[Notice::Timer]);
+        } else if store.turned_meanwhile().unwrap() {
+            world.watch.lock().unwrap().turned(&world.database, world.executor.micros(), world.clock());
+        }
+    }
+}
+
+async fn deliver(world: Arc<World>, store: Arc<SimulatedStore>, deliveries: Arc<Deliveries>) {
     loop {
         let wait = match deliveries.run_due().await {
             Ok((_, next)) => until(&world, next.map(micros)),
@@ -205,7 +288,7 @@ fn until(world: &World, next: Option<i64>) -> i64 {
 /// The processes that run, with their stores.
 pub(crate) fn running(world: &World) -> Vec<(ProcessId, Arc<dyn Store>)> {
     let processes = world.processes.lock().unwrap();
-    processes.iter().enumerate().filter_map(|(process, of)| Some((process, of.store.clone()?))).collect()
+    processes.iter().enumerate().filter_map(|(process, of)| Some((process, of.store.clone()? as Arc<dyn Store>))).collect()
 }
 
 /// Counts messages a process has taken over from the store.
@@ -216,18 +299,27 @@ pub(crate) fn under_way(world: &World, process: ProcessId, change: i64) {
 }
 
 /// May stop a process where it stands: for good, or for a while.
-pub(crate) fn strike(world: &World, process: ProcessId, at: &'static str) {
+pub(crate) fn strike(world: &Arc<World>, process: ProcessId, at: &'static str) {
     if world.is_healed() {
         return;
     }
-    if world.draw(|chance| chance.rarely(3 * world.plan.faults.crash)) {
-        world.faults.fetch_add(1, Ordering::SeqCst);
+    if world.befalls(|chance| chance.rarely(3 * world.plan.faults.crash)) {
         world.doomed.lock().unwrap().insert(process, at);
-    } else if world.draw(|chance| chance.rarely(3 * world.plan.faults.pause)) {
+    } else if world.befalls(|chance| chance.rarely(3 * world.plan.faults.pause)) {
         let micros = world.draw(|chance| chance.within(1..=3_600_000)) * MILLISECOND;
         world.tell(format!("{process} stands still for {} ms at {at}", micros / MILLISECOND));
         world.coverage.count("process paused");
         world.executor.pause_process(process, micros);
+        // Its deadline loop has slept too long by then, and turns at once.
+        let of = &mut world.processes.lock().unwrap()[process];
+        of.is_idle = false;
+        let (store, waking) = (of.store.clone(), world.clone());
+        world.executor.spawn(None, "wakes", async move {
+            waking.executor.after(micros).await;
+            if let Some(store) = store {
+                store.hub().announce(&[Notice::Timer]);
+            }
+        });
     }
 }
 
@@ -239,48 +331,74 @@ pub(crate) fn bury(world: &Arc<World>) {
     }
 }
 
-fn crash(world: &Arc<World>, process: ProcessId, at: &str) {
-    let under_way = {
+/// Takes a process away; what it had in memory is gone. Says how many messages were under way, and which of its lives it was.
+fn end(world: &World, process: ProcessId) -> (u64, u64) {
+    let ended = {
         let mut processes = world.processes.lock().unwrap();
-        processes[process].store = None;
-        std::mem::take(&mut processes[process].under_way)
+        let of = &mut processes[process];
+        (of.store, of.is_idle) = (None, false);
+        (std::mem::take(&mut of.under_way), of.era)
     };
+    world.executor.kill(process);
+    ended
+}
+
+fn crash(world: &Arc<World>, process: ProcessId, at: &str) {
+    let (under_way, era) = end(world, process);
+    world.processes.lock().unwrap()[process].is_down = true;
     world.tell(format!("{process} dies at {at}, {under_way} messages under way"));
     world.coverage.count("crash");
     if under_way > 0 {
         world.coverage.count("crash with a message under way");
     }
-    world.executor.kill(process);
     // Mostly at once, sometimes after an outage of several attempts.
     let longest = if world.draw(|chance| chance.happens(50)) { world.plan.outage_max() } else { SECOND };
     let (restarting, down) = (world.clone(), world.draw(|chance| chance.within(0..=longest / MILLISECOND)) * MILLISECOND);
     world.executor.spawn(None, "restart", async move {
         restarting.executor.after(down).await;
-        start(&restarting, process);
+        if restarting.processes.lock().unwrap()[process].era == era {
+            start(&restarting, process);
+        }
     });
+}
+
+/// Ends every process and starts all of them again, on a database that is set back meanwhile.
+pub(crate) fn replace(world: &Arc<World>, set_back: impl FnOnce()) {
+    for process in 0..world.plan.processes {
+        end(world, process);
+        world.processes.lock().unwrap()[process].era += 1;
+    }
+    set_back();
+    for process in 0..world.plan.processes {
+        start(world, process);
+    }
 }
 
 /// May move the server's clock.
 pub(crate) fn jump_clock(world: &Arc<World>) {
-    if world.plan.faults.jump == 0 || !world.draw(|chance| chance.below(10_000) < u64::from(world.plan.faults.jump) * 10) {
+    let jump = u64::from(world.plan.faults.jump) * 10;
+    if jump == 0 || !world.befalls(|chance| chance.below(10_000) < jump) {
         return;
     }
     let seconds = world.draw(|chance| *chance.pick(&[-600, -60, -1, 1, 60, 3_600]));
     world.clock_ahead.fetch_add(seconds * SECOND, Ordering::SeqCst);
-    may_wait(world);
     world.coverage.count("clock jumped");
     world.tell(format!("the clock jumps by {seconds} s"));
 }
 
-/// From now on, for a while, deadlines may wait.
-fn may_wait(world: &World) {
-    // A process notices a jump when it looks, which it does each time it polls.
-    let until = world.executor.micros() + world.plan.poll + HOLD_MAX;
-    world.unsteady_until.fetch_max(until, Ordering::SeqCst);
-}
-
-/// Ends every fault.
+/// Ends every fault. An outage is one: whatever is down starts now, not when everybody has asked in vain for as long as it was to last.
 pub(crate) fn heal(world: &Arc<World>) {
     world.healed.store(true, Ordering::SeqCst);
     world.tell("everything heals");
+    for process in 0..world.plan.processes {
+        let is_down = {
+            let of = &mut world.processes.lock().unwrap()[process];
+            // Whoever meant to start it again later then does not.
+            of.era += u64::from(of.is_down);
+            of.is_down
+        };
+        if is_down {
+            start(world, process);
+        }
+    }
 }

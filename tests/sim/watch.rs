@@ -8,17 +8,31 @@ use domain::log::{Hash, Sealed, verify_chain};
 use placet_server::store::sqlite::simulated::{Ended, SimulatedDatabase};
 use serde_json::Value;
 
-use crate::model::{Checked, ModelIntent, ModelSuspension, must};
+use crate::model::{Checked, ModelIntent, ModelSuspension, Rules, must};
+use crate::plan::Plan;
+use crate::routes::Route;
 
-/// The rows that say where things stand, one JSON array each, told apart by their first element.
+/// The rows that were written and say where things stand, one JSON array each, told apart by their first element.
 const ROWS: &str = "\
 SELECT json_array('intent', rid, lower(hex(id)), status, version, updated_at, open_suspension, last_sequence, lower(hex(last_hash))) AS line FROM intents \
+WHERE rid IN (SELECT rid FROM written WHERE place = 'intents') \
 UNION ALL SELECT json_array('suspension', rid, lower(hex(id)), intent, version, attempt, expires_at, reached, refusals, resolution, resolution_reason, \
 resolved_at, CASE WHEN response IS NULL THEN NULL ELSE json(response) END, resolved_by, suspended_at, requires_delivery) FROM suspensions \
-UNION ALL SELECT json_array('message', rid, lower(hex(id)), suspension, attempt, recipient, state, due_at, tries, lower(hex(lease))) FROM outbox \
+WHERE rid IN (SELECT rid FROM written WHERE place = 'suspensions') \
+UNION ALL SELECT json_array('message', rid, lower(hex(id)), suspension, attempt, recipient, state, due_at, tries, lower(hex(lease)), channel) FROM outbox \
+WHERE rid IN (SELECT rid FROM written WHERE place = 'outbox') \
+UNION ALL SELECT json_array('lost', rid) FROM written WHERE place = 'outbox' AND rid NOT IN (SELECT rid FROM outbox) \
 UNION ALL SELECT json_array('timer', due_at, suspension, kind, attempt) FROM timers \
 UNION ALL SELECT json_array('kept', (SELECT count(*) FROM idempotency), (SELECT count(*) FROM suspension_keys), (SELECT count(*) FROM leases), \
 (SELECT coalesce(max(rid), 0) FROM tokens), (SELECT coalesce(sum(length(state)), 0) FROM intent_bodies))";
+
+/// A row for each change since the database was opened.
+const CHANGES: &str = "SELECT CAST(total_changes() AS TEXT) AS line";
+const FORGET_WRITTEN: &str = "DELETE FROM written RETURNING place AS line";
+/// So many transactions, and every row is looked at, whether it was written or not.
+const LOOKS_APART: u64 = 64;
+/// The longest time between two turns that is surely no absence, and a little more: a sign of life is left every ten seconds.
+const ABSENCE_MIN: i64 = 75 * 1_000_000;
 
 /// In the order of their codes.
 const STATUSES: [&str; 6] = ["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"];
@@ -30,6 +44,7 @@ const QUEUED: i64 = 0;
 const SENT: i64 = 1;
 const FAILED: i64 = 2;
 const OBSOLETE: i64 = 3;
+const BOUNCED: i64 = 4;
 
 /// Events a refused call may leave behind: a record of the try, and what time had done by then.
 const MAY_FOLLOW_A_REFUSAL: [&str; 5] = [
@@ -39,6 +54,9 @@ const MAY_FOLLOW_A_REFUSAL: [&str; 5] = [
     "intent.suspension_undeliverable",
     "status_changed",
 ];
+
+/// Events by which time decides.
+const TIMES_OWN: [&str; 3] = ["intent.suspension_expired", "intent.suspension_renotified", "intent.suspension_undeliverable"];
 
 /// A message's row.
 #[derive(Clone, PartialEq)]
@@ -51,10 +69,18 @@ pub(crate) struct MessageRow {
     pub(crate) due_at: i64,
     pub(crate) tries: i64,
     pub(crate) lease: String,
+    pub(crate) channel: String,
+}
+
+/// A moment by the server's clock, and truly.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment {
+    pub(crate) clock: i64,
+    pub(crate) truly: i64,
 }
 
 /// Everything that is known about the rows, and what they were before.
-#[derive(Default)]
+#[derive(Clone)]
 pub(crate) struct Watch {
     pub(crate) intents: BTreeMap<i64, ModelIntent>,
     /// From a suspension's row to its intent's row and its id.
@@ -65,7 +91,22 @@ pub(crate) struct Watch {
     kept: Value,
     last_event: i64,
     changes: String,
-    requires_delivery: bool,
+    /// Open questions by their intents, as the rows have them.
+    open: BTreeMap<i64, BTreeSet<i64>>,
+    looks: u64,
+    rules: Rules,
+    /// Whether the clock goes as time does.
+    is_steady: bool,
+    /// When a deadline loop last did its work.
+    turned: Option<Moment>,
+    /// Whether everything waits for a release.
+    pub(crate) is_held: bool,
+    /// Deliveries that were truly reported as never arriving.
+    pub(crate) returned: BTreeSet<String>,
+    /// The last message that was lost, and its attempt.
+    lost_now: Option<(String, i64)>,
+    /// How many questions got time back at the last look.
+    pub(crate) given_back: usize,
     /// What people were told: the one accepted answer to each question.
     pub(crate) accepted: BTreeMap<String, (Value, String)>,
     /// Questions agents were told of, and how they were told they ended.
@@ -91,21 +132,51 @@ pub(crate) fn hyphenated(hex: &str) -> String {
 }
 
 impl Watch {
-    pub(crate) fn new(requires_delivery: bool) -> Self {
-        Self { requires_delivery, ..Self::default() }
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self {
+            intents: BTreeMap::new(),
+            suspensions: BTreeMap::new(),
+            messages: BTreeMap::new(),
+            timers: Vec::new(),
+            chains: BTreeMap::new(),
+            kept: Value::Null,
+            last_event: 0,
+            changes: String::new(),
+            open: BTreeMap::new(),
+            looks: 0,
+            rules: Rules { requires_delivery: plan.requires_delivery, lines: plan.lines.clone() },
+            is_steady: plan.faults.jump == 0,
+            turned: None,
+            is_held: false,
+            returned: BTreeSet::new(),
+            lost_now: None,
+            given_back: 0,
+            accepted: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            news: Vec::new(),
+        }
     }
 
-    /// Looks at everything after one transaction.
-    pub(crate) fn look(&mut self, database: &SimulatedDatabase, ended: Ended, now: i64) -> Checked {
+    /// Looks at everything one transaction has written.
+    pub(crate) fn look(&mut self, database: &SimulatedDatabase, ended: Ended, now: Moment) -> Checked {
         self.news.clear();
-        let changes = database.lines("SELECT CAST(total_changes() AS TEXT) AS line").map_err(|error| error.to_string())?.concat();
-        if std::mem::replace(&mut self.changes, changes.clone()) == changes {
+        self.given_back = 0;
+        self.lost_now = None;
+        let changes = lines(database, CHANGES)?.concat();
+        let is_changed = self.changes != changes;
+        must!(!is_changed || !ended.reads, "I31: {} wrote something", ended.unit);
+        if ended.committed {
+            self.attend(ended.unit, now);
+        }
+        if !is_changed {
             return Ok(());
         }
-        must!(!ended.reads, "I31: {} wrote something", ended.unit);
+        self.looks += 1;
+        if self.looks.is_multiple_of(LOOKS_APART) {
+            mark_all(database)?;
+        }
         self.take_events(database)?;
-        let rows = database.lines(ROWS).map_err(|error| format!("{error:#}"))?;
-        let rows: Vec<Value> = rows.iter().map(|row| serde_json::from_str(row).unwrap_or_default()).collect();
         if !ended.committed {
             must!(self.news.is_empty(), "I26: a transaction that failed left events");
         }
@@ -113,34 +184,120 @@ impl Watch {
             let odd = self.news.iter().find(|(_, event)| !MAY_FOLLOW_A_REFUSAL.contains(&event.as_str()));
             must!(odd.is_none(), "I23: a refusal left {odd:?}");
         }
-        let (mut timers, mut messages, mut kept) = (Vec::new(), BTreeMap::new(), Value::Null);
-        let mut open = BTreeSet::new();
+        if self.is_held {
+            let odd = self.news.iter().find(|(_, event)| TIMES_OWN.contains(&event.as_str()));
+            must!(odd.is_none(), "I20: {odd:?} while everything waits for a release");
+        }
+        let kept = self.kept.clone();
+        self.take_rows(database, Some(ended), now.clock)?;
+        if !ended.committed || ended.refused {
+            let unchanged = kept.is_null() || self.kept == kept;
+            must!(unchanged, "I23: a refused or failed call changed what is kept: {kept} is now {}", self.kept);
+        }
+        self.changes = lines(database, CHANGES)?.concat();
+        if self.news.is_empty() { Ok(()) } else { self.check_told() }
+    }
+
+    /// Looks at every row, whoever wrote it.
+    pub(crate) fn look_at_all(&mut self, database: &SimulatedDatabase, now: i64) -> Checked {
+        mark_all(database)?;
+        self.take_rows(database, None, now)?;
+        self.changes = lines(database, CHANGES)?.concat();
+        Ok(())
+    }
+
+    /// Takes in the rows that were written since the last look, and checks them.
+    fn take_rows(&mut self, database: &SimulatedDatabase, ended: Option<Ended>, now: i64) -> Checked {
+        let rows = lines(database, ROWS)?;
+        lines(database, FORGET_WRITTEN)?;
+        let (mut timers, mut messages, mut touched) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
         for row in &rows {
+            let row: Value = serde_json::from_str(row).map_err(|error| error.to_string())?;
             match row[0].as_str().unwrap_or_default() {
-                "intent" => self.check_intent(row)?,
+                "intent" => self.check_intent(&row)?,
                 "suspension" => {
-                    self.check_suspension(row)?;
+                    self.check_suspension(&row)?;
+                    touched.insert(number(&row[1]));
+                    let open = self.open.entry(number(&row[3])).or_default();
                     if row[9].is_null() {
-                        must!(open.insert(number(&row[3])), "I8: two questions are open on one intent");
+                        open.insert(number(&row[1]));
+                        must!(open.len() == 1, "I8: two questions are open on one intent");
+                    } else {
+                        open.remove(&number(&row[1]));
                     }
                 }
                 "message" => {
-                    messages.insert(number(&row[1]), message(row));
+                    touched.insert(number(&row[3]));
+                    messages.insert(number(&row[1]), message(&row));
                 }
+                "lost" => return Err("I11: a message was lost".into()),
                 "timer" => timers.push((number(&row[1]), number(&row[2]), number(&row[3]), number(&row[4]))),
-                _ => kept = row.clone(),
+                _ => self.kept = row,
             }
         }
-        if !ended.committed || ended.refused {
-            let unchanged = self.kept.is_null() || self.kept == kept;
-            must!(unchanged, "I23: a refused or failed call changed what is kept: {} is now {kept}", self.kept);
+        if !touched.is_empty() || self.timers != timers {
+            self.check_timers(&timers)?;
+            self.timers = timers;
         }
-        self.check_timers(&timers)?;
-        self.check_messages(&messages, ended, now)?;
-        self.timers = timers;
-        self.messages = messages;
-        self.kept = kept;
-        self.check_told()
+        for (rid, message) in messages {
+            self.check_message(rid, &message, ended, now)?;
+            self.messages.insert(rid, message);
+        }
+        touched.iter().try_for_each(|suspension| self.check_told_by_messages(*suspension, now))
+    }
+
+    /// Takes note of a turn of a deadline loop: if none was for long, questions are owed that time.
+    fn attend(&mut self, unit: &str, now: Moment) {
+        match unit {
+            "hold_after_restore" => self.is_held = true,
+            "release" => self.is_held = false,
+            "fire_deadlines" | "recover" if !self.is_held => {
+                let Some(last) = self.turned.replace(now) else { return };
+                // A shorter absence gives nothing back, not even after a restore: what ends in it ends.
+                if !self.is_steady || now.truly - last.truly <= ABSENCE_MIN {
+                    return;
+                }
+                for suspension in self.open_suspensions() {
+                    let was_open =
+                        suspension.suspended_at <= last.clock && suspension.expires_at.is_some_and(|at| at > last.clock);
+                    suspension.is_owed_time |= was_open && suspension.fallback_policy != "fail";
+                    suspension.is_owed_a_link |= was_open && suspension.is_without_links;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An idle deadline loop has turned all along.
+    pub(crate) fn turned(&mut self, database: &SimulatedDatabase, truly: i64, clock: i64) {
+        if !self.is_held {
+            self.turned = Some(Moment { clock, truly });
+        }
+        self.overlook(database);
+    }
+
+    fn open_suspensions(&mut self) -> impl Iterator<Item = &mut ModelSuspension> {
+        let all = self.intents.values_mut().flat_map(|intent| intent.suspensions.values_mut());
+        all.filter(|suspension| suspension.resolution.is_none())
+    }
+
+    /// The database is what it was when a backup was made: what is known of it is what was known then. What is known of the world stays.
+    pub(crate) fn set_back(&mut self, backup: Self, database: &SimulatedDatabase, now: i64) -> Checked {
+        let (taken, returned) = (std::mem::take(&mut self.taken), std::mem::take(&mut self.returned));
+        *self = Self { taken, returned, looks: self.looks, ..backup };
+        let (is_steady, turned) = (self.is_steady, self.turned.map_or(now, |turned| turned.clock));
+        for suspension in self.open_suspensions() {
+            let is_told = suspension.finished.values().any(|state| *state == "sent");
+            let was_over = suspension.expires_at.is_some_and(|at| at <= turned);
+            suspension.is_without_links = is_steady && is_told && !was_over;
+        }
+        lines(database, FORGET_WRITTEN)?;
+        self.look_at_all(database, now)
+    }
+
+    /// What was written lately was written by nobody who is watched.
+    pub(crate) fn overlook(&mut self, database: &SimulatedDatabase) {
+        self.changes = lines(database, CHANGES).unwrap_or_default().concat();
     }
 
     fn take_events(&mut self, database: &SimulatedDatabase) -> Checked {
@@ -149,7 +306,7 @@ impl Watch {
              FROM events WHERE rid > {} ORDER BY rid",
             self.last_event
         );
-        for line in database.lines(&query).map_err(|error| format!("{error:#}"))? {
+        for line in lines(database, &query)? {
             let row: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
             let (rid, intent, bytes) = (number(&row[0]), number(&row[1]), text(&row[6]).into_bytes());
             must!(rid > self.last_event, "I25: events out of order");
@@ -158,7 +315,16 @@ impl Watch {
             let hash = unhex(row[5].as_str().unwrap_or_default()).ok_or("I25: an event without a hash")?;
             must!(event["event_type"] == row[3], "I26: a row says {}, its event {}", row[3], event["event_type"]);
             let model = self.intents.entry(intent).or_default();
-            model.fold(&event, Hash(hash), &bytes, self.requires_delivery)?;
+            model.fold(&event, Hash(hash), &bytes, &self.rules)?;
+            if row[3] == "delivery.bounced" {
+                let id = text(&event["payload"]["delivery_id"]);
+                must!(self.returned.contains(&id), "I32: a message counts as come back, and nobody said so");
+            }
+            if matches!(row[3].as_str(), Some("delivery.failed" | "delivery.bounced")) {
+                let payload = &event["payload"];
+                self.lost_now = Some((text(&payload["delivery_id"]), number(&payload["attempt"])));
+            }
+            self.given_back += usize::from(event["payload"]["cause"] == "outage");
             must!(number(&row[4]) == model.updated_at, "I26: an event's row has another time than the event");
             self.chains.entry(intent).or_default().push(Sealed { bytes, hash: Hash(hash) });
             self.news.push((intent, text(&row[3])));
@@ -247,63 +413,83 @@ impl Watch {
         Ok(())
     }
 
-    fn check_messages(&self, messages: &BTreeMap<i64, MessageRow>, ended: Ended, now: i64) -> Checked {
-        must!(self.messages.keys().all(|rid| messages.contains_key(rid)), "I11: a message was lost");
-        let mut told: BTreeMap<(i64, i64), Vec<&str>> = BTreeMap::new();
-        for (rid, message) in messages {
-            let model = self.suspension(message.suspension).ok_or("I11: a message about nothing")?;
-            told.entry((message.suspension, message.attempt)).or_default().push(&message.recipient);
-            let finished = model.finished.get(&hyphenated(&message.id)).copied();
-            let in_log = match message.state {
-                SENT => finished == Some("sent"),
-                FAILED => finished == Some("failed"),
-                QUEUED | OBSOLETE => finished.is_none(),
-                _ => false,
-            };
-            must!(in_log, "I11: a message is in state {}, the log says {finished:?}", message.state);
-            let Some(before) = self.messages.get(rid) else {
-                must!(message.state == QUEUED && message.tries == 0, "I11: a message that begins in state {}", message.state);
-                continue;
-            };
-            if before.state != QUEUED {
-                must!(before == message, "I11: a message that had ended changed");
-            }
-            if message.tries > before.tries {
-                must!(model.resolution.is_none(), "I12: a message about an ended question is under way");
-                must!(!model.is_expired(now), "I12: a message is under way after the deadline");
-                must!(message.lease != before.lease && !message.lease.is_empty(), "I18: under way without a lease of its own");
-                must!(before.due_at <= now, "I18: taken before its lease ended");
-                must!(message.due_at >= now + DELIVERY_MAX, "I18: a lease shorter than a delivery may take");
-            }
-            if message.state == OBSOLETE && before.state == QUEUED {
-                must!(
-                    model.resolution.is_some() || model.is_expired(now),
-                    "I11: a message was dropped while its question is open"
-                );
-            }
-            if message.state != before.state && message.state == SENT {
-                must!(self.taken.contains(&hyphenated(&message.id)), "I11: a message counts as sent, and no mail server took it");
-                must!(!before.lease.is_empty(), "I18: sent by nobody ({})", ended.unit);
-            }
+    /// Checks one message that was written.
+    fn check_message(&self, rid: i64, message: &MessageRow, ended: Option<Ended>, now: i64) -> Checked {
+        let model = self.suspension(message.suspension).ok_or("I11: a message about nothing")?;
+        let finished = model.finished.get(&hyphenated(&message.id)).copied();
+        let in_log = match message.state {
+            SENT => finished == Some("sent"),
+            FAILED => finished == Some("failed"),
+            BOUNCED => finished == Some("bounced"),
+            QUEUED | OBSOLETE => finished.is_none(),
+            _ => false,
+        };
+        must!(in_log, "I11: a message is in state {}, the log says {finished:?}", message.state);
+        let Some(before) = self.messages.get(&rid) else {
+            must!(message.state == QUEUED && message.tries == 0, "I11: a message that begins in state {}", message.state);
+            return Ok(());
+        };
+        match (before.state, message.state) {
+            (QUEUED, _) | (SENT, BOUNCED) => {}
+            (FAILED, QUEUED) => must!(message.tries == 0 && message.lease.is_empty(), "I11: sent again, and not from the start"),
+            _ => must!(before == message, "I11: a message that had ended changed"),
         }
-        for (rid, (intent, id)) in &self.suspensions {
-            for (attempt, people) in &self.intents[intent].suspensions[id].told {
-                let queued = told.remove(&(*rid, *attempt)).unwrap_or_default();
-                let begins = queued.len() >= people.len() && queued[..people.len()] == *people;
-                must!(begins, "I11: attempt {attempt} tells {people:?}, queued were {queued:?}");
-                // What comes after was asked for by somebody, and goes to the same people.
-                let model = &self.intents[intent].suspensions[id];
-                let asked_for = &queued[people.len()..];
-                must!(
-                    asked_for.is_empty() || model.reminded_at.is_some() || model.stand_ins.contains_key(attempt),
-                    "I11: more was queued than attempt {attempt} tells"
-                );
-                let known = |person: &&str| model.may_be_told(*attempt, &(*person).to_owned());
-                must!(asked_for.iter().all(known), "I13: reminded were {asked_for:?}");
-            }
+        if message.tries > before.tries {
+            must!(!self.is_held, "I20: a message is under way while everything waits for a release");
+            must!(model.resolution.is_none(), "I12: a message about an ended question is under way");
+            must!(!model.is_expired(now), "I12: a message is under way after the deadline");
+            must!(message.lease != before.lease && !message.lease.is_empty(), "I18: under way without a lease of its own");
+            must!(before.due_at <= now, "I18: taken before its lease ended");
+            must!(message.due_at >= now + DELIVERY_MAX, "I18: a lease shorter than a delivery may take");
+        }
+        if message.state == OBSOLETE && before.state == QUEUED {
+            must!(model.resolution.is_some() || model.is_expired(now), "I11: a message was dropped while its question is open");
+        }
+        if message.state != before.state && message.state == SENT {
+            must!(self.taken.contains(&hyphenated(&message.id)), "I11: a message counts as sent, and nobody took it");
+            must!(!before.lease.is_empty(), "I18: sent by nobody ({:?})", ended.map(|ended| ended.unit));
+        }
+        Ok(())
+    }
+
+    /// Holds all messages about one question against whom it told, and whom it must ask instead.
+    fn check_told_by_messages(&self, suspension: i64, now: i64) -> Checked {
+        let model = self.suspension(suspension).ok_or("I26: a suspension without its event")?;
+        let mut told: BTreeMap<i64, Vec<(Route, i64)>> = BTreeMap::new();
+        for message in self.messages.values().filter(|message| message.suspension == suspension) {
+            let route = (message.channel.clone(), message.recipient.clone());
+            told.entry(message.attempt).or_default().push((route, message.state));
+        }
+        let lines = &self.rules.lines;
+        let in_force = told.get(&model.attempt).cloned().unwrap_or_default();
+        let is_lost = |(route, state): &(Route, i64)| !lines.carries_links(&route.0) || !matches!(*state, QUEUED | SENT);
+        if model.resolution.is_none() && !model.is_expired(now) && in_force.iter().all(is_lost) && self.has_lost(model) {
+            let tried: Vec<Route> = in_force.into_iter().map(|(route, _)| route).collect();
+            must!(
+                !model.has_stand_ins(&tried, lines),
+                "I13: nobody of attempt {} can be reached, and nobody is asked instead",
+                model.attempt
+            );
+        }
+        for (attempt, routes) in &model.told {
+            let queued: Vec<Route> = told.remove(attempt).unwrap_or_default().into_iter().map(|(route, _)| route).collect();
+            let begins = queued.len() >= routes.len() && queued[..routes.len()] == *routes;
+            must!(begins, "I11: attempt {attempt} tells {routes:?}, queued were {queued:?}");
+            // What comes after was asked for by somebody, and goes to the same people.
+            let asked_for = &queued[routes.len()..];
+            must!(
+                asked_for.is_empty() || model.reminded_at.is_some() || model.stand_ins.contains_key(attempt),
+                "I11: more was queued than attempt {attempt} tells"
+            );
+            must!(asked_for.iter().all(|route| model.may_be_told(*attempt, route, lines)), "I13: reminded were {asked_for:?}");
         }
         must!(told.is_empty(), "I13: messages for attempts that told nobody");
         Ok(())
+    }
+
+    /// Whether a message of the attempt in force was lost just now: that is when others are asked.
+    fn has_lost(&self, model: &ModelSuspension) -> bool {
+        self.lost_now.as_ref().is_some_and(|(id, attempt)| *attempt == model.attempt && model.finished.contains_key(id))
     }
 
     /// What people heard must be what is so, after whatever crash.
@@ -365,6 +551,8 @@ impl Watch {
             for suspension in intent.suspensions.values() {
                 let late = suspension.expires_at.is_some_and(|at| at + 2 * poll <= now);
                 must!(suspension.resolution.is_some() || !late, "I20: a question is open long after its deadline");
+                let is_asked = suspension.resolution.is_some() || !suspension.is_without_links;
+                must!(is_asked, "I20: nobody whose link ended with a restore was asked afresh");
             }
         }
         Ok(())
@@ -392,7 +580,19 @@ fn message(row: &Value) -> MessageRow {
         due_at: number(&row[7]),
         tries: number(&row[8]),
         lease: text(&row[9]),
+        channel: text(&row[10]),
     }
+}
+
+fn lines(database: &SimulatedDatabase, query: &str) -> Result<Vec<String>, String> {
+    database.lines(query).map_err(|error| format!("{error:#}"))
+}
+
+/// Has every row looked at.
+fn mark_all(database: &SimulatedDatabase) -> Checked {
+    let mark = "INSERT OR IGNORE INTO written SELECT 'intents', rid FROM intents UNION ALL SELECT 'suspensions', rid FROM suspensions \
+                UNION ALL SELECT 'outbox', rid FROM outbox RETURNING place AS line";
+    lines(database, mark).map(|_| ())
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

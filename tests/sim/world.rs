@@ -1,6 +1,6 @@
 //! One seed's world: the database, the server's processes, the people, and the record of it all.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,16 +18,20 @@ use tokio::sync::oneshot;
 
 use crate::chance::{Chance, SeededEntropy};
 use crate::coverage::Coverage;
+use crate::endpoint::Calls;
 use crate::executor::{Executor, MILLISECOND, ProcessId, SECOND, Step};
 use crate::plan::Plan;
 use crate::process::{self, Process};
+use crate::shrink::Change;
 use crate::watch::Watch;
-use crate::{agent, attacker, operator};
+use crate::{agent, attacker, operator, restore};
 
 /// The lines of the trace that are kept.
 const TRACE_LINES: usize = 200;
 /// The steps healing may take, times the steps of chaos; more is a loop that never ends.
 const HEALING_STEPS: u64 = 60_000;
+/// How long deadlines may wait after a jump of the clock, or while a process makes good for its absence and stands still meanwhile.
+const HOLD_MAX: i64 = 2 * 3_600 * SECOND;
 /// How long what was begun before the healing may last: a process that stands still, then a channel that hangs, then a lease.
 const AFTERMATH: i64 = 2 * 3_600 * SECOND;
 /// A Tuesday morning.
@@ -39,6 +43,9 @@ pub(crate) struct Report {
     pub(crate) trace: Vec<String>,
     pub(crate) hash: u64,
     pub(crate) steps: u64,
+    /// Faults drawn.
+    pub(crate) drawn: u64,
+    pub(crate) plan: Plan,
     pub(crate) coverage: Coverage,
 }
 
@@ -67,6 +74,20 @@ pub(crate) struct World {
     /// Until when deadlines may wait for the clock to be steady, or for a starting process to make good for its absence.
     pub(crate) unsteady_until: AtomicI64,
     pub(crate) healed: AtomicBool,
+    /// How often the database was set back; what was known before may not be so any more.
+    pub(crate) era: AtomicU64,
+    /// Whether the database was set back and is served with `--after-restore` next.
+    pub(crate) is_to_hold: AtomicBool,
+    /// What each process has seen of each webhook's endpoint since it started.
+    pub(crate) endpoints: Mutex<BTreeMap<(ProcessId, &'static str), Calls>>,
+    /// Until when an endpoint takes nothing.
+    pub(crate) down_until: Mutex<BTreeMap<&'static str, i64>>,
+    /// Endpoints that said they are gone, until somebody sends a message again by hand.
+    pub(crate) gone: Mutex<BTreeSet<&'static str>>,
+    /// Which faults happen, of those that are drawn.
+    change: Change,
+    /// Faults drawn so far.
+    drawn: AtomicU64,
     /// Faults injected so far.
     pub(crate) faults: AtomicU64,
     /// People and agents that are not done.
@@ -96,11 +117,15 @@ impl Clock for WorldClock {
 }
 
 impl World {
-    fn new(seed: u64, database: Arc<SimulatedDatabase>) -> Arc<Self> {
+    fn new(seed: u64, change: &Change, database: Arc<SimulatedDatabase>) -> Arc<Self> {
         let mut chance = Chance::new(seed, 0);
-        let plan = Plan::draw(&mut chance);
-        let policy = AskingPolicy { fallback_requires_delivery: plan.requires_delivery, ..harness::app::asking_policy() };
-        let watch = Watch::new(plan.requires_delivery);
+        let plan = change.of(Plan::draw(&mut chance));
+        let policy = AskingPolicy {
+            fallback_requires_delivery: plan.requires_delivery,
+            channels: plan.lines.channels(),
+            ..harness::app::asking_policy()
+        };
+        let watch = Watch::new(&plan);
         Arc::new(Self {
             plan,
             executor: Arc::new(Executor::new(START + chance.within(0..=86_400 * SECOND), Chance::new(seed, 1))),
@@ -114,6 +139,13 @@ impl World {
             clock_ahead: AtomicI64::new(0),
             unsteady_until: AtomicI64::new(0),
             healed: AtomicBool::new(false),
+            era: AtomicU64::new(0),
+            is_to_hold: AtomicBool::new(false),
+            endpoints: Mutex::default(),
+            down_until: Mutex::default(),
+            gone: Mutex::default(),
+            change: change.clone(),
+            drawn: AtomicU64::new(0),
             faults: AtomicU64::new(0),
             busy: AtomicI64::new(0),
             secrets: Mutex::default(),
@@ -138,11 +170,29 @@ impl World {
 
     /// Whether a fault of this rate happens now; none does after the world has healed.
     pub(crate) fn strikes(&self, percent: u32) -> bool {
-        let strikes = self.draw(|chance| chance.happens(percent)) && !self.is_healed();
-        if strikes {
-            self.faults.fetch_add(1, Ordering::SeqCst);
+        self.befalls(|chance| chance.happens(percent))
+    }
+
+    /// Whether a fault happens now that is drawn like this.
+    pub(crate) fn befalls(&self, draw: impl FnOnce(&mut Chance) -> bool) -> bool {
+        if !self.draw(draw) || self.is_healed() || !self.change.allows(self.drawn.fetch_add(1, Ordering::SeqCst)) {
+            return false;
         }
-        strikes
+        self.faults.fetch_add(1, Ordering::SeqCst);
+        self.may_wait();
+        true
+    }
+
+    /// From now on, for a while, deadlines may wait.
+    pub(crate) fn may_wait(&self) {
+        // A process notices a jump when it looks, which it does each time it polls.
+        let until = self.executor.micros() + self.plan.poll + HOLD_MAX;
+        self.unsteady_until.fetch_max(until, Ordering::SeqCst);
+    }
+
+    /// How often the database was set back.
+    pub(crate) fn era(&self) -> u64 {
+        self.era.load(Ordering::SeqCst)
     }
 
     /// Resolves after a time up to this.
@@ -212,7 +262,7 @@ impl World {
             return Err(Failed::Unknown);
         }
         let (process, store) = self.draw(|chance| chance.pick(&running).clone());
-        let faults = self.faults.load(Ordering::SeqCst);
+        let (faults, era) = (self.faults.load(Ordering::SeqCst), self.era());
         let (reply, answer) = oneshot::channel();
         self.executor.spawn(Some(process), what.clone(), async move {
             let result = work(store).await;
@@ -220,6 +270,10 @@ impl World {
             reply.send(result).unwrap_or_default();
         });
         match answer.await {
+            _ if self.era() != era => {
+                self.tell(format!("{what}: the database was set back meanwhile"));
+                Err(Failed::Unknown)
+            }
             Ok(Ok(done)) => {
                 self.tell(format!("{what}: done"));
                 Ok(done)
@@ -231,7 +285,8 @@ impl World {
             Ok(Err(StoreError::Held(why))) => {
                 self.tell(format!("{what}: held: {why}"));
                 self.coverage.count("deadline held back");
-                let may_wait = self.executor.micros() < self.unsteady_until.load(Ordering::SeqCst);
+                let is_held = self.watch.lock().unwrap().is_held;
+                let may_wait = is_held || self.executor.micros() < self.unsteady_until.load(Ordering::SeqCst);
                 if self.faults.load(Ordering::SeqCst) == faults && !may_wait {
                     self.fail(format!("I24: {what} is held without a fault: {why}"));
                 }
@@ -256,10 +311,10 @@ impl World {
     }
 }
 
-/// Runs one seed on an empty database.
-pub(crate) fn run(seed: u64, database: &Arc<SimulatedDatabase>, runtime: &Runtime) -> Report {
+/// Runs one seed, perhaps with less in it, on an empty database.
+pub(crate) fn run(seed: u64, change: &Change, database: &Arc<SimulatedDatabase>, runtime: &Runtime) -> Report {
     database.clear().unwrap();
-    let world = World::new(seed, database.clone());
+    let world = World::new(seed, change, database.clone());
     world.tell(format!("{:?}", world.plan));
     for process in 0..world.plan.processes {
         process::start(&world, process);
@@ -273,6 +328,9 @@ pub(crate) fn run(seed: u64, database: &Arc<SimulatedDatabase>, runtime: &Runtim
     for number in 0..world.plan.attackers {
         attacker::start(&world, number);
     }
+    if world.plan.restores {
+        restore::start(&world);
+    }
     let mut steps = 0;
     while steps < world.plan.chaos_steps && !world.has_failed() && step(&world, runtime) {
         steps += 1;
@@ -282,7 +340,8 @@ pub(crate) fn run(seed: u64, database: &Arc<SimulatedDatabase>, runtime: &Runtim
     steps += settle(&world, runtime);
     if !world.has_failed() {
         let secrets = world.secrets.lock().unwrap().clone();
-        let watch = world.watch.lock().unwrap();
+        let mut watch = world.watch.lock().unwrap();
+        world.check(watch.look_at_all(&world.database, world.clock()));
         world.check(watch.check_told());
         world.check(watch.check_whole(&world.database, &secrets));
     }
@@ -315,14 +374,19 @@ fn settle(world: &Arc<World>, runtime: &Runtime) -> u64 {
 }
 
 fn step(world: &Arc<World>, runtime: &Runtime) -> bool {
-    let step = world.executor.step(runtime);
+    let step = loop {
+        match world.executor.step(runtime, || process::must_turn(world)) {
+            Step::Lull => process::turn_meanwhile(world),
+            step => break step,
+        }
+    };
     process::bury(world);
     match step {
         Step::Ran { panicked: Some(said) } => {
             world.fail(format!("I24: {said}"));
             true
         }
-        Step::Ran { panicked: None } => true,
+        Step::Ran { panicked: None } | Step::Lull => true,
         Step::Nothing => false,
     }
 }
@@ -330,7 +394,7 @@ fn step(world: &Arc<World>, runtime: &Runtime) -> bool {
 fn finish(world: &Arc<World>, steps: u64, runtime: &Runtime) -> Report {
     world.executor.clear();
     // What was spawned goes with whoever spawned it, when its runtime turns.
-    world.executor.step(runtime);
+    world.executor.step(runtime, || false);
     let processes = std::mem::take(&mut *world.processes.lock().unwrap());
     drop(processes);
     let coverage = Coverage::default();
@@ -341,6 +405,8 @@ fn finish(world: &Arc<World>, steps: u64, runtime: &Runtime) -> Report {
         trace: record.lines.iter().cloned().collect(),
         hash: record.hash,
         steps,
+        drawn: world.drawn.load(Ordering::SeqCst),
+        plan: world.plan.clone(),
         coverage,
     }
 }

@@ -8,6 +8,7 @@ use crate::command::Later;
 use crate::delivery::{Asked, recipients_of, ways_again};
 use crate::event::{Delivery, Event, Extended, ExtensionCause, Reminded};
 use crate::ids::SuspensionId;
+use crate::planted::{Bug, planted};
 use crate::problem::Rejection;
 use crate::suspension::{REMINDER_PAUSE_SECONDS, WINDOW_SECONDS_MAX};
 use crate::time::seconds;
@@ -28,7 +29,7 @@ pub(super) fn extend(
     let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
         return Err(why_refused(intent, &suspension_id.expose()).into());
     };
-    if cause == ExtensionCause::Request && open.is_expired(now) {
+    if cause == ExtensionCause::Request && open.is_expired(now) && !planted(Bug::ExtendedAfterTheDeadline) {
         return Err(expired(intent, open));
     }
     let field = match later {
@@ -64,7 +65,7 @@ pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now:
     let Some(open) = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id) else {
         return Err(why_refused(intent, &delivery.suspension_id.expose()).into());
     };
-    if open.is_expired(now) {
+    if open.is_expired(now) && !planted(Bug::RedriveAfterTheDeadline) {
         return Err(expired(intent, open));
     }
     Ok(vec![Event::DeliveryRedriven { delivery: delivery.clone(), redriven_by: by.subject.clone() }])
@@ -85,7 +86,7 @@ pub(super) fn remind(
         return Err(expired(intent, open));
     }
     let left = open.reminded_at.map(|at| at + seconds(REMINDER_PAUSE_SECONDS) - now);
-    if let Some(left) = left.filter(|left| *left > TimeDelta::zero()) {
+    if let Some(left) = left.filter(|left| *left > TimeDelta::zero() && !planted(Bug::RemindedTooSoon)) {
         // Rounded up: whoever waits so long is not refused again.
         let whole_seconds = left.num_seconds() + i64::from(left.subsec_nanos() > 0);
         let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::planted::{Bug, planted};
 
 /// So many failures in a row open the circuit.
 const FAILURES_IN_A_ROW: u32 = 10;
@@ -97,13 +98,15 @@ impl Circuit {
     pub(super) fn record(&mut self, outcome: Outcome, now: DateTime<Utc>, random: u16) {
         match outcome {
             Outcome::Worked => *self = self.remembering(Try::Worked),
+            Outcome::Gone(_) if planted(Bug::GoneIsAskedAgain) => {}
             Outcome::Gone(reason) => self.state = State::Gone(reason),
             Outcome::Failed => match self.state {
                 State::Closed => {
                     *self = self.remembering(Try::Failed);
                     let failures = self.tries.iter().filter(|one| **one == Try::Failed).count();
                     let half_failed = self.tries.len() == REMEMBERED_MAX && failures * 2 >= REMEMBERED_MAX;
-                    if self.in_a_row >= FAILURES_IN_A_ROW || half_failed {
+                    let fails = self.in_a_row >= FAILURES_IN_A_ROW || half_failed;
+                    if fails && !planted(Bug::CircuitStaysClosed) {
                         self.open(now, random);
                     }
                 }

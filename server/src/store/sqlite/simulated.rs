@@ -20,12 +20,12 @@ use super::rows::{RowIds, Writing};
 use super::{Units, classify, migrate};
 use crate::clock_watch::ClockWatch;
 use crate::store::hub::{Hub, Notice};
-use crate::store::rows::{RowsError, RowsResult};
+use crate::store::rows::{PresenceRow, ReadRows, Restore, Rows, RowsError, RowsResult};
 use crate::store::unit::{Decided, Env};
 use crate::store::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     "bounces",
     "presence",
     "suspension_traces",
@@ -42,7 +42,15 @@ const TABLES: [&str; 16] = [
     "intent_bodies",
     "intents",
     "temp.fault",
+    "temp.written",
 ];
+/// Those whose written rows are looked at one by one.
+const WATCHED: [&str; 3] = ["intents", "suspensions", "outbox"];
+
+/// The tables of the server.
+fn kept_tables() -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().filter(|table| !table.contains('.'))
+}
 
 /// What happens to one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +108,7 @@ impl SimulatedDatabase {
         migrate(&mut conn)?;
         // While armed, every row written counts `rows_left` down, and the one after the last is the disk's failure.
         conn.batch_execute("CREATE TEMP TABLE fault (rows_left INTEGER NOT NULL);")?;
-        for table in TABLES.iter().filter(|table| !table.contains('.')) {
+        for table in kept_tables() {
             for verb in ["INSERT", "UPDATE", "DELETE"] {
                 conn.batch_execute(&format!(
                     "CREATE TEMP TRIGGER fault_{verb}_{table} BEFORE {verb} ON main.{table} WHEN EXISTS (SELECT 1 FROM fault) BEGIN \
@@ -109,8 +117,58 @@ impl SimulatedDatabase {
                 ))?;
             }
         }
+        // Which rows have been written since somebody asked; a transaction that is rolled back takes its own with it.
+        conn.batch_execute(
+            "CREATE TEMP TABLE written (place TEXT NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY (place, rid)) WITHOUT ROWID;",
+        )?;
+        for table in WATCHED {
+            for (verb, row) in [("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD")] {
+                conn.batch_execute(&format!(
+                    "CREATE TEMP TRIGGER written_{verb}_{table} AFTER {verb} ON main.{table} BEGIN \
+                     INSERT OR IGNORE INTO written VALUES ('{table}', {row}.rid); END;"
+                ))?;
+            }
+        }
+        // Where a backup is kept: the same tables, without their rules.
+        conn.batch_execute("ATTACH ':memory:' AS backup;")?;
+        for table in kept_tables() {
+            conn.batch_execute(&format!("CREATE TABLE backup.{table} AS SELECT * FROM main.{table} WHERE false"))?;
+        }
         let ids = RowIds::load(&mut conn)?;
         Ok(Self(Mutex::new(Engine { conn, ids })))
+    }
+
+    /// Copies every row to where a backup is kept, in the place of the last one.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn back_up(&self) -> anyhow::Result<()> {
+        self.copy("main", "backup")
+    }
+
+    /// Sets every row back to the backup's.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn restore(&self) -> anyhow::Result<()> {
+        self.copy("backup", "main")?;
+        let mut engine = self.engine();
+        let engine = &mut *engine;
+        engine.ids = RowIds::load(&mut engine.conn)?;
+        Ok(())
+    }
+
+    fn copy(&self, from: &str, to: &str) -> anyhow::Result<()> {
+        let conn = &mut self.engine().conn;
+        // Rows that refer to each other come one after the other.
+        conn.batch_execute("PRAGMA foreign_keys = OFF")?;
+        for table in kept_tables() {
+            conn.batch_execute(&format!("DELETE FROM {to}.{table}; INSERT INTO {to}.{table} SELECT * FROM {from}.{table};"))?;
+        }
+        conn.batch_execute("PRAGMA foreign_keys = ON")?;
+        Ok(())
     }
 
     /// Empties every table.
@@ -170,6 +228,7 @@ impl SimulatedStore {
         database: Arc<SimulatedDatabase>,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
+        channels: Channels,
         surroundings: Arc<dyn Surroundings>,
     ) -> anyhow::Result<Self> {
         {
@@ -178,7 +237,37 @@ impl SimulatedStore {
             engine.ids = RowIds::load(&mut engine.conn)?;
         }
         let watch = Arc::new(ClockWatch::new(clock.clone()));
-        Ok(Self { database, clock, watch, channels: Channels::email(), entropy, surroundings, hub: Hub::default() })
+        Ok(Self { database, clock, watch, channels, entropy, surroundings, hub: Hub::default() })
+    }
+
+    /// Whether the next turn of the deadline loop does more than leave a sign of life, although nothing is due.
+    ///
+    /// # Errors
+    ///
+    /// What the database said.
+    pub fn must_turn(&self) -> anyhow::Result<bool> {
+        let presence = self.database.engine().conn.presence()?;
+        Ok(!self.watch.is_steady()
+            || presence.is_none_or(|presence| presence.restore == Restore::Released || presence.recovery.is_some()))
+    }
+
+    /// Makes up for the turns of an idle deadline loop up to now, of which each would have left a sign of life. Says whether the last one
+    /// did: while a restored database waits, none does.
+    ///
+    /// # Errors
+    ///
+    /// What the database said.
+    pub fn turned_meanwhile(&self) -> anyhow::Result<bool> {
+        let mut engine = self.database.engine();
+        let Engine { conn, ids } = &mut *engine;
+        let is_held = |presence: &PresenceRow| presence.restore.held_since().is_some();
+        let Some(presence) = conn.presence()?.filter(|presence| !is_held(presence)) else { return Ok(false) };
+        if let Some(now) = self.watch.since_boot() {
+            self.watch.turned(now);
+        }
+        let beat = PresenceRow { beat_at: self.clock.now(), ..presence };
+        Writing { conn, ids, notices: &mut Vec::new() }.save_presence(&beat)?;
+        Ok(true)
     }
 
     /// One transaction, in one breath.

@@ -194,7 +194,9 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
     rows.move_deadline(suspension, extended.new_expires_at)?;
     let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
     // A timer that was put off is not found under its old time; when it comes due, the deadline has not been reached.
-    rows.delete_timer(timer)?;
+    if !planted(Bug::ExtensionKeepsItsTimer) {
+        rows.delete_timer(timer)?;
+    }
     rows.insert_timer(TimerRow { due_at: extended.new_expires_at, ..timer })?;
     rows.notice(Notice::Timer);
     rows.notice(Notice::Suspension(extended.suspension_id));

@@ -12,6 +12,7 @@ use domain::channel::{Channels, Route};
 use domain::command::{Command, Later};
 use domain::delivery::{each_once, recipients_of};
 use domain::event::{Event, ExtensionCause, Reminded};
+use domain::planted::{Bug, planted};
 use domain::suspension::Question;
 
 use super::log::append;
@@ -35,10 +36,12 @@ pub(in crate::store) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> R
         return Ok(Some(Hold::Clock));
     }
     let Some(presence) = rows.presence()? else { return Ok(None) };
+    let is_away = watch.is_away(presence.beat_at) && !planted(Bug::AbsenceUnnoticed);
     Ok(match presence.restore {
+        Restore::Held { .. } if planted(Bug::RestoreHoldsNothing) => None,
         Restore::Held { since } => Some(Hold::Restore { since }),
         Restore::Released => Some(Hold::Recovery),
-        Restore::Over if presence.recovery.is_some() || watch.is_away(presence.beat_at) => Some(Hold::Recovery),
+        Restore::Over if presence.recovery.is_some() || is_away => Some(Hold::Recovery),
         Restore::Over => None,
     })
 }
@@ -142,13 +145,15 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
             }
         };
         let absence = Absence::between(recovery.from, recovery.until);
-        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question)) {
+        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question))
+            && !planted(Bug::AbsenceGivesNothing)
+        {
             let suspension_id = open.row.suspension.id;
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
             act(rows, env, &mut open.loaded, &command, now)?;
         }
-        if recovery.restored {
+        if recovery.restored && !planted(Bug::ReleaseAsksNobody) {
             ask_afresh(rows, env, open, now)?;
         }
         kill_points::reached(Point::WithinRecovery);
@@ -221,7 +226,7 @@ fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now:
 pub(in crate::store) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
-    let tokens_void_to = rows.reads().newest_token()?;
+    let tokens_void_to = if planted(Bug::RestoreKeepsLinks) { 0 } else { rows.reads().newest_token()? };
     // Restored again before the first restore was released: people have waited since the first.
     let since = presence.restore.held_since().unwrap_or(now);
     rows.save_presence(&PresenceRow { restore: Restore::Held { since }, tokens_void_to, ..presence })

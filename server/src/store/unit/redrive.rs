@@ -4,6 +4,7 @@ use domain::authority::Principal;
 use domain::command::Command;
 use domain::ids::DeliveryId;
 use domain::intent::decide;
+use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
 use domain::wire::DeliveryView;
 
@@ -36,6 +37,7 @@ pub(in crate::store) fn redrive<R: Rows>(
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
             return Ok(Err(refusal.rejection));
         }
+        Ok(_) if planted(Bug::RedriveUnrecorded) => None,
         Ok(events) => append(rows, env, &mut loaded, &events, &principal.name, now)?,
     };
     rows.revive_outbox(row.rid, now)?;

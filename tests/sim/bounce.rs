@@ -1,0 +1,78 @@
+//! Who reports that messages came back: once, several times, late, and sometimes with what nobody sent.
+
+use std::sync::Arc;
+
+use domain::delivery::BounceKind;
+use futures_util::FutureExt;
+use placet_server::store::BounceReport;
+use placet_server::store::bounce::BounceToken;
+
+use crate::executor::SECOND;
+use crate::mail::Mail;
+use crate::world::{Failed, World};
+
+/// How often a report is sent that may have been lost.
+const TRIES: u32 = 4;
+
+/// Reports a message after a while: that it never arrives, or only that it is late.
+pub(crate) fn report_later(world: &Arc<World>, mail: &Mail) {
+    let (world, mail) = (world.clone(), mail.clone());
+    world.clone().spawn(format!("{}'s mail comes back", mail.recipient), async move {
+        world
+            .think(world.draw(|chance| *chance.pick(&[1, world.plan.scale_seconds, 4 * world.plan.scale_seconds])) * SECOND)
+            .await;
+        let kind = if world.draw(|chance| chance.happens(75)) { BounceKind::Hard } else { BounceKind::Soft };
+        let reports = world.draw(|chance| *chance.pick(&[1, 1, 3]));
+        for _ in 0..reports {
+            if world.draw(|chance| chance.happens(25)) {
+                forge(&world, &mail).await;
+            } else {
+                report(&world, &mail, kind).await;
+            }
+        }
+    });
+}
+
+async fn report(world: &Arc<World>, mail: &Mail, kind: BounceKind) {
+    let Some(token) = BounceToken::parse(&mail.bounce_token) else {
+        world.fail(format!("I11: a message carries no token to return by: {}", mail.bounce_token));
+        return;
+    };
+    if kind == BounceKind::Hard {
+        world.watch.lock().unwrap().returned.insert(mail.delivery.clone());
+    }
+    for _ in 0..TRIES {
+        let report = BounceReport { token, kind, detail: Some("550 no such mailbox".to_owned()) };
+        let what = format!("{}'s mail is reported as {kind:?}", mail.recipient);
+        let reported = world.call(what, |store| async move { store.report_bounce(report).await }.boxed()).await;
+        match reported {
+            Ok(view) => {
+                world.coverage.count("return reported");
+                if view.id.to_string() != mail.delivery {
+                    world.fail("I32: the report of one message was taken for another's");
+                }
+                return;
+            }
+            // It was sent by what was set back since.
+            Err(Failed::Rejected(_)) if mail.era != world.era() => return,
+            Err(Failed::Rejected(rejection)) => {
+                world.fail(format!("I33: a true report was refused with {}", rejection.entry().code));
+                return;
+            }
+            Err(Failed::Unknown) => world.pause().await,
+        }
+    }
+}
+
+/// Reports what nobody sent: the right row with a wrong proof.
+async fn forge(world: &Arc<World>, mail: &Mail) {
+    let Some((row, proof)) = mail.bounce_token.split_once('.') else { return };
+    let last = if proof.ends_with('0') { '1' } else { '0' };
+    let forged = format!("{row}.{}{last}", &proof[..proof.len() - 1]);
+    let Some(token) = BounceToken::parse(&forged) else { return };
+    let report = BounceReport { token, kind: BounceKind::Hard, detail: None };
+    world.coverage.count("return forged");
+    if world.call("a forged return", |store| async move { store.report_bounce(report).await }.boxed()).await.is_ok() {
+        world.fail("I32: a forged report of a return was believed");
+    }
+}

@@ -1,0 +1,99 @@
+//! The reference for channels: which ways the worlds have, and by which of them an attempt's messages go to whom.
+//!
+//! It shares no code with the server.
+
+use domain::channel::{Channels, EMAIL, NamedChannel, Reach};
+
+/// One channel of a world.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
+    pub(crate) name: &'static str,
+    /// The one audience it reaches; none for mail, which reaches each person.
+    pub(crate) audience: Option<&'static str>,
+    pub(crate) links: bool,
+    is_default: bool,
+}
+
+/// A way a message takes: the channel, and whom it is for.
+pub(crate) type Route = (String, String);
+
+const MAIL: Line = Line { name: EMAIL, audience: None, links: true, is_default: true };
+const PAGER: Line = Line { name: "pager", audience: Some("on-call"), links: true, is_default: false };
+const ROOM: Line = Line { name: "room", audience: Some("ops"), links: false, is_default: false };
+
+/// Everything a world is reached by.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines(pub(crate) Vec<Line>);
+
+impl Lines {
+    /// Mail alone.
+    pub(crate) fn mail() -> Self {
+        Self(vec![MAIL])
+    }
+
+    /// Mail, and two webhooks where a question prefers them.
+    pub(crate) fn mail_first() -> Self {
+        Self(vec![MAIL, PAGER, ROOM])
+    }
+
+    /// Mail and a room that is told as well; a pager where a question prefers it.
+    pub(crate) fn mail_and_room() -> Self {
+        Self(vec![MAIL, PAGER, Line { is_default: true, ..ROOM }])
+    }
+
+    /// The pager; mail and a room where a question prefers them.
+    pub(crate) fn pager_first() -> Self {
+        Self(vec![Line { is_default: false, ..MAIL }, Line { is_default: true, ..PAGER }, ROOM])
+    }
+
+    /// The same, as the server knows them.
+    pub(crate) fn channels(&self) -> Channels {
+        let reach = |line: &Line| line.audience.map_or(Reach::People, |audience| Reach::Audience(audience.to_owned()));
+        let known = self.0.iter().map(|line| NamedChannel { name: line.name.to_owned(), reach: reach(line), links: line.links });
+        let default = self.0.iter().filter(|line| line.is_default).map(|line| line.name.to_owned());
+        Channels::new(known.collect(), default.collect()).unwrap()
+    }
+
+    fn find(&self, name: &str) -> Option<&Line> {
+        self.0.iter().find(|line| line.name == name)
+    }
+
+    /// Whether somebody can answer a message by this channel.
+    pub(crate) fn carries_links(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|line| line.links)
+    }
+
+    /// The messages of one attempt, each way once.
+    pub(crate) fn routes<'a>(&self, hint: Option<&str>, people: impl IntoIterator<Item = &'a String>) -> Vec<Route> {
+        let people: Vec<&String> = people.into_iter().collect();
+        let preferred = hint.and_then(|hint| self.find(hint));
+        let chosen: Vec<&Line> = match preferred {
+            Some(line) if line.links => vec![line],
+            // Where nobody can answer, the others are told as well.
+            Some(line) => {
+                std::iter::once(line).chain(self.0.iter().filter(|other| other.is_default && other.name != line.name)).collect()
+            }
+            None => self.0.iter().filter(|line| line.is_default).collect(),
+        };
+        let mut routes = Vec::new();
+        for line in chosen {
+            match line.audience {
+                Some(audience) => add(&mut routes, line.name, audience),
+                None => people.iter().for_each(|person| add(&mut routes, line.name, person)),
+            }
+        }
+        routes
+    }
+}
+
+/// Adds a way, unless it is known in another spelling.
+pub(crate) fn add(routes: &mut Vec<Route>, channel: &str, recipient: &str) {
+    if !contains(routes, channel, recipient) {
+        routes.push((channel.to_owned(), recipient.to_owned()));
+    }
+}
+
+/// Whether a way is among others.
+pub(crate) fn contains(routes: &[Route], channel: &str, recipient: &str) -> bool {
+    routes.iter().any(|(other, person)| other == channel && person.eq_ignore_ascii_case(recipient))
+}
