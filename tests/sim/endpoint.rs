@@ -33,9 +33,9 @@ pub(crate) struct Calls {
     in_flight: u64,
     failures: u64,
     failing_since: i64,
-    calls_since: u64,
+    since: u64,
     is_gone: bool,
-    calls_after_gone: u64,
+    after_gone: u64,
 }
 
 impl Calls {
@@ -71,19 +71,19 @@ impl Endpoint {
         let (world, name, now) = (&self.world, self.line.name, self.world.executor.micros());
         let wrong = self.calls(|calls| {
             calls.in_flight += 1;
-            calls.calls_since += 1;
-            calls.calls_after_gone += u64::from(calls.is_gone);
+            calls.since += 1;
+            calls.after_gone += u64::from(calls.is_gone);
             if calls.in_flight > IN_FLIGHT_MAX {
                 return Some(format!("I39: {} calls to {name} at the same time", calls.in_flight));
             }
             // Those that were on their way when it was found out do not count.
-            if calls.calls_after_gone > IN_FLIGHT_MAX {
+            if calls.after_gone > IN_FLIGHT_MAX {
                 return Some(format!("I39: {name} said that it is gone, and is called again"));
             }
             // Those that were taken when it was found out do not count, either.
             let allowed = || IN_FLIGHT_MAX + 1 + probes(now - calls.failing_since, world.plan.faults.jump == 0);
-            let is_left_alone = calls.failures < FAILURES_IN_A_ROW || calls.calls_since <= allowed();
-            (!is_left_alone).then(|| format!("I39: {name} fails, and was called {} times since", calls.calls_since))
+            let is_left_alone = calls.failures < FAILURES_IN_A_ROW || calls.since <= allowed();
+            (!is_left_alone).then(|| format!("I39: {name} fails, and was called {} times since", calls.since))
         });
         if let Some(wrong) = wrong {
             world.fail(wrong);
@@ -102,7 +102,7 @@ impl Endpoint {
             }
             let is_left_alone = calls.failures >= FAILURES_IN_A_ROW;
             if is_left_alone && !was_left_alone {
-                (calls.failing_since, calls.calls_since) = (now, 0);
+                (calls.failing_since, calls.since) = (now, 0);
             }
             (was_left_alone, is_left_alone)
         });

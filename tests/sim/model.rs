@@ -498,13 +498,13 @@ impl ModelIntent {
         let route = (text(&payload["channel"]), text(&payload["recipient"]));
         must!(suspension.may_be_told(attempt, &route, lines), "I13: a message to {route:?} nobody asked for");
         let id = text(&payload["delivery_id"]);
-        let links = lines.carries_links(&route.0);
-        if state == "sent" && links {
+        let answerable = lines.carries_links(&route.0);
+        if state == "sent" && answerable {
             suspension.answerable.insert(id.clone(), route);
         }
         let twice = suspension.finished.insert(id, state);
         must!(twice.is_none(), "I11: a message ended twice: {twice:?}, then {state}");
-        if state == "sent" && links && suspension.resolution.is_none() {
+        if state == "sent" && answerable && suspension.resolution.is_none() {
             suspension.reached |= !suspension.is_expired(at);
             suspension.reached_perhaps |= dated_later;
         }

@@ -186,12 +186,12 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
 
 /// One lane for each channel, as `App::build_on` makes them.
 fn lanes(world: &Arc<World>, process: ProcessId) -> Vec<Lane> {
-    let lane = |line: &Line| match line.audience {
-        None => Lane::email(Arc::new(MailServer { world: world.clone(), process })),
-        Some(_) => {
-            let endpoint = Endpoint { world: world.clone(), process, line: *line };
-            Lane::webhook(line.name.to_owned(), Arc::new(endpoint))
+    let lane = |line: &Line| {
+        if line.audience.is_none() {
+            return Lane::email(Arc::new(MailServer { world: world.clone(), process }));
         }
+        let endpoint = Endpoint { world: world.clone(), process, line: *line };
+        Lane::webhook(line.name.to_owned(), Arc::new(endpoint))
     };
     world.plan.lines.0.iter().map(lane).collect()
 }

@@ -117,9 +117,9 @@ impl Clock for WorldClock {
 }
 
 impl World {
-    fn new(seed: u64, change: &Change, database: Arc<SimulatedDatabase>) -> Arc<Self> {
+    fn new(seed: u64, variant: &Change, database: Arc<SimulatedDatabase>) -> Arc<Self> {
         let mut chance = Chance::new(seed, 0);
-        let plan = change.of(Plan::draw(&mut chance));
+        let plan = variant.of(Plan::draw(&mut chance));
         let policy = AskingPolicy {
             fallback_requires_delivery: plan.requires_delivery,
             channels: plan.lines.channels(),
@@ -144,7 +144,7 @@ impl World {
             endpoints: Mutex::default(),
             down_until: Mutex::default(),
             gone: Mutex::default(),
-            change: change.clone(),
+            change: variant.clone(),
             drawn: AtomicU64::new(0),
             faults: AtomicU64::new(0),
             busy: AtomicI64::new(0),
@@ -312,9 +312,9 @@ impl World {
 }
 
 /// Runs one seed, perhaps with less in it, on an empty database.
-pub(crate) fn run(seed: u64, change: &Change, database: &Arc<SimulatedDatabase>, runtime: &Runtime) -> Report {
+pub(crate) fn run(seed: u64, variant: &Change, database: &Arc<SimulatedDatabase>, runtime: &Runtime) -> Report {
     database.clear().unwrap();
-    let world = World::new(seed, change, database.clone());
+    let world = World::new(seed, variant, database.clone());
     world.tell(format!("{:?}", world.plan));
     for process in 0..world.plan.processes {
         process::start(&world, process);
@@ -377,7 +377,7 @@ fn step(world: &Arc<World>, runtime: &Runtime) -> bool {
     let step = loop {
         match world.executor.step(runtime, || process::must_turn(world)) {
             Step::Lull => process::turn_meanwhile(world),
-            step => break step,
+            step @ (Step::Ran { .. } | Step::Nothing) => break step,
         }
     };
     process::bury(world);
