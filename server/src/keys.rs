@@ -153,9 +153,9 @@ impl Authenticator {
         Some((fresh, principal.clone()))
     }
 
-    /// Forgets what was found: a key was revoked.
-    pub fn forget(&self) {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    /// Forgets a key that was revoked, and no other: all would have to be looked up again, one at a time.
+    pub fn forget(&self, key: KeyId) {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (_, found)| found.key_id != Some(key));
     }
 }
 

@@ -129,7 +129,8 @@ fn rows() -> Vec<Row> {
         Row::new("GET /api/v1/intents/{intent_id}/events", Agent).forbidden(&[Channel]).query("offset=100001", "offset"),
         Row::new("POST /api/v1/intents/{intent_id}/events", Agent)
             .forbidden(&[Admin, Auditor, Channel])
-            .invalid(json!({"event_type": ""}), "event_type"),
+            .invalid(json!({"event_type": ""}), "event_type")
+            .invalid(json!({"event_type": "x.\u{0}"}), "event_type"),
         Row::new("GET /api/v1/intents/{intent_id}/leases", Agent),
         Row::new("POST /api/v1/intents/{intent_id}/leases", Agent).forbidden(NOT_AGENTS).invalid(json!({"scope": ""}), "scope"),
         Row::new("PATCH /api/v1/intents/{intent_id}/leases/{lease_id}", Agent)

@@ -63,6 +63,8 @@ on_each_store! {
         assert_turned_away(&agent.get("api/v1/suspensions").await, OURS, "5");
         assert_turned_away(&agent.get("api/v1/intents").await, OPENINTENTS, "5");
         assert_turned_away(&agent.get(&log).await, OPENINTENTS, "5");
+        assert_turned_away(&agent.get("api/v1/intent%73").await, OPENINTENTS, "5"); // The same list, spelt otherwise.
+        assert_turned_away(&agent.get("api/v1/nothing").await, OPENINTENTS, "5");
         agent.get(&read).await.ok();
         lists.pop();
         agent.get(&log).await.ok();

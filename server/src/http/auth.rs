@@ -38,8 +38,8 @@ pub(crate) async fn authenticate(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     match admit(&shared, &mut request).await {
-        Ok(Some(Class::Respond | Class::Write)) => Ok(to_its_end(next.call(request)).await??.map_into_boxed_body()),
-        Ok(Some(Class::Read | Class::List) | None) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Ok(Class::Respond | Class::Write) => Ok(to_its_end(next.call(request)).await??.map_into_boxed_body()),
+        Ok(Class::Read | Class::List) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(failure) => {
             let refusal = Surface::of(request.path()).error(failure).error_response();
             Ok(request.into_response(refusal))
@@ -48,17 +48,19 @@ pub(crate) async fn authenticate(
 }
 
 /// Leaves the caller, the body and the place with the request, which holds them until it is answered.
-async fn admit(shared: &web::Data<Shared>, request: &mut ServiceRequest) -> Result<Option<Class>, Failure> {
+async fn admit(shared: &web::Data<Shared>, request: &mut ServiceRequest) -> Result<Class, Failure> {
     let caller = caller(shared, request).await?;
-    let class = request.match_pattern().map(|route| class(request.method(), &route, caller.principal.role));
+    // By the path that was routed, whose `%73` is an `s`; the one that was sent would let a request be what it is not.
+    let route = request.resource_map().match_pattern(request.match_info().as_str());
+    // What leads nowhere is not worth a place of anything else.
+    let class = route.as_ref().map_or(Class::List, |route| class(request.method(), route, caller.principal.role));
     // Answers have limits of their own, by link, and places of their own.
-    if let (Some(key), true) = (caller.principal.key_id, class != Some(Class::Respond)) {
+    if let (Some(key), true) = (caller.principal.key_id, class != Class::Respond) {
         let too_many = |seconds| Failure::too_many("this key has made all the requests it may in a minute", seconds);
         shared.rates.request(key).map_err(too_many)?;
     }
     request.extensions_mut().insert(caller);
-    let Some(class) = class else { return Ok(None) };
-    if matches!(*request.method(), Method::POST | Method::PATCH) {
+    if route.is_some() && matches!(*request.method(), Method::POST | Method::PATCH) {
         // Before the place: whoever sends slowly must not hold one.
         let payload =
             request.extract::<web::Payload>().await.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
@@ -67,7 +69,7 @@ async fn admit(shared: &web::Data<Shared>, request: &mut ServiceRequest) -> Resu
     }
     let place = shared.admission.enter(class).await?;
     request.extensions_mut().insert(place);
-    Ok(Some(class))
+    Ok(class)
 }
 
 /// What a request is, by its route and by who sends it.

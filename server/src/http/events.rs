@@ -71,8 +71,13 @@ fn client_event(body: AppendEventRequest) -> Result<Command, Vec<FieldError>> {
     ];
     let errors: Vec<FieldError> = words
         .into_iter()
-        .filter(|(_, word)| word.is_some_and(|word| word.is_empty() || word.chars().count() > WORD_MAX))
-        .map(|(field, _)| FieldError::new(field, "length", format!("is 1 to {WORD_MAX} characters")))
+        .filter_map(|(field, word)| match word?.as_str() {
+            word if word.is_empty() || word.chars().count() > WORD_MAX => {
+                Some(FieldError::new(field, "length", format!("is 1 to {WORD_MAX} characters")))
+            }
+            word if word.contains(char::is_control) => Some(FieldError::new(field, "characters", "holds no control characters")),
+            _ => None,
+        })
         .collect();
     if !errors.is_empty() {
         return Err(errors);

@@ -51,6 +51,6 @@ pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result
     Caller::of(&request)?.may(Action::ManageKeys)?;
     let id = request.match_info().get("key_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;
     let key = shared.store.revoke_key(id).await?;
-    shared.authenticator.forget();
+    shared.authenticator.forget(id);
     Ok(HttpResponse::Ok().json(key))
 }

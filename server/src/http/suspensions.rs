@@ -106,6 +106,9 @@ fn answer(body: RespondRequest) -> Result<Command, Vec<FieldError>> {
     if body.responded_by.as_ref().is_some_and(|name| name.is_empty() || name.chars().count() > RESPONDED_BY_MAX) {
         return Err(vec![FieldError::new("responded_by", "length", format!("is 1 to {RESPONDED_BY_MAX} characters"))]);
     }
+    if body.responded_by.as_ref().is_some_and(|name| name.contains(char::is_control)) {
+        return Err(vec![FieldError::new("responded_by", "characters", "holds no control characters")]);
+    }
     if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
         return Err(vec![FieldError::new("metadata", "length", format!("is at most {VALUE_BYTES_MAX} bytes of JSON"))]);
     }

@@ -72,7 +72,16 @@ pub(super) fn intents<R: ReadRows>(
     offset: u32,
 ) -> RowsResult<Vec<IntentView>> {
     let found = rows.intents(own_only(principal), status, limit, offset)?;
-    found.iter().filter(|row| may_read(principal, row).is_ok()).map(|row| intent_view(rows, row)).collect()
+    let (mut served, mut bytes) = (Vec::new(), 0);
+    for row in found.iter().filter(|row| may_read(principal, row).is_ok()) {
+        let view = intent_view(rows, row)?;
+        bytes += serde_json::to_vec(&view)?.len();
+        served.push(view);
+        if bytes >= PAGE_BYTES_MAX {
+            break;
+        }
+    }
+    Ok(served)
 }
 
 pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<Vec<Lease>> {

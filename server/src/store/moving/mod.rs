@@ -93,6 +93,8 @@ pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: 
     if whole != intents {
         bail!("{to} has {whole} logs of events for {intents} intents");
     }
+    // From the file's mark on nobody looks at the file any more: what was written must be on the database's disk before.
+    target.make_durable()?;
     source.mark_moved(&to.to_string(), now)?;
     kill_points::reached(Point::BetweenMarks);
     target.finish()?;
@@ -118,6 +120,11 @@ fn finish_moved(moved_to: &str, source: &Source, target: &Target, schema: &Schem
     }
     if *schema == Schema::Half && target.is_half_of(source.path())? {
         target.finish()?;
+    } else if *schema == Schema::Half || target.is_empty()? {
+        bail!(
+            "{to} does not hold what was moved to it from {}; to move once more, take the mark from the file: DROP TABLE moved",
+            source.path().display()
+        );
     }
     Ok(Moved::Before)
 }

@@ -87,10 +87,8 @@ impl Target {
     pub(super) fn begin(&self, schema: &Schema, source: &Path, fingerprint: [u8; 32]) -> anyhow::Result<Found> {
         let (path, print) = (source.display().to_string(), fingerprint.to_vec());
         if *schema != Schema::Half {
-            for table in TABLES {
-                if self.ask(&format!("SELECT EXISTS (SELECT FROM {})", table.name), &[])?.get(0) {
-                    return Ok(Found::Used);
-                }
+            if !self.is_empty()? {
+                return Ok(Found::Used);
             }
             self.check_columns()?;
             self.run("CREATE TABLE moving (source text NOT NULL, fingerprint bytea NOT NULL)")?;
@@ -114,6 +112,21 @@ impl Target {
         self.run(&format!("TRUNCATE {}, moving", names.join(", ")))?;
         self.execute("INSERT INTO moving (source, fingerprint) VALUES ($1, $2)", &[&path, &print])?;
         Ok(Found::Outdated)
+    }
+
+    /// Whether no table has a row.
+    pub(super) fn is_empty(&self) -> anyhow::Result<bool> {
+        for table in TABLES {
+            if self.ask(&format!("SELECT EXISTS (SELECT FROM {})", table.name), &[])?.get(0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns when everything written so far outlives a crash of the database: a commit that is waited for takes those before it along.
+    pub(super) fn make_durable(&self) -> anyhow::Result<()> {
+        self.run("SET synchronous_commit = on; UPDATE moving SET source = source")
     }
 
     /// Whether it carries the mark of a move from `source`.

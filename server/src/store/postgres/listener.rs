@@ -35,7 +35,11 @@ pub(in crate::store) const SERVERS: i32 = 0x706c_6163;
 /// What stands before the name of a channel whose message is sent again.
 const REDRIVEN: &str = "redriven:";
 
-const LIVE: &str = "SELECT pg_advisory_lock($1, $2)";
+/// What the listening connection is set to: one whose network is gone is given up by the database as well, before long, and the lock
+/// with it.
+const SETTINGS: &str = "SET statement_timeout = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; \
+                        SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'; LISTEN placet";
+const LIVE: &str = "SELECT pg_try_advisory_lock($1, $2)";
 const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
 
 /// The way to the other servers.
@@ -83,6 +87,8 @@ pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Resul
 struct Heard {
     client: Client,
     hearing: JoinHandle<()>,
+    /// Whether it holds the lock under this server's number.
+    is_known: bool,
 }
 
 struct Listening {
@@ -97,11 +103,17 @@ impl Listening {
     async fn connect(&mut self) -> Result<Heard, ConnectError> {
         let (client, wire) = dial(&self.address).await?;
         let hearing = spawn_named("database-notifications", hear(wire, self.server, self.hub.clone()));
-        client.query_one(LIVE, &[&SERVERS, &self.server]).await.map_err(|error| lost(&error))?;
-        client.batch_execute("LISTEN placet").await.map_err(|error| lost(&error))?;
+        client.batch_execute(SETTINGS).await.map_err(|error| lost(&error))?;
         // What was told while nobody listened is lost.
         self.hub.wake_all();
-        Ok(Heard { client, hearing })
+        let is_known = self.be_known(&client).await?;
+        Ok(Heard { client, hearing, is_known })
+    }
+
+    /// Takes the lock under this server's number. A connection it had before, and whose end the database has not noticed yet, may still
+    /// hold it: then the others take this server for alive all the same, and it is tried again.
+    async fn be_known(&self, client: &Client) -> Result<bool, ConnectError> {
+        Ok(client.query_one(LIVE, &[&SERVERS, &self.server]).await.map_err(|error| lost(&error))?.get(0))
     }
 
     async fn run(mut self, first: Heard) {
@@ -130,7 +142,7 @@ impl Listening {
 
     /// Listens and tells until it is stopped, or the connection is lost.
     async fn listen(&mut self, connection: Heard) -> Result<(), ConnectError> {
-        let Heard { client, mut hearing } = connection;
+        let Heard { client, mut hearing, mut is_known } = connection;
         let mut look = tokio::time::interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut words = Vec::new();
@@ -142,7 +154,10 @@ impl Listening {
                     }
                     tell(&client, self.server, std::mem::take(&mut words)).await?;
                 }
-                _ = look.tick() => self.look(&client).await?,
+                _ = look.tick() => {
+                    is_known = is_known || self.be_known(&client).await?;
+                    self.look(&client).await?;
+                }
                 _ = &mut hearing => return Err(ConnectError::Refused("the connection was closed".into())),
                 _ = self.stopping.changed() => {
                     return client.batch_execute("SELECT pg_advisory_unlock_all()").await.map_err(|error| lost(&error));
