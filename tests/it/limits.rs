@@ -82,7 +82,6 @@ on_each_store! {
         let (agent, channel) = (app.agent(), app.api(Role::Channel));
         for (field, bound, beyond) in [
             ("responded_by", json!(characters(200)), json!(characters(201))),
-            ("responded_by", json!("\u{a0}"), json!("\u{9f}")),
             ("metadata", object(16_384), object(16_385)),
         ] {
             let intent = agent.active_intent().await;
@@ -218,9 +217,9 @@ on_each_store! {
         assert_eq!((count(&page) + count(&rest), rest["next_cursor"].is_null()), (130, true));
         let page = agent.get("api/v1/intents?limit=1000").await;
         assert!((8 << 20..(8 << 20) + 70_000).contains(&page.text.len()), "{}", page.text.len());
-        let page = page.ok().as_array().unwrap().len();
+        let page = page.ok()["intents"].as_array().unwrap().len();
         let rest = agent.get(&format!("api/v1/intents?limit=1000&offset={page}")).await.ok();
-        assert_eq!(page + rest.as_array().unwrap().len(), 130);
+        assert_eq!(page + rest["intents"].as_array().unwrap().len(), 130);
     }
 }
 

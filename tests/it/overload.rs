@@ -64,7 +64,7 @@ on_each_store! {
         assert_turned_away(&agent.get("api/v1/intents").await, OPENINTENTS, "5");
         assert_turned_away(&agent.get(&log).await, OPENINTENTS, "5");
         assert_turned_away(&agent.get("api/v1/intent%73").await, OPENINTENTS, "5"); // The same list, spelt otherwise.
-        assert_turned_away(&agent.get("api/v1/nothing").await, OPENINTENTS, "5");
+        assert_turned_away(&agent.get("api/v1/nothing").await, OURS, "5");
         agent.get(&read).await.ok();
         lists.pop();
         agent.get(&log).await.ok();

@@ -83,12 +83,15 @@ async fn of_two_answers_at_two_servers_one_counts() {
         assert_eq!(loser.problem(), (409, "already_resolved"));
         let record = replica.api(&agent).suspension(id).await;
         assert_eq!((&record["response"], &record["responded_by"]), (&json!(winner), &json!(by)));
-        assert_eq!(count(&agent, *intent, "intent.resumed").await, 1);
-        assert_eq!(count(&agent, *intent, "intent.response_rejected").await, 1);
         winner
     };
     let winners: Vec<&str> = stream::iter(questions.iter().enumerate()).map(contest).buffer_unordered(AT_ONCE).collect().await;
     let winners: BTreeSet<&str> = winners.into_iter().collect();
+    // Few logs are read at the same time, and the race is not about them.
+    for (intent, _) in &questions {
+        assert_eq!(count(&agent, *intent, "intent.resumed").await, 1);
+        assert_eq!(count(&agent, *intent, "intent.response_rejected").await, 1);
+    }
     assert_eq!(winners.len(), 2, "the race was no race: {winners:?} won every time");
     replica.stop().await;
     app.finish().await;
