@@ -16,6 +16,7 @@ const WHOLE: &[(&str, &str)] = &[
     ("SELECT … FROM intents ORDER BY intents.rid DESC LIMIT", "the newest come first, and a page of them is enough"),
     ("SELECT … FROM intents WHERE (intents.status =", "people look; an index would be written at every question and answer"),
     ("SELECT … FROM api_keys ORDER BY", "there are few keys, and all are listed"),
+    ("SELECT name AS line FROM sqlite_master", "at a start, and there are few tables"),
     ("SELECT __diesel_schema_migrations.version", "at a start, and there are few migrations"),
 ];
 /// Indexes of what is open, queued or failed: they hold little, however much there was.

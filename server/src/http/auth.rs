@@ -41,7 +41,7 @@ pub(crate) async fn authenticate(
         Ok(Class::Respond | Class::Write) => Ok(to_its_end(next.call(request)).await??.map_into_boxed_body()),
         Ok(Class::Read | Class::List) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(failure) => {
-            let refusal = Surface::of(request.path()).error(failure).error_response();
+            let refusal = Surface::of(request.match_info().as_str()).error(failure).error_response();
             Ok(request.into_response(refusal))
         }
     }
