@@ -259,6 +259,10 @@ impl World {
         let running: Vec<(ProcessId, Arc<dyn Store>)> = process::running(self);
         if running.is_empty() {
             self.tell(format!("{what}: no server"));
+            // A server that stands still for long comes back; who asked ever more often would use up the steps until then.
+            if self.is_healed() {
+                self.executor.after(30 * SECOND).await;
+            }
             return Err(Failed::Unknown);
         }
         let (process, store) = self.draw(|chance| chance.pick(&running).clone());
