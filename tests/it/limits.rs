@@ -94,6 +94,9 @@ on_each_store! {
             channel.post(&path, body).await.ok();
         }
         let intent = agent.active_intent().await;
+        let unseen = json!({"suspension_id": agent.asked(intent).await, "value": "approve", "responded_by": "alice\u{0}@example.com"});
+        assert_named(&channel.post(&format!("api/v1/intents/{intent}/suspend/respond"), unseen).await, "responded_by", "characters");
+        let intent = agent.active_intent().await;
         let cancel = format!("api/v1/suspensions/{}/cancel", agent.asked(intent).await);
         assert_named(&agent.post(&cancel, json!({"reason": characters(2_001)})).await, "reason", "length");
         agent.post(&cancel, json!({"reason": characters(2_000)})).await.ok();

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::time::sleep;
 
+use super::startup::assert_kept;
+
 /// Mounts 8 MiB over the data folder, for itself alone, makes a key outside of it, and becomes the server.
 const SCRIPT: &str = "mount -t tmpfs -o size=8m none \"$1\" && \"$0\" keys create --role agent --name asker --json >agent-key && exec \"$0\" serve";
 /// How long the server may take to find that there is room.
@@ -83,12 +85,7 @@ async fn a_server_on_a_small_file_system_outlives_that_it_is_full() {
     }
     create("after").await.ok();
     promised.push("after".to_owned());
-    let listed = agent.get("api/v1/intents?limit=300").await.ok();
-    let mut titles: Vec<&str> =
-        listed["intents"].as_array().unwrap().iter().map(|intent| intent["title"].as_str().unwrap()).collect();
-    titles.sort_unstable();
-    promised.sort_unstable();
-    assert_eq!(titles, promised, "what was promised is there, what was refused is not");
+    assert_kept(&agent, promised).await;
     server.signal("TERM").await;
     server.finish().await.succeeded();
 }

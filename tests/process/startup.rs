@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use harness::api::Api;
 use harness::process::{Finished, MIGRATION, Running, Site};
 use harness::smtp::SmtpSink;
 use serde_json::json;
@@ -155,6 +156,16 @@ async fn said_in_log(server: &Running, words: &str) {
     }
 }
 
+/// What was promised is there, what was refused is not.
+pub(super) async fn assert_kept(agent: &Api, mut promised: Vec<String>) {
+    let listed = agent.get("api/v1/intents?limit=300").await.ok();
+    let mut titles: Vec<&str> =
+        listed["intents"].as_array().unwrap().iter().map(|intent| intent["title"].as_str().unwrap()).collect();
+    titles.sort_unstable();
+    promised.sort_unstable();
+    assert_eq!(titles, promised, "what was promised is there, what was refused is not");
+}
+
 /// Lets the server write files of so many bytes and no larger, like a disk that has no more room; `unlimited` makes room.
 async fn limit_files(server: &Running, bytes: &str) {
     let id = server.id().to_string();
@@ -201,12 +212,7 @@ async fn a_server_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is
     limit_files(&server, "unlimited").await;
     create("after".into()).await.ok();
     promised.push("after".into());
-    let listed = agent.get("api/v1/intents?limit=300").await.ok();
-    let mut titles: Vec<&str> =
-        listed["intents"].as_array().unwrap().iter().map(|intent| intent["title"].as_str().unwrap()).collect();
-    titles.sort_unstable();
-    promised.sort_unstable();
-    assert_eq!(titles, promised, "what was promised is there, what was refused is not");
+    assert_kept(&agent, promised).await;
     server.signal("TERM").await;
     server.finish().await.succeeded();
 }

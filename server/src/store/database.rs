@@ -66,6 +66,22 @@ pub struct Inspection {
     pub secret: Option<[u8; 32]>,
 }
 
+impl Inspection {
+    /// A database of which nothing more is known yet.
+    pub(super) fn of(schema: Schema) -> Self {
+        Self {
+            schema,
+            write_ahead: false,
+            damage: None,
+            moved_to: None,
+            last_event: None,
+            keys: 0,
+            held_since: None,
+            secret: None,
+        }
+    }
+}
+
 /// Opens a database, making its tables where they are missing.
 ///
 /// # Errors

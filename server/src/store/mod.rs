@@ -18,6 +18,7 @@ pub mod span;
 pub mod sqlite;
 mod unit;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -31,6 +32,7 @@ use domain::lease::Lease;
 use domain::problem::{FieldError, Rejection};
 use domain::suspension::{Question, Suspension};
 use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -41,6 +43,7 @@ use self::hub::Hub;
 use self::link::LinkToken;
 pub use self::outside::Outside;
 use self::span::TraceContext;
+use crate::clock_watch::ClockWatch;
 
 /// Why a unit of work gave no result.
 #[derive(Debug, Error)]
@@ -290,6 +293,18 @@ pub struct NewKey {
 
 /// The result of one unit of work.
 pub type Unit<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// Counts a turn of the deadlines once it is on the disk: one that did not get there is none.
+fn noted(watch: Arc<ClockWatch>, fired: Unit<'_, Fired>) -> Unit<'_, Fired> {
+    async move {
+        let fired = fired.await?;
+        if let Some(began) = fired.turned {
+            watch.turned(began);
+        }
+        Ok(fired)
+    }
+    .boxed()
+}
 
 /// Where intents live, with their event logs and the work those events cause.
 ///

@@ -44,24 +44,7 @@ pub async fn closed_loop<I, R>(
     items: Vec<I>,
     step: impl AsyncFn(&mut Connection, I) -> R,
 ) -> Done<R> {
-    let connections = connections(target, clients).await;
-    let left = RefCell::new(items.into_iter().enumerate());
-    let next = || left.borrow_mut().next();
-    let began = Instant::now();
-    let clients = connections.into_iter().map(|mut connection| {
-        let (next, step) = (&next, &step);
-        async move {
-            let mut finished = Vec::new();
-            while let Some((place, item)) = next() {
-                let sent = Instant::now();
-                let result = step(&mut connection, item).await;
-                finished.push((place, milliseconds(sent), result));
-            }
-            finished
-        }
-    });
-    let finished = join_all(clients).await;
-    done(finished, began.elapsed())
+    each(target, clients, items, async |_, _| Instant::now(), step).await
 }
 
 /// Does `step` for each item, so many a second, over as many connections as may be needed. A time counts from when its item was due,
@@ -73,22 +56,36 @@ pub async fn open_loop<I, R>(
     items: Vec<I>,
     step: impl AsyncFn(&mut Connection, I) -> R,
 ) -> Done<R> {
+    let when_due = async |began: Instant, place| {
+        let due = began + Duration::from_secs(u64::try_from(place).unwrap()) / per_second;
+        if Instant::now() >= due {
+            return due;
+        }
+        sleep_until(due.into()).await;
+        // A timer is late by up to a millisecond, which is not the server's doing.
+        Instant::now()
+    };
+    each(target, clients, items, when_due, step).await
+}
+
+/// Does `step` for each item; a time counts from what `start` returns when it lets the item go, given the beginning and its place.
+async fn each<I, R>(
+    target: &Target,
+    clients: usize,
+    items: Vec<I>,
+    start: impl AsyncFn(Instant, usize) -> Instant,
+    step: impl AsyncFn(&mut Connection, I) -> R,
+) -> Done<R> {
     let connections = connections(target, clients).await;
     let left = RefCell::new(items.into_iter().enumerate());
     let next = || left.borrow_mut().next();
     let began = Instant::now();
     let clients = connections.into_iter().map(|mut connection| {
-        let (next, step) = (&next, &step);
+        let (next, start, step) = (&next, &start, &step);
         async move {
             let mut finished = Vec::new();
             while let Some((place, item)) = next() {
-                let due = began + Duration::from_secs(u64::try_from(place).unwrap()) / per_second;
-                let free = Instant::now() < due;
-                if free {
-                    sleep_until(due.into()).await;
-                }
-                // A timer is late by up to a millisecond, which is not the server's doing.
-                let since = if free { Instant::now() } else { due };
+                let since = start(began, place).await;
                 let result = step(&mut connection, item).await;
                 finished.push((place, milliseconds(since), result));
             }

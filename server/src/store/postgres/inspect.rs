@@ -57,17 +57,8 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
     let before = SystemClock.now();
     let server = diesel::sql_query(SERVER).get_result::<Server>(&mut conn)?;
     let ahead = server.now - (before + (SystemClock.now() - before) / 2);
-    let schema = schema(&mut conn)?;
-    let mut seen = Inspection {
-        schema,
-        write_ahead: true,
-        damage: None,
-        moved_to: None,
-        last_event: None,
-        keys: 0,
-        held_since: None,
-        secret: None,
-    };
+    let mut seen = Inspection::of(schema(&mut conn)?);
+    seen.write_ahead = true;
     if matches!(seen.schema, Schema::Older(_) | Schema::Current) {
         let newest = events::table.order(events::rid.desc()).select(events::created_at);
         seen.last_event = newest.first(&mut conn).optional()?;

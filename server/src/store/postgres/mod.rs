@@ -47,7 +47,7 @@ use super::rows::{ReadRows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
     BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
-    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, reads as read, unit,
+    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::metrics::WriterMetrics;
@@ -236,17 +236,7 @@ impl Store for PostgresStore {
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {
-        let (watch, fired) =
-            (self.watch.clone(), self.write("fire_deadlines", |rows, env| unit::timers::fire_deadlines(rows, env)));
-        async move {
-            let fired = fired.await?;
-            // Only now: a turn that did not reach the disk is none.
-            if let Some(began) = fired.turned {
-                watch.turned(began);
-            }
-            Ok(fired)
-        }
-        .boxed()
+        noted(self.watch.clone(), self.write("fire_deadlines", |rows, env| unit::timers::fire_deadlines(rows, env)))
     }
 
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {

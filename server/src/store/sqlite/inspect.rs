@@ -34,16 +34,7 @@ struct Line {
 ///
 /// A file that cannot be read or is no SQLite database.
 pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
-    let mut seen = Inspection {
-        schema: Schema::Empty,
-        write_ahead: false,
-        damage: None,
-        moved_to: None,
-        last_event: None,
-        keys: 0,
-        held_since: None,
-        secret: None,
-    };
+    let mut seen = Inspection::of(Schema::Empty);
     let mut header = [0; 100];
     let mut file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
     let length = file.metadata()?.len();
