@@ -133,7 +133,11 @@ impl Listening {
                 // A store that is gone means the same.
                 _ = self.stopping.changed() => return,
             }
-            heard = self.connect().await;
+            let mut stopping = self.stopping.clone();
+            heard = tokio::select! {
+                connected = self.connect() => connected,
+                _ = stopping.changed() => return,
+            };
             if heard.is_ok() {
                 tracing::info!("hearing of other servers' commits again");
             }
