@@ -241,7 +241,7 @@ async fn a_server_that_lost_every_connection_goes_on() {
 async fn a_commit_whose_reply_was_lost_is_looked_up() {
     let wire = Wire::to(Cluster::of_this_process().port()).await;
     let scratch = Cluster::of_this_process().scratch().await;
-    let app = start_over(&wire, &scratch).await;
+    let app = start_over(&wire, scratch.name()).await;
     let (agent, operator) = (app.agent(), app.operator());
     for (round, cut) in [Cut::Before, Cut::After, Cut::Before, Cut::After].into_iter().enumerate() {
         let (intent, id) = ask(&agent, 1).await.remove(0);

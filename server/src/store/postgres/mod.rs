@@ -10,6 +10,7 @@ mod inspect;
 mod listener;
 mod migrate;
 mod pool;
+mod proof;
 mod reads;
 mod rows;
 mod schema;

@@ -18,6 +18,7 @@ use tokio::runtime::Handle;
 
 use super::columns::{IntentColumns, SuspensionColumns};
 use super::connection::Connection;
+use super::proof::Proof;
 use super::statements as hot;
 use crate::store::rows::{IntentRow, RowsError, RowsResult, SuspensionRow, Table};
 
@@ -135,6 +136,8 @@ pub(super) struct Session {
     pub(super) mode: Mode,
     /// The version of the presence this transaction has read.
     pub(super) presence_version: Option<i64>,
+    /// By what this transaction is told from one that gets its number after a crash.
+    pub(super) proof: Option<Proof>,
     /// The intents this transaction has locked: what hangs on them cannot change under it.
     locked: Vec<i64>,
     /// Writes that are sent before whatever is asked next, all in one trip to the database.
@@ -153,6 +156,7 @@ impl Session {
             server,
             mode: Mode::Snapshot,
             presence_version: None,
+            proof: None,
             locked: Vec::new(),
             waiting: Vec::new(),
             events,
@@ -164,6 +168,7 @@ impl Session {
     pub(super) fn enter(&mut self, mode: Mode) {
         self.mode = mode;
         self.presence_version = None;
+        self.proof = None;
         self.locked.clear();
         self.waiting.clear();
     }
