@@ -14,7 +14,7 @@ use super::chains::{Chains, Head, Link};
 use super::source::Source;
 use super::tables::{Form, TABLES, Table};
 use crate::store::Schema;
-use crate::store::postgres::{Address, SERVERS, dial, tables_for_filling};
+use crate::store::postgres::{Address, LIVING, NOBODY, dial, tables_for_filling};
 use crate::worker::spawn_named;
 
 /// Rows of one COPY; also what an interruption costs at most.
@@ -29,8 +29,6 @@ const FILLING_LOCK: i64 = 0x706c_6163_6d76; // "placmv"
 /// Links of one chain follow each other because an event's predecessor is older, and rows of a file are numbered by age.
 const LINKS: &str = "SELECT i.rid, i.last_event, i.last_sequence, i.last_hash, e.rid, e.bytes, e.hash \
                      FROM intents i LEFT JOIN events e ON e.intent = i.rid ORDER BY i.rid, coalesce(e.previous, 0)";
-const LIVING: &str = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = $1::bigint::oid \
-                      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 /// The database, and the connection that fills it.
 pub(super) struct Target {
@@ -244,8 +242,9 @@ impl Target {
         self.run("ANALYZE")
     }
 
-    fn refuse_if_served(&self) -> anyhow::Result<()> {
-        let living: i64 = self.ask(LIVING, &[&i64::from(SERVERS)])?.get(0);
+    /// Refuses to go on beside a server.
+    pub(super) fn refuse_if_served(&self) -> anyhow::Result<()> {
+        let living: i64 = self.ask(LIVING, &[&NOBODY])?.get(0);
         if living > 0 {
             bail!("{} is in use by a running placet; stop it first", self.address);
         }

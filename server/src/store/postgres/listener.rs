@@ -30,7 +30,13 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The first half of the locks by which servers know that others live: "plac".
-pub(in crate::store) const SERVERS: i32 = 0x706c_6163;
+const SERVERS: i32 = 0x706c_6163;
+/// Counts the servers that live, but for the one of a number.
+pub(in crate::store) const LIVING: &str = "SELECT count(*) AS living FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 \
+     AND granted AND classid = 1886151011 AND objid::bigint <> $1 \
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+/// The number of no server.
+pub(in crate::store) const NOBODY: i64 = -1;
 
 /// What stands before the name of a channel whose message is sent again.
 const REDRIVEN: &str = "redriven:";

@@ -9,7 +9,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{QueryFragment, QueryId};
 use diesel::result::{DatabaseErrorKind, Error};
-use diesel::sql_types::Timestamptz;
+use diesel::sql_types::{BigInt, Timestamptz};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::clock::Clock;
 use domain::time::{from_micros, micros};
@@ -18,6 +18,7 @@ use tokio::runtime::Handle;
 
 use super::columns::{IntentColumns, SuspensionColumns};
 use super::connection::Connection;
+use super::listener::LIVING;
 use super::proof::Proof;
 use super::statements as hot;
 use crate::store::rows::{IntentRow, RowsError, RowsResult, SuspensionRow, Table};
@@ -231,6 +232,17 @@ impl Session {
         let now = diesel::select(diesel::dsl::sql::<Timestamptz>("clock_timestamp()")).get_result(&mut self.conn)?;
         self.time.begin(now);
         Ok(())
+    }
+
+    /// How many other servers on the database live.
+    pub(super) fn others(&mut self) -> RowsResult<i64> {
+        #[derive(QueryableByName)]
+        struct Counted {
+            #[diesel(sql_type = BigInt)]
+            living: i64,
+        }
+        let count = diesel::sql_query(LIVING).bind::<BigInt, _>(i64::from(self.server));
+        Ok(count.get_result::<Counted>(self.conn()?)?.living)
     }
 
     /// The next row id of a table. Ids that a rolled back transaction had taken are never given again.
