@@ -264,6 +264,32 @@ impl Session {
         Ok(block.next - 1)
     }
 
+    /// Whether whoever decides on the same thing has to wait for this transaction.
+    pub(super) fn is_waited_for(&self) -> bool {
+        !self.locked.is_empty()
+    }
+
+    /// Asks for what is there once a lock is had, in one trip to the database: each is a statement of its own, so the second sees what
+    /// the one that was waited for has written.
+    pub(super) fn behind<'q, Q, T>(&mut self, lock: hot::LockKey, query: Q) -> RowsResult<Option<T>>
+    where
+        Q: for<'c> diesel_async::methods::LoadQuery<'q, &'c AsyncPgConnection, T> + 'q,
+        T: Send,
+    {
+        self.flush()?;
+        let mut conn: &AsyncPgConnection = &self.conn;
+        let mut first = conn;
+        let asked = async {
+            let locked = diesel_async::RunQueryDsl::execute(lock, &mut first);
+            let found = diesel_async::RunQueryDsl::get_result::<T>(query, &mut conn);
+            // The first one polled is the first one sent.
+            futures_util::join!(locked, found)
+        };
+        let (locked, found) = Handle::current().block_on(asked);
+        locked?;
+        Ok(found.optional()?)
+    }
+
     /// Waits until nobody else writes on an intent, and keeps it so.
     pub(super) fn lock(&mut self, rid: i64) -> RowsResult<IntentRow> {
         let found = hot::LockIntentAt { rid }.get_result::<(IntentColumns, DateTime<Utc>)>(self.conn()?)?;
