@@ -81,7 +81,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// The half of a move from elsewhere.
+    /// The half of a move from elsewhere, or a server that has just started.
     pub(super) fn begin(&self, schema: &Schema, source: &Path, fingerprint: [u8; 32]) -> anyhow::Result<Found> {
         let (path, print) = (source.display().to_string(), fingerprint.to_vec());
         if *schema != Schema::Half {
@@ -91,6 +91,12 @@ impl Target {
             self.check_columns()?;
             self.run("CREATE TABLE moving (source text NOT NULL, fingerprint bytea NOT NULL)")?;
             self.execute("INSERT INTO moving (source, fingerprint) VALUES ($1, $2)", &[&path, &print])?;
+            // A server that started meanwhile took its lock before it looked for the mark a last time: one of the two sees the other.
+            // Nothing is there yet but the mark, which would keep the next server out.
+            if let Err(served) = self.refuse_if_served() {
+                self.run("DROP TABLE moving")?;
+                return Err(served);
+            }
             return Ok(Found::Empty);
         }
         let mark = self.rows("SELECT source, fingerprint FROM moving")?;

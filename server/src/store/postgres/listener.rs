@@ -17,6 +17,7 @@ use tokio_postgres::{AsyncMessage, Client};
 
 use super::address::Address;
 use super::connection::{ConnectError, Wire, dial};
+use super::migrate::is_half;
 use crate::store::hub::{Hub, Notice};
 use crate::worker::spawn_named;
 
@@ -46,6 +47,7 @@ const REDRIVEN: &str = "redriven:";
 const SETTINGS: &str = "SET statement_timeout = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; \
                         SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'; LISTEN placet";
 const LIVE: &str = "SELECT pg_try_advisory_lock($1, $2)";
+const MOVING: &str = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'moving')";
 const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
 
 /// The way to the other servers.
@@ -80,11 +82,19 @@ impl Listener {
 }
 
 /// Connects and begins to listen; holds a lock under the number `server` from then on, by which the others know that it lives.
+///
+/// # Errors
+///
+/// A database that cannot be reached, or that `placet migrate` has begun to fill since its tables were looked at.
 pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Result<Listener, ConnectError> {
     let (teller, told) = mpsc::channel(UNTOLD_MAX);
     let (stop, stopping) = watch::channel(false);
     let mut listening = Listening { address, server, hub, told, stopping };
     let first = listening.connect().await?;
+    // A move marks the database before it looks for servers a last time; whichever of the two is later sees the other.
+    if first.client.query_one(MOVING, &[]).await.map_err(|error| lost(&error))?.get(0) {
+        return Err(ConnectError::Refused(is_half(&listening.address)));
+    }
     let task = spawn_named("database-listener", async move { listening.run(first).await });
     Ok(Listener { told: teller, stop, task: Mutex::new(Some(task)) })
 }
