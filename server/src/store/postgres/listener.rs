@@ -47,7 +47,7 @@ const REDRIVEN: &str = "redriven:";
 const SETTINGS: &str = "SET statement_timeout = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; \
                         SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'; LISTEN placet";
 const LIVE: &str = "SELECT pg_try_advisory_lock($1, $2)";
-const MOVING: &str = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'moving')";
+const MOVING: &str = "SELECT to_regclass(quote_ident(current_schema()) || '.moving') IS NOT NULL";
 const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
 
 /// The way to the other servers.
