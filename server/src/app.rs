@@ -24,7 +24,7 @@ use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
 use crate::store::sqlite::Exclusive;
-use crate::store::{self, Database, Outside, Store};
+use crate::store::{self, Database, Outside, Store, StoreError};
 use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Surroundings};
@@ -274,9 +274,10 @@ pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entr
         anyhow::bail!("there is no database at {database}; restore it first");
     }
     let store = store::open(database, Exclusive::Serve, Outside::alone(clock, entropy)).await?;
-    store.hold_after_restore().await?;
+    let held = store.hold_after_restore().await;
     store.close().await;
-    Ok(())
+    // What stands in the way is said by itself.
+    held.map_err(|error| if let StoreError::Failed(why) = error { why } else { error.into() })
 }
 
 /// Before anything is served or fires: records that a server before this one was away. From then on nothing that time decides happens

@@ -162,7 +162,7 @@ pub(crate) struct WriterMetrics {
 pub(crate) enum Again {
     /// Another transaction inserted the same row first.
     Overtaken,
-    /// The database broke it off: a deadlock, a wait that took too long, a server that stops.
+    /// The database broke it off: a deadlock, a server that stops.
     BrokenOff,
     /// The connection was lost.
     Disconnected,

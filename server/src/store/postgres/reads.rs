@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Integer};
+use diesel::sql_types::{BigInt, Bool, Integer, Text, Timestamptz};
 use domain::authority::Principal;
 use domain::body::IntentBody;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
@@ -34,6 +34,13 @@ pub(super) const IDEMPOTENCY_HOURS: i64 = 24;
 
 /// The most channels looked at in one turn; far more than anybody configures.
 const QUEUED_CHANNELS_MAX: i64 = 1_000;
+
+/// A message that is too many.
+#[derive(QueryableByName)]
+struct Beyond {
+    #[diesel(sql_type = BigInt)]
+    rid: i64,
+}
 
 impl ReadRows for Session {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
@@ -163,16 +170,21 @@ impl ReadRows for Session {
         if one_more.optional()?.is_none() {
             return Ok(Vec::new());
         }
-        let waiting = || {
-            let unleased = due().filter(outbox::lease.is_null());
-            unleased.filter(diesel::dsl::sql::<Bool>(IS_NOT_REPLACED))
-        };
-        let counted = waiting().select(outbox::rid).limit(i64::from(keep) + i64::from(limit)).load::<i64>(self.conn()?)?.len();
-        let newest = waiting().order((outbox::due_at.desc(), outbox::rid.desc()));
-        let beyond = newest.limit(i64::try_from(counted).unwrap_or(i64::MAX).saturating_sub(i64::from(keep)).max(0));
-        // What another server has in hand just now is counted and left to it.
-        let locked = beyond.for_no_key_update().skip_locked().load::<OutboxColumns>(self.conn()?)?;
-        locked.into_iter().map(OutboxColumns::into_row).collect()
+        // Counted and chosen at one moment, and only then locked: whoever skips what another server has in hand, and goes on choosing,
+        // turns away those who have their place as well.
+        let waiting =
+            format!("FROM outbox WHERE state = 0 AND channel = $1 AND due_at <= $2 AND lease IS NULL AND {IS_NOT_REPLACED}");
+        let beyond = diesel::sql_query(format!(
+            "SELECT rid {waiting} ORDER BY due_at DESC, rid DESC \
+             LIMIT (SELECT greatest(count(*) - $3, 0) FROM (SELECT {waiting} LIMIT $3 + $4) AS counted)"
+        ));
+        let beyond = beyond.bind::<Text, _>(channel).bind::<Timestamptz, _>(now);
+        let beyond = beyond.bind::<BigInt, _>(i64::from(keep)).bind::<BigInt, _>(i64::from(limit));
+        let beyond: Vec<i64> = beyond.load::<Beyond>(self.conn()?)?.into_iter().map(|beyond| beyond.rid).collect();
+        // What another server has in hand, or had meanwhile, is left to it.
+        let chosen = due().filter(outbox::rid.eq_any(beyond)).filter(outbox::lease.is_null());
+        let locked = chosen.order((outbox::due_at.desc(), outbox::rid.desc())).for_no_key_update().skip_locked();
+        locked.load::<OutboxColumns>(self.conn()?)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>> {
@@ -250,10 +262,16 @@ impl ReadRows for Session {
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
         let today = day(now);
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
-        let kept = idempotency::table.filter(idempotency::day.eq_any([today, today - 1]));
+        // Whoever was waited for may have begun later, on the next day.
+        let kept = idempotency::table.filter(idempotency::day.eq_any([today + 1, today, today - 1]));
         let kept = kept.filter(idempotency::key_hash.eq(key_hash.as_slice())).filter(idempotency::created_at.gt(since));
         let columns = (idempotency::body_hash, idempotency::outcome);
-        Ok(kept.select(columns).order(idempotency::day.desc()).first(self.conn()?).optional()?)
+        let kept = kept.select(columns).order(idempotency::day.desc());
+        if self.mode == Mode::Snapshot || self.is_waited_for() {
+            return Ok(kept.first(self.conn()?).optional()?);
+        }
+        // There is no row to wait on yet; and around midnight there are two keys of the table.
+        self.behind(hot::LockKey { hash: lock_of(key_hash) }, kept.limit(1))
     }
 
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>> {
@@ -305,6 +323,12 @@ impl ReadRows for Session {
     fn newest_token(&mut self) -> RowsResult<i64> {
         Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(self.conn()?)?.unwrap_or(0))
     }
+}
+
+/// What a key is locked by. Two keys that share it wait for each other, and nothing else comes of it.
+fn lock_of(key_hash: &[u8; 32]) -> i32 {
+    let [a, b, c, d, ..] = *key_hash;
+    i32::from_be_bytes([a, b, c, d])
 }
 
 /// What "open" means, for the list and the count alike: two definitions would part one day.
