@@ -124,6 +124,11 @@ impl Site {
         let command = Command::Extend { suspension_id: id, later, reason: None, cause: ExtensionCause::Request };
         let request = Request {
             principal,
+    /// Changes what the tables are, behind the server's back.
+    pub(crate) fn alter(&self, statement: &str) {
+        self.database.lines(statement).unwrap();
+    }
+
             action: Action::Extend,
             target: Target::Suspension(id),
             precondition: Precondition::None,

@@ -43,6 +43,7 @@ use self::hub::Hub;
 use self::link::LinkToken;
 pub use self::outside::Outside;
 use self::span::TraceContext;
+pub(crate) use self::unit::sweep::QUESTIONS_PER_LOOK;
 use crate::clock_watch::ClockWatch;
 
 /// Why a unit of work gave no result.
@@ -462,4 +463,6 @@ pub struct Leased {
     pub turned_away: Vec<(String, usize)>,
     /// When the next one is due for which there is room.
     pub next_due: Option<DateTime<Utc>>,
+    /// Questions that could not be looked at or mended.
+    pub left_out: u64,
 }
