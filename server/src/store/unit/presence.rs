@@ -151,7 +151,7 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
         } else {
             Absence::between(recovery.from, recovery.until)
         };
-        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question))
+        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question, now))
             && !planted(Bug::AbsenceGivesNothing)
         {
             let suspension_id = open.row.suspension.id;
