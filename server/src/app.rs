@@ -189,7 +189,7 @@ impl App {
             pages.forget_quiet_links();
             shared.rates.forget_quiet();
         };
-        let mut upkeep = upkeep::start(self.store(), forget_quiet).await?;
+        let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), forget_quiet).await?;
         let (deadlines, deliveries) = (self.deadlines(), self.deliveries());
         let stopping = || self.shared.stopping.subscribe();
         let (stop_deadlines, stop_deliveries) = (stopping(), stopping());

@@ -161,7 +161,7 @@ async fn one_key_at_two_servers_at_once_asks_once() {
 /// Returns when so many transactions wait for a lock.
 async fn until_waiting(app: &TestApp, count: i64) {
     let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-    while Cluster::of_this_process().number(app.scratch().unwrap().name(), waiting).await < count {}
+    while Cluster::of_this_process().number(app.scratch().expect("a database of its own").name(), waiting).await < count {}
 }
 
 /// A key counts for a day from its first use, not until midnight: an agent that repeats itself just then must not begin twice.

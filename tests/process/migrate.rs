@@ -82,6 +82,10 @@ async fn a_question_asked_before_the_move_is_answered_after_it() {
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
     let (agent, open, link) = filled(&site, &smtp).await;
+    let page = async |query: &str| agent.get(&format!("api/v1/suspensions?state=all&{query}")).await.ok();
+    let server = site.serve().await;
+    let (whole, first) = (page("limit=100").await, page("limit=1").await);
+    stop(server).await;
     let scratch = Cluster::of_this_process().empty().await;
     let to = over_tcp(&scratch);
     let moved = site.run(migrate(&site, &to)).await;
@@ -91,8 +95,11 @@ async fn a_question_asked_before_the_move_is_answered_after_it() {
     tells_no_password(&moved);
 
     let server = serve_on(&site, &to).await;
-    let page = Person::new(&site.base()).answer(&link, "approve").await;
-    assert_eq!(page.status, 200);
+    let rest = page(&format!("cursor={}", first["next_cursor"].as_str().unwrap())).await;
+    let listed = [&first, &rest].map(|page| page["suspensions"].as_array().unwrap().clone()).concat();
+    assert_eq!((json!(listed), listed.len()), (whole["suspensions"].clone(), 3), "a list that was begun goes on where it was");
+    let answered = Person::new(&site.base()).answer(&link, "approve").await;
+    assert_eq!(answered.status, 200);
     assert_eq!(agent.suspension(&open).await["response"], json!("approve"), "the agent's key counts here as well");
     let awkward =
         json!({"title": "tab\t, backslash \\, NUL \u{0}, line\nand \\N", "status": "active", "state": {"é": "\u{0}\\n"}});

@@ -9,10 +9,9 @@ use domain::delivery::DeliveryState;
 use domain::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::log::{Sealed, verify_chain};
 use domain::wire::SuspensionRecord;
+use harness::requests::principal;
 use placet_server::store::{DeliveryFilter, EventFilter, Outcome, Store, StoreError, SuspensionFilter};
 use serde_json::{Value, json};
-
-use super::workload::principal;
 
 /// The events that end a suspension.
 const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];

@@ -339,12 +339,8 @@ impl Store for PostgresStore {
         let now = self.outside.clock.now();
         async move {
             let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
-            let mut mended = 0;
-            for rid in look.found {
-                let one = self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid)).await;
-                mended += unit::sweep::unless_away(rid, one)?;
-            }
-            Ok(Swept { mended, next: look.next })
+            let mend = |rid| self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid));
+            Ok(unit::sweep::mend_each(look, mend).await)
         }
         .boxed()
     }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Integer, Text, Timestamptz};
+use diesel::sql_types::{Bool, Integer};
 use domain::authority::Principal;
 use domain::body::IntentBody;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
@@ -22,6 +22,7 @@ use super::schema::{
 };
 use super::session::{Mode, Session};
 use super::statements as hot;
+use crate::store::LinePlace;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
     BounceRow, EventLink, IS_NOT_REPLACED, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult,
@@ -34,13 +35,6 @@ pub(super) const IDEMPOTENCY_HOURS: i64 = 24;
 
 /// The most channels looked at in one turn; far more than anybody configures.
 const QUEUED_CHANNELS_MAX: i64 = 1_000;
-
-/// A message that is too many.
-#[derive(QueryableByName)]
-struct Beyond {
-    #[diesel(sql_type = BigInt)]
-    rid: i64,
-}
 
 impl ReadRows for Session {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
@@ -160,7 +154,22 @@ impl ReadRows for Session {
         due.into_iter().map(OutboxColumns::into_row).collect()
     }
 
-    fn due_beyond(&mut self, channel: &str, now: DateTime<Utc>, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+    fn undelivered(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
+        let free = queued.filter(outbox::channel.eq(channel)).filter(outbox::lease.is_null().or(outbox::due_at.le(now)));
+        let free = free.order((outbox::due_at, outbox::rid)).limit(i64::from(limit));
+        let free = free.for_no_key_update().skip_locked().load::<OutboxColumns>(self.conn()?)?;
+        free.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn due_beyond(
+        &mut self,
+        channel: &str,
+        now: DateTime<Utc>,
+        keep: u32,
+        before: LinePlace,
+        limit: u32,
+    ) -> RowsResult<Vec<OutboxRow>> {
         let due = || {
             let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(now))
@@ -170,21 +179,20 @@ impl ReadRows for Session {
         if one_more.optional()?.is_none() {
             return Ok(Vec::new());
         }
-        // Counted and chosen at one moment, and only then locked: whoever skips what another server has in hand, and goes on choosing,
-        // turns away those who have their place as well.
-        let waiting =
-            format!("FROM outbox WHERE state = 0 AND channel = $1 AND due_at <= $2 AND lease IS NULL AND {IS_NOT_REPLACED}");
-        let beyond = diesel::sql_query(format!(
-            "SELECT rid {waiting} ORDER BY due_at DESC, rid DESC \
-             LIMIT (SELECT greatest(count(*) - $3, 0) FROM (SELECT {waiting} LIMIT $3 + $4) AS counted)"
-        ));
-        let beyond = beyond.bind::<Text, _>(channel).bind::<Timestamptz, _>(now);
-        let beyond = beyond.bind::<BigInt, _>(i64::from(keep)).bind::<BigInt, _>(i64::from(limit));
-        let beyond: Vec<i64> = beyond.load::<Beyond>(self.conn()?)?.into_iter().map(|beyond| beyond.rid).collect();
-        // What another server has in hand, or had meanwhile, is left to it.
-        let chosen = due().filter(outbox::rid.eq_any(beyond)).filter(outbox::lease.is_null());
-        let locked = chosen.order((outbox::due_at.desc(), outbox::rid.desc())).for_no_key_update().skip_locked();
-        locked.load::<OutboxColumns>(self.conn()?)?.into_iter().map(OutboxColumns::into_row).collect()
+        let waiting = || {
+            let unleased = due().filter(outbox::lease.is_null());
+            unleased.filter(diesel::dsl::sql::<Bool>(IS_NOT_REPLACED))
+        };
+        let first = waiting().order((outbox::due_at, outbox::rid)).offset(i64::from(keep)).select((outbox::due_at, outbox::rid));
+        let first = first.first::<(DateTime<Utc>, i64)>(self.conn()?).optional()?;
+        let Some((due_at, rid)) = first else { return Ok(Vec::new()) };
+        let beyond = waiting().filter(outbox::due_at.gt(due_at).or(outbox::due_at.eq(due_at).and(outbox::rid.ge(rid))));
+        let LinePlace { due_at, rid } = before;
+        let beyond = beyond.filter(outbox::due_at.lt(due_at).or(outbox::due_at.eq(due_at).and(outbox::rid.lt(rid))));
+        let newest = beyond.order((outbox::due_at.desc(), outbox::rid.desc())).limit(i64::from(limit));
+        // What another server has in hand just now is counted and left to it.
+        let locked = newest.for_no_key_update().skip_locked().load::<OutboxColumns>(self.conn()?)?;
+        locked.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>> {

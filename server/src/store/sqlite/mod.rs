@@ -392,12 +392,8 @@ impl<U: Units> Store for U {
         let now = self.clock().now();
         async move {
             let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
-            let mut mended = 0;
-            for rid in look.found {
-                let one = self.write(move |rows, env| unit::sweep::mend(rows, env, rid)).await;
-                mended += unit::sweep::unless_away(rid, one)?;
-            }
-            Ok(Swept { mended, next: look.next })
+            let mend = |rid| self.write(move |rows, env| unit::sweep::mend(rows, env, rid));
+            Ok(unit::sweep::mend_each(look, mend).await)
         }
         .boxed()
     }
