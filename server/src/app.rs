@@ -24,7 +24,7 @@ use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
 use crate::store::sqlite::Exclusive;
-use crate::store::{self, Database, Outside, PRODUCTION_MARK, Store};
+use crate::store::{self, Database, Outside, PRODUCTION_MARK, Store, StoreError};
 use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Surroundings};
@@ -207,7 +207,7 @@ impl App {
             pages.forget_quiet_links();
             shared.rates.forget_quiet();
         };
-        let mut upkeep = upkeep::start(self.store(), forget_quiet).await?;
+        let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), forget_quiet).await?;
         let (deadlines, deliveries) = (self.deadlines(), self.deliveries());
         let stopping = || self.shared.stopping.subscribe();
         let (stop_deadlines, stop_deliveries) = (stopping(), stopping());
@@ -309,9 +309,10 @@ async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option
 pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<()> {
     database.must_exist()?;
     let store = store::open(database, Exclusive::Serve, Outside::alone(clock, entropy)).await?;
-    store.hold_after_restore().await?;
+    let held = store.hold_after_restore().await;
     store.close().await;
-    Ok(())
+    // What stands in the way is said by itself.
+    held.map_err(|error| if let StoreError::Failed(why) = error { why } else { error.into() })
 }
 
 /// Before anything is served or fires: records that a server before this one was away. From then on nothing that time decides happens
