@@ -99,6 +99,14 @@ on_each_store! {
             full.extend(fill(app, class).await);
         }
         assert_eq!(agent.suspend(first, json!({})).await.status, 503);
+        // Whoever answers without a link must find the question first.
+        for reader in [app.operator(), app.api(Role::Channel)] {
+            reader.get(&format!("api/v1/suspensions/{second_id}")).await.ok();
+            reader.get(&format!("api/v1/intents/{second}")).await.ok();
+        }
+        let listed = app.operator().get("api/v1/suspensions?state=open").await.ok();
+        assert_eq!(listed["suspensions"].as_array().unwrap().len(), 2);
+        assert_eq!(app.operator().get("api/v1/intents").await.status, 503, "a log or a list that no answer needs");
         let mut person = app.person();
         let nonce = person.open(&link).await.nonce();
         let posted = person.post(&link, &[("nonce", &nonce), ("value", "approve")]).await;
