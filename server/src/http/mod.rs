@@ -5,6 +5,7 @@ mod body;
 mod deliveries;
 mod discovery;
 mod events;
+pub(crate) mod exchange;
 mod extensions;
 mod fields;
 mod health;
@@ -19,7 +20,6 @@ mod query;
 mod reminders;
 mod suspensions;
 pub(crate) mod trace;
-pub(crate) mod unread;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
