@@ -30,6 +30,7 @@ use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
+use crate::store::link::LINK_SECRET;
 use crate::store::sqlite::Exclusive;
 use crate::store::{self, Database, Outside, Store};
 use crate::traces::Traces;
@@ -110,7 +111,8 @@ impl App {
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?);
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
-        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
+        let link_secret = store.secret(LINK_SECRET).await?;
+        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, shown));
         let around =
             Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let shared = web::Data::new(Shared::new(

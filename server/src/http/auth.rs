@@ -64,7 +64,7 @@ async fn admit(shared: &web::Data<Shared>, request: &mut ServiceRequest) -> Resu
         // Before the place: whoever sends slowly must not hold one.
         let payload =
             request.extract::<web::Payload>().await.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
-        let body = body::read(shared, request.request(), payload).await?;
+        let body = body::read(&shared.bodies, request.request(), payload).await?;
         request.extensions_mut().insert(body);
     }
     let place = shared.admission.enter(class).await?;
