@@ -1,6 +1,6 @@
 //! A whole server in the test's process: real HTTP, a real SMTP dialogue, a real database file, a clock the test owns.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -268,6 +268,11 @@ impl TestApp {
     /// The places of requests, for who takes them.
     pub fn admission(&self) -> Arc<Admission> {
         self.running().admission.clone()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.config.listen
     }
 
     /// How much the server takes.

@@ -12,6 +12,7 @@ use domain::time::{naive, rfc3339};
 use serde_json::{Map, Value, json};
 
 use crate::admission::Refused;
+use crate::keys::LookError;
 use crate::store::StoreError;
 
 /// Seconds after which trying again makes sense when the store could not take a write.
@@ -152,6 +153,18 @@ impl From<StoreError> for Failure {
                 tracing::error!(error = format!("{error:#}"), "a request failed");
                 Self::edge(edge::INTERNAL, "the server failed; the failure was logged")
             }
+        }
+    }
+}
+
+impl From<LookError> for Failure {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::Store(error) => error.into(),
+            LookError::Crowded => Self::overloaded(
+                "too many keys this server has not seen before wait to be looked up; the same request can be sent again",
+                RETRY_AFTER_SECONDS,
+            ),
         }
     }
 }
