@@ -48,7 +48,8 @@ use super::rows::{ReadRows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
     BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
-    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
+    Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted,
+    reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::metrics::WriterMetrics;
@@ -329,6 +330,10 @@ impl Store for PostgresStore {
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
         self.write("secret", move |rows, env| unit::keys::secret(rows, env, name))
+    }
+
+    fn was_in_production(&self) -> Unit<'_, bool> {
+        self.read(|rows| Ok(rows.secret(PRODUCTION_MARK)?.is_some()))
     }
 
     fn forget_expired(&self) -> Unit<'_, u64> {

@@ -45,7 +45,8 @@ use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
     BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
-    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
+    Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted,
+    reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -382,6 +383,10 @@ impl<U: Units> Store for U {
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
         self.write(move |rows, env| unit::keys::secret(rows, env, name))
+    }
+
+    fn was_in_production(&self) -> Unit<'_, bool> {
+        self.read(|rows| Ok(rows.secret(PRODUCTION_MARK)?.is_some()))
     }
 
     fn forget_expired(&self) -> Unit<'_, u64> {
