@@ -128,6 +128,27 @@ async fn who_waits_behind_a_thousand_for_an_endpoint_is_asked_by_another_way() {
     }
 }
 
+/// Two servers look at the same queue at the same moment. Together they turn away who is too many, and nobody who has a place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_turn_away_no_more_than_one_would() {
+    let mut desk = Desk::on(Backend::Postgres).await;
+    for _ in 0..50 {
+        desk.ask(20, 3_600, by_mail()).await;
+    }
+    for _ in 0..3 {
+        desk.ask(1, 3_600, by_mail()).await;
+    }
+    let rival = desk.app.scratch().unwrap().rival().await;
+    // The other server is about to turn them away.
+    rival
+        .sql("BEGIN; SELECT FROM outbox WHERE rid IN (SELECT rid FROM outbox ORDER BY rid DESC LIMIT 3) FOR NO KEY UPDATE")
+        .await;
+    assert_eq!(desk.busy().await, 0);
+    rival.sql("ROLLBACK").await;
+    assert_eq!((desk.busy().await, desk.busy().await), (3, 0));
+    desk.finish().await;
+}
+
 /// An older message that a newer one takes the place of waits for nothing, and one that waits for another try is not waiting in line.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_replaced_or_not_due_takes_no_room() {

@@ -46,13 +46,17 @@ use self::span::TraceContext;
 pub(crate) use self::unit::sweep::QUESTIONS_PER_LOOK;
 use crate::clock_watch::ClockWatch;
 
+/// The mark of a database a server in production has served. It lies among the server's own secrets, whose values are random: it needs no
+/// table of its own, is made once, and goes wherever the data is moved.
+pub const PRODUCTION_MARK: &str = "served-in-production";
+
 /// Why a unit of work gave no result.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The domain refused; state is unchanged, only the refusal's own events are committed.
     #[error("{0}")]
     Rejected(Rejection),
-    /// The outcome is unknown, or the queue is full. Sending the same command again is safe.
+    /// The outcome is unknown, or the queue is full. Sending the same command again is safe where it can be recognised.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
     /// Time would decide, and may not at present; nothing was written. Sending the same command again is safe.
@@ -385,6 +389,8 @@ pub trait Store: Send + Sync + 'static {
     fn hold(&self) -> Unit<'_, Option<Hold>>;
     /// Reads a secret of the server's own, made at first use and kept.
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
+    /// Whether a server in production has served this database, see [`PRODUCTION_MARK`].
+    fn was_in_production(&self) -> Unit<'_, bool>;
     /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
     fn forget_expired(&self) -> Unit<'_, u64>;
     /// Looks at a page of the open questions after a row, and gives those a timer back that have lost it.
