@@ -163,6 +163,8 @@ pub struct SuspensionFilter {
     pub open: bool,
     /// Only those before this row.
     pub before: Option<i64>,
+    /// Only the one asked under the idempotency key with this hash.
+    pub asked_under: Option<[u8; 32]>,
 }
 
 /// Which messages about one question to read, in the order of `sequence`.

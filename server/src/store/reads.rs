@@ -215,8 +215,11 @@ pub(super) fn suspensions<R: ReadRows>(
     principal: &Principal,
     filter: &SuspensionFilter,
 ) -> RowsResult<SuspensionPage> {
-    // One row more than asked for says whether there is another page.
-    let found = rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?;
+    let found = match &filter.asked_under {
+        Some(key_hash) => asked_under(rows, key_hash, filter)?.into_iter().collect(),
+        // One row more than asked for says whether there is another page.
+        None => rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?,
+    };
     let (mut suspensions, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
         last = Some(row.rid);
@@ -233,6 +236,13 @@ pub(super) fn suspensions<R: ReadRows>(
     }
     let next_cursor = last.filter(|last| found.last().is_some_and(|row| row.rid != *last)).map(|rid| rid.to_string());
     Ok(SuspensionPage { suspensions, next_cursor })
+}
+
+fn asked_under<R: ReadRows>(rows: &mut R, key_hash: &[u8; 32], filter: &SuspensionFilter) -> RowsResult<Option<SuspensionRow>> {
+    let Some((_, rid)) = rows.suspension_key(key_hash)? else { return Ok(None) };
+    let row = rows.suspension_at(rid)?;
+    let listed = (row.suspension.ending.is_none() || !filter.open) && filter.before.is_none_or(|before| rid < before);
+    Ok(listed.then_some(row))
 }
 
 pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {

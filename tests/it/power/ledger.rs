@@ -162,7 +162,7 @@ impl Ledger {
     }
 
     async fn check_questions(&mut self, store: &Arc<dyn Store>, auditor: &Principal) -> Result<(), String> {
-        let filter = SuspensionFilter { limit: PAGE, open: false, before: None };
+        let filter = SuspensionFilter { limit: PAGE, open: false, before: None, asked_under: None };
         let records = read(store.suspensions(auditor.clone(), filter).await)?.suspensions;
         let mut asked = BTreeSet::new();
         if let Some(twice) = records.iter().find(|record| !asked.insert(&record.question)) {
@@ -190,7 +190,7 @@ impl Ledger {
 
     /// The questions that are open, as last shown.
     pub(super) async fn open(store: &Arc<dyn Store>) -> Result<Vec<SuspensionRecord>, String> {
-        let filter = SuspensionFilter { limit: PAGE, open: true, before: None };
+        let filter = SuspensionFilter { limit: PAGE, open: true, before: None, asked_under: None };
         Ok(read(store.suspensions(principal("auditor", Role::Auditor), filter).await)?.suspensions)
     }
 }
