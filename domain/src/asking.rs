@@ -143,7 +143,8 @@ impl AskingPolicy {
         let recipients = self.recipients(request.notify_to, &mut check);
         // The call's word counts before the server's, whichever of the two names it uses for it.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
-        let schedule = Schedule::resolve(request.retry_policy, request.timeout_seconds, self.default_retry_policy.as_ref());
+        let (call, server) = (request.retry_policy, self.default_retry_policy.as_ref());
+        let schedule = Schedule::resolve(call, request.timeout_seconds, request.fallback_value.as_ref(), server);
         let mut schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
         self.check_ladder(schedule.as_ref(), &mut check);
         let mut retry_policy = schedule.as_mut().and_then(|schedule| schedule.retry_policy.as_mut());
@@ -200,7 +201,7 @@ impl AskingPolicy {
     pub fn check_default_retry_policy(&self) -> Result<(), Vec<FieldError>> {
         let Some(policy) = &self.default_retry_policy else { return Ok(()) };
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
-        let schedule = Schedule::resolve(Some(policy.clone()), None, None)?;
+        let schedule = Schedule::resolve(Some(policy.clone()), None, None, None)?;
         self.check_ladder(Some(&schedule), &mut check);
         if let Some(fallback) = policy.final_fallback_policy {
             if !self.fallback_allowed.contains(&fallback) {

@@ -292,7 +292,7 @@ fn cascade(request: &mut SuspendRequest, agent: Option<&PartialRetryPolicy>) {
     // agent's and the server's defaults say there.
     let called = PartialRetryPolicy { final_fallback_policy: policy.final_fallback_policy.or(request.fallback_policy), ..policy };
     request.retry_policy = Some(match agent {
-        Some(agent) => called.or(agent),
+        Some(agent) => called.over(agent, request.timeout_seconds, request.fallback_value.as_ref()),
         None => called,
     });
 }
@@ -337,6 +337,7 @@ fn read_confirm(raw: &Value) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
+    use domain::retry::Rung;
     use serde_json::json;
 
     use super::*;
@@ -405,6 +406,28 @@ mod tests {
         let form = Question::form::<Vec<u8>>("How many?");
         assert_eq!((form.codec.read)(&json!([1, 2])), Ok(vec![1, 2]));
         assert!((form.codec.read)(&json!({"a": 1})).is_err());
+    }
+
+    #[test]
+    fn what_the_agent_says_gives_way_to_what_the_call_says() {
+        let rung = |attempt| Rung { attempt, channel_hint: None, notify_to: None };
+        let agent = PartialRetryPolicy {
+            max_attempts: Some(3),
+            interval_seconds: Some(3600),
+            escalation_ladder: Some(vec![rung(2), rung(3)]),
+            final_fallback_policy: Some(FallbackPolicy::CompleteWithFallback),
+            ..PartialRetryPolicy::default()
+        };
+        let attempts = |max_attempts| PartialRetryPolicy { max_attempts: Some(max_attempts), ..PartialRetryPolicy::default() };
+        let policy = |question: Question<bool>| sent(question, Some(&agent))["retry_policy"].clone();
+        let ask = || Question::confirm("Go?");
+        let twice = policy(ask().timeout_seconds(60).retry_policy(attempts(2)));
+        assert_eq!(twice, json!({"max_attempts": 2, "interval_seconds": 60, "escalation_ladder": [{"attempt": 2}]}));
+        // The agent's last word needs a value to stand in.
+        assert_eq!(policy(ask()).get("final_fallback_policy"), None);
+        assert_eq!(policy(ask().fallback(false))["final_fallback_policy"], json!("complete_with_fallback"));
+        let explicit = ask().fallback_policy(FallbackPolicy::CompleteWithFallback);
+        assert_eq!(policy(explicit)["final_fallback_policy"], json!("complete_with_fallback"), "the call's own mistake");
     }
 
     #[test]
