@@ -386,7 +386,8 @@ async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_ag
     assert_eq!((&last["deliveries"][0]["suspension_id"], &last["next_cursor"]), (&json!(first), &Value::Null));
 
     let id = last["deliveries"][0]["id"].as_str().unwrap().to_owned();
-    let again = admin.post(&format!("api/v1/deliveries/{id}/redrive"), json!({})).await.ok();
+    let again = admin.post_once(&format!("api/v1/deliveries/{id}/redrive"), "k1", json!({})).await;
+    let (replied, again) = (again.text.clone(), again.ok());
     assert_eq!((&again["id"], &again["state"], &again["tries"]), (&json!(id), &json!("queued"), &json!(0)));
     app.settle().await;
     let posted = receiver.posted();
@@ -395,6 +396,16 @@ async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_ag
     let events = agent.events(one).await;
     let redriven = events.iter().find(|event| event["event_type"] == "delivery.redriven").unwrap();
     assert_eq!((&redriven["actor"], &redriven["payload"]["redriven_by"]), (&json!("test-admin"), &json!("test-admin")));
+
+    // An admin whose reply was lost sends the same again: the same reply, and no second message.
+    let before = agent.everything(one).await;
+    let repeated = admin.post_once(&format!("api/v1/deliveries/{id}/redrive"), "k1", json!({})).await;
+    assert_eq!((repeated.status, repeated.text), (200, replied));
+    app.settle().await;
+    assert_eq!((receiver.posted().len(), agent.everything(one).await), (0, before));
+    let another = format!("api/v1/deliveries/{}/redrive", page["deliveries"][0]["id"].as_str().unwrap());
+    assert_eq!(admin.post_once(&another, "k1", json!({})).await.problem(), (422, "idempotency_mismatch"));
+    assert_eq!(admin.post_once(&another, "", json!({})).await.field_problem().2, "Idempotency-Key");
 
     // What was taken, and what is about a question that has ended, stays where it is.
     assert_eq!(admin.post(&format!("api/v1/deliveries/{id}/redrive"), json!({})).await.problem(), (404, "not_found"));

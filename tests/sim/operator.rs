@@ -137,7 +137,8 @@ async fn redrive(world: &Arc<World>, name: &str) -> bool {
     };
     wait_for_the_deadline(world, &question).await;
     let who = principal(name);
-    let sent = world.call(format!("{name} sends {id} again"), move |store| async move { store.redrive(who, id).await }.boxed());
+    let sent =
+        world.call(format!("{name} sends {id} again"), move |store| async move { store.redrive(who, None, id).await }.boxed());
     if let Ok(view) = sent.await
         && view.id != id
     {

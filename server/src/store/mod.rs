@@ -346,7 +346,7 @@ pub trait Store: Send + Sync + 'static {
     /// Lists messages that have failed, over all questions.
     fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage>;
     /// Sends a message again that has failed, and records who asked for it; `NotFound` if none has this id.
-    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView>;
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView>;
     /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
     fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.

@@ -42,8 +42,9 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
-    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency, Leased,
+    LinkView, NewKey, Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted,
+    reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -322,8 +323,8 @@ impl<U: Units> Store for U {
         self.read(move |rows| read::failed_deliveries(rows, filter))
     }
 
-    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView> {
-        self.decide(move |rows, env| unit::redrive::redrive(rows, env, &principal, id))
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide(move |rows, env| unit::redrive::redrive(rows, env, &principal, idempotency, id))
     }
 
     fn release_deliveries(&self) -> Unit<'_, u64> {

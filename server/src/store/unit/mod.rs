@@ -32,6 +32,7 @@ use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
 use domain::suspension::Asker;
 use domain::wire::{IntentView, SuspensionRecord};
+use serde::de::DeserializeOwned;
 
 use self::log::append;
 use self::outcome::outcome;
@@ -219,7 +220,8 @@ fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTim
     replay(rows, key, now)
 }
 
-fn replay<R: Rows>(rows: &mut R, key: super::Idempotency, now: DateTime<Utc>) -> Decided<Option<Outcome>> {
+/// What a write with this key said before.
+fn replay<R: Rows, T: DeserializeOwned>(rows: &mut R, key: super::Idempotency, now: DateTime<Utc>) -> Decided<Option<T>> {
     let Some((body_hash, outcome)) = rows.reads().idempotent(&key.key_hash, now)? else { return Ok(Ok(None)) };
     if body_hash != key.body_hash && !planted(Bug::BodyOfAKeyIgnored) {
         return Ok(Err(Rejection::IdempotencyMismatch));
