@@ -71,7 +71,9 @@ pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Resul
     let outcome = match outcome {
         Outcome::Suspension { mut record, version } => {
             replayed = record.id != id;
-            record.warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut said = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
+            said.append(&mut record.warnings);
+            record.warnings = said;
             Outcome::Suspension { record, version }
         }
         other @ (Outcome::Intent(_) | Outcome::Responded { .. } | Outcome::Event(_) | Outcome::Lease(_)) => other,

@@ -270,7 +270,7 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<O
         row = rows.suspension_at(newest.unwrap_or(row.rid))?;
     }
     let question = rows.question(&row)?;
-    let intent_title = rows.body(row.intent)?.title;
+    let intent_title = rows.title(row.intent)?;
     let agent = row.suspension.asked_by.name.clone();
     let undeliverable =
         row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));

@@ -292,6 +292,8 @@ pub(super) trait ReadRows {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>>;
     fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow>;
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
+    /// The title alone: a state may be large.
+    fn title(&mut self, intent: i64) -> RowsResult<String>;
     /// Newest first; `creator` limits to one agent's own.
     fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>>;
     fn event_link(&mut self, rid: i64) -> RowsResult<EventLink>;

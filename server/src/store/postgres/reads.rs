@@ -56,6 +56,11 @@ impl ReadRows for Session {
         intent_bodies::table.find(intent).first::<BodyColumns>(self.conn()?)?.into_body()
     }
 
+    fn title(&mut self, intent: i64) -> RowsResult<String> {
+        let title = intent_bodies::table.find(intent).select(intent_bodies::title).first(self.conn()?)?;
+        Ok(serde_json::from_value(title)?)
+    }
+
     fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>> {
         let mut query = intents::table.into_boxed();
         if let Some(creator) = creator {

@@ -50,6 +50,10 @@ impl ReadRows for SqliteConnection {
         intent_bodies::table.find(intent).first::<BodyColumns>(self)?.into_body()
     }
 
+    fn title(&mut self, intent: i64) -> RowsResult<String> {
+        Ok(intent_bodies::table.find(intent).select(intent_bodies::title).first(self)?)
+    }
+
     fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>> {
         let mut query = intents::table.into_boxed();
         if let Some(creator) = creator {
