@@ -78,6 +78,29 @@ async fn a_message_keeps_its_id_over_all_its_tries() {
     app.finish().await;
 }
 
+/// A receiver opens a ticket at the first message and pings it at the next: a reminder of what it never had would be lost on it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_says_what_it_is_to_who_receives_it() {
+    let (app, receiver) = with_pager().await;
+    let agent = app.agent();
+    let policy = json!({"max_attempts": 4, "interval_seconds": 600, "escalation_ladder": [{"attempt": 4, "notify_to": "lead@example.com"}]});
+    receiver.script([Answer::Status(400, vec![])]);
+    let intent = agent.active_intent().await;
+    agent.suspend(intent, json!({"retry_policy": policy, "timeout_seconds": 600})).await.ok();
+    app.settle().await;
+    let mut said = Vec::new();
+    for _ in 0..4 {
+        said.extend(
+            receiver.posted().iter().map(|posted| (posted.json()["type"].clone(), posted.json()["data"]["attempt"].clone())),
+        );
+        app.advance(600).await;
+    }
+    let types = ["intent.suspended", "intent.suspended", "intent.suspension_renotified", "intent.suspension_escalated"];
+    let expected: Vec<(Value, Value)> = types.into_iter().zip(1..).map(|(said, attempt)| (json!(said), json!(attempt))).collect();
+    assert_eq!(said, expected);
+    app.finish().await;
+}
+
 /// A question says where it wants to be asked; who prefers something else, or nothing, is asked where the operator says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
