@@ -31,7 +31,9 @@ use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::{FieldError, Rejection};
 use domain::suspension::{Question, Suspension};
-use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord,
+};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -153,6 +155,17 @@ pub struct EventFilter {
     pub since: Option<DateTime<Utc>>,
     /// Everything, or only what the OpenIntent client knows.
     pub all: bool,
+}
+
+/// Which intents to read, newest first.
+#[derive(Clone, Copy, Debug)]
+pub struct IntentFilter {
+    pub limit: u32,
+    pub offset: u32,
+    /// Only those with this status.
+    pub status: Option<Status>,
+    /// Only those before this row.
+    pub before: Option<i64>,
 }
 
 /// Which suspensions to read, newest first.
@@ -321,7 +334,7 @@ pub trait Store: Send + Sync + 'static {
     /// Reads an intent.
     fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView>;
     /// Lists the intents the principal may read, newest first.
-    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>>;
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage>;
     /// Reads events as served.
     fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>>;
     /// Reads the leases of an intent.

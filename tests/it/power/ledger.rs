@@ -9,7 +9,7 @@ use domain::delivery::DeliveryState;
 use domain::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::log::{Sealed, verify_chain};
 use domain::wire::SuspensionRecord;
-use placet_server::store::{DeliveryFilter, EventFilter, Outcome, Store, StoreError, SuspensionFilter};
+use placet_server::store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreError, SuspensionFilter};
 use serde_json::{Value, json};
 
 use super::workload::principal;
@@ -136,7 +136,8 @@ impl Ledger {
     /// Holds the store to all of it, and remembers what it shows.
     pub(super) async fn check(&mut self, store: &Arc<dyn Store>) -> Result<(), String> {
         let auditor = principal("auditor", Role::Auditor);
-        let listed = read(store.intents(auditor.clone(), None, PAGE, 0).await)?;
+        let filter = IntentFilter { limit: PAGE, offset: 0, status: None, before: None };
+        let listed = read(store.intents(auditor.clone(), filter).await)?.intents;
         let mut titles = BTreeSet::new();
         if let Some(twice) = listed.iter().find(|intent| !titles.insert(&intent.title)) {
             return Err(format!("one key made two intents: {}", twice.title));

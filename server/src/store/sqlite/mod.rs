@@ -25,9 +25,8 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::authority::Principal;
 use domain::clock::Clock;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
@@ -42,9 +41,9 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency, Leased,
-    LinkView, NewKey, Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted,
-    reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency,
+    IntentFilter, Leased, LinkView, NewKey, Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept,
+    Turn, Unit, noted, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -274,8 +273,8 @@ impl<U: Units> Store for U {
         self.authorized(move |rows| read::intent(rows, &principal, id))
     }
 
-    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>> {
-        self.read(move |rows| read::intents(rows, &principal, status, limit, offset))
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage> {
+        self.read(move |rows| read::intents(rows, &principal, filter))
     }
 
     fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>> {
@@ -545,6 +544,7 @@ mod tests {
     use domain::authority::{Assurance, Role};
     use domain::body::IntentBody;
     use domain::ids::Entropy;
+    use domain::intent::Status;
     use serde_json::{Map, Value};
 
     use super::*;

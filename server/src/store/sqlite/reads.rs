@@ -6,7 +6,6 @@ use diesel::sqlite::SqliteConnection;
 use domain::authority::Principal;
 use domain::body::IntentBody;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::{Lease, LeaseStatus};
 use domain::log::{Hash, Sealed};
 use domain::time::{from_micros, micros};
@@ -21,6 +20,7 @@ use super::schema::{
     suspensions, timers, tokens,
 };
 use super::statements as hot;
+use crate::store::IntentFilter;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
     BounceRow, EventLink, IS_NOT_REPLACED, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult,
@@ -54,15 +54,18 @@ impl ReadRows for SqliteConnection {
         Ok(intent_bodies::table.find(intent).select(intent_bodies::title).first(self)?)
     }
 
-    fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>> {
+    fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>> {
         let mut query = intents::table.into_boxed();
         if let Some(creator) = creator {
             query = query.filter(intents::creator.eq(creator));
         }
-        if let Some(status) = status {
+        if let Some(status) = filter.status {
             query = query.filter(intents::status.eq(status.code()));
         }
-        let page = query.order(intents::rid.desc()).limit(i64::from(limit)).offset(i64::from(offset));
+        if let Some(before) = filter.before {
+            query = query.filter(intents::rid.lt(before));
+        }
+        let page = query.order(intents::rid.desc()).limit(i64::from(filter.limit)).offset(i64::from(filter.offset));
         page.load::<IntentColumns>(self)?.into_iter().map(IntentColumns::into_row).collect()
     }
 
