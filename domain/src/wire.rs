@@ -19,7 +19,9 @@ use crate::suspension::{
     FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
 };
 
-pub use self::deliveries::{BOUNCE_DETAIL_MAX, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
+pub use self::deliveries::{
+    BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
+};
 pub use self::schedule::{AtTheEnd, ExtendRequest, RemindRequest, ScheduledAttempt, SuspensionPreview, What};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.

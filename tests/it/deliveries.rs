@@ -378,6 +378,20 @@ on_each_store! {
         }
     }
 
+    /// What reads returned mail has a key that answers for anybody whose question it can name: a report must not hand it the question.
+    async fn a_report_is_answered_without_the_question(app: &mut TestApp) {
+        let (intent, id) = app.ask(ladder()).await;
+        let receipt = report(app, &token(app, OPERATOR), "hard").await.ok();
+        let fields: Vec<&String> = receipt.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["bounce", "id", "recipient", "state"]);
+        assert!(!mentions(&receipt, &id) && !mentions(&receipt, &intent.to_string()), "{receipt}");
+        let channel = app.api(Role::Channel);
+        let message = receipt["id"].as_str().unwrap();
+        for path in ["api/v1/deliveries".to_owned(), format!("api/v1/suspensions/{message}"), "api/v1/suspensions".to_owned()] {
+            assert!([403, 404].contains(&channel.get(&path).await.status), "{path}");
+        }
+    }
+
     /// A report may quote the whole mail, link and all: whoever reads the list of messages must not be able to answer with it.
     async fn a_report_that_quotes_the_link_loses_it(app: &mut TestApp) {
         let (intent, id) = app.ask(ladder()).await;

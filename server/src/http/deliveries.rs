@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::problem::{FieldError, Rejection};
 use domain::text::visible_line;
-use domain::wire::{BOUNCE_DETAIL_MAX, BounceRequest, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
+use domain::wire::{BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
 use serde_json::Value;
 
 use super::auth::Caller;
@@ -89,13 +89,13 @@ pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Resul
 ///
 /// A repeat changes nothing and shows the message as it is by then. What was decided stays decided.
 #[utoipa::path(post, path = "/api/v1/deliveries/bounces", tag = "deliveries", request_body = BounceRequest, responses(
-    (status = 200, body = DeliveryView), (status = 403), (status = 404, description = "`not_found`: no message of this server has this token"), (status = 422)))]
+    (status = 200, body = BounceReceipt), (status = 403), (status = 404, description = "`not_found`: no message of this server has this token"), (status = 422)))]
 pub(super) async fn report_bounce(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     caller.may(Action::ReportBounce)?;
     let report = body.into().and_then(report).map_err(|errors| Rejection::Invalid { errors })?;
-    Ok(HttpResponse::Ok().json(shared.store.report_bounce(report).await?))
+    Ok(HttpResponse::Ok().json(BounceReceipt::from(shared.store.report_bounce(report).await?)))
 }
 
 fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {

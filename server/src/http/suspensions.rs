@@ -145,6 +145,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
         let watch = shared.store.hub().watch(id);
         let mut waiting = true;
         let mut place = request.extensions_mut().remove::<Place>();
+        let class = place.as_ref().map_or(Class::Read, Place::class);
         loop {
             // Register before you look: a change between the two is not lost. What is shown is as it is now, to whom may see it now.
             let changed = watch.changed();
@@ -156,10 +157,12 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
             drop(place.take());
             waiting = tokio::select! {
                 woken = timeout_at(until, changed) => woken.is_ok(),
+                // The look tells.
+                () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id) => true,
                 // A server that stops answers with what there is; the client asks the next one.
                 () = shared.stopped() => false,
             };
-            place = Some(shared.admission.enter_again(Class::Read).await?);
+            place = Some(shared.admission.enter_again(class).await?);
         }
     }
     let version = record.version;

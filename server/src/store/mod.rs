@@ -45,7 +45,12 @@ use self::hub::Hub;
 use self::link::LinkToken;
 pub use self::outside::Outside;
 use self::span::TraceContext;
+pub(crate) use self::unit::sweep::QUESTIONS_PER_LOOK;
 use crate::clock_watch::ClockWatch;
+
+/// The mark of a database a server in production has served. It lies among the server's own secrets, whose values are random: it needs no
+/// table of its own, is made once, and goes wherever the data is moved.
+pub const PRODUCTION_MARK: &str = "served-in-production";
 
 /// Why a unit of work gave no result.
 #[derive(Debug, Error)]
@@ -53,7 +58,7 @@ pub enum StoreError {
     /// The domain refused; state is unchanged, only the refusal's own events are committed.
     #[error("{0}")]
     Rejected(Rejection),
-    /// The outcome is unknown, or the queue is full. Sending the same command again is safe.
+    /// The outcome is unknown, or the queue is full. Sending the same command again is safe where it can be recognised.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
     /// Time would decide, and may not at present; nothing was written. Sending the same command again is safe.
@@ -210,6 +215,15 @@ pub struct Turn {
 pub struct Lane {
     pub channel: String,
     pub gate: Gate,
+    /// Where looking through what is too much for the channel goes on; absent at the newest message.
+    pub line: Option<LinePlace>,
+}
+
+/// A place in the line of messages that are due for a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinePlace {
+    pub due_at: DateTime<Utc>,
+    pub rid: i64,
 }
 
 /// What becomes of a channel's messages that are due.
@@ -228,8 +242,13 @@ pub enum Gate {
 impl Turn {
     /// A turn in which one channel takes as much as it gets.
     pub fn of(channel: &str) -> Self {
-        let lane = Lane { channel: channel.to_owned(), gate: Gate::Room(u32::MAX) };
+        let lane = Lane { channel: channel.to_owned(), gate: Gate::Room(u32::MAX), line: None };
         Self { lanes: vec![lane], shared_room: 0 }
+    }
+
+    /// What becomes of a channel's messages, if there is such a channel.
+    pub(crate) fn lane(&self, channel: &str) -> Option<&Lane> {
+        self.lanes.iter().find(|lane| lane.channel == channel)
     }
 }
 
@@ -385,6 +404,8 @@ pub trait Store: Send + Sync + 'static {
     fn hold(&self) -> Unit<'_, Option<Hold>>;
     /// Reads a secret of the server's own, made at first use and kept.
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
+    /// Whether a server in production has served this database, see [`PRODUCTION_MARK`].
+    fn was_in_production(&self) -> Unit<'_, bool>;
     /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
     fn forget_expired(&self) -> Unit<'_, u64>;
     /// Looks at a page of the open questions after a row, and gives those a timer back that have lost it.
@@ -463,6 +484,8 @@ pub struct Fired {
 pub struct Swept {
     /// Timers that were missing, and are there again.
     pub mended: u64,
+    /// Questions that could not be looked at or mended.
+    pub left_out: u64,
     /// Where the next page begins; absent at the end.
     pub next: Option<i64>,
 }
@@ -475,6 +498,8 @@ pub struct Leased {
     pub untried: usize,
     /// How many messages were given up because more than an endpoint has room for wait for it, by its channel.
     pub turned_away: Vec<(String, usize)>,
+    /// For each channel that was looked through beyond what it has room for: where the next turn goes on.
+    pub lines: Vec<(String, Option<LinePlace>)>,
     /// When the next one is due for which there is room.
     pub next_due: Option<DateTime<Utc>>,
 }

@@ -1,0 +1,33 @@
+//! The environment: the one place that reads it, besides the parser of the command line.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use secrecy::SecretString;
+
+/// Reads the secrets the environment holds; they have no flags, because command lines are seen by others.
+///
+/// # Errors
+///
+/// A `…_FILE` that cannot be read, or one beside the secret itself.
+pub fn secret_from_environment(name: &str) -> anyhow::Result<Option<SecretString>> {
+    let value = environment(name);
+    let Some(file) = secret_file(name) else { return Ok(value.map(SecretString::from)) };
+    if value.is_some() {
+        bail!("{name} and {name}_FILE are both set; keep one of them");
+    }
+    let text = std::fs::read_to_string(&file).with_context(|| format!("failed to read {name}_FILE ({})", file.display()))?;
+    Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned().into()))
+}
+
+/// The file a secret is read from, if the environment names one.
+pub fn secret_file(name: &str) -> Option<PathBuf> {
+    environment(&format!("{name}_FILE")).map(PathBuf::from)
+}
+
+/// A variable, unless it is set to nothing.
+pub fn environment(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    let value = std::env::var(name);
+    value.ok().filter(|value| !value.is_empty())
+}
