@@ -1,6 +1,6 @@
 //! The two ways a time is written: naive on the OpenIntent surface and in events, with `Z` on ours (`wire` decides which).
 
-use chrono::{DateTime, NaiveDateTime, SubsecRound, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serializer};
 
 /// Cuts a time to whole microseconds, the precision of every surface.
@@ -10,12 +10,14 @@ pub fn to_micros(time: DateTime<Utc>) -> DateTime<Utc> {
 
 /// Writes `2026-11-21T08:13:35.889468`: naive UTC with microseconds, as the OpenIntent client needs it.
 pub fn naive(time: DateTime<Utc>) -> String {
-    time.format("%Y-%m-%dT%H:%M:%S%.6f").to_string()
+    let mut text = rfc3339(time);
+    text.pop();
+    text
 }
 
 /// Writes `2026-11-21T08:13:35.889468Z` (RFC 3339).
 pub fn rfc3339(time: DateTime<Utc>) -> String {
-    time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+    time.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
 /// Reads either form.

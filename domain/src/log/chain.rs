@@ -91,8 +91,7 @@ impl Envelope<'_> {
             bytes.push(b'"');
             bytes.extend_from_slice(name.as_bytes());
             bytes.extend_from_slice(b"\":");
-            bytes.extend_from_slice(&json::canonical(value)?);
-            Ok(())
+            json::write_canonical(&mut bytes, value)
         };
         // Alphabetical: the canonical order. Absent members are omitted.
         member("actor", &Value::from(self.actor))?;

@@ -123,9 +123,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
-        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-        let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)));
-        let due = due.order(outbox::due_at).limit(i64::from(limit));
+        let due = hot::SelectDueOutbox { channel, due_at: &micros(now), limit: &i64::from(limit) };
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 

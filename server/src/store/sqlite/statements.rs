@@ -209,6 +209,16 @@ statement!(
 );
 
 statement!(
+    /// The state is written out, so that the partial index of what is queued serves it.
+    SelectDueOutbox {
+        "SELECT rid, id, suspension, attempt, channel, recipient, state, due_at, tries, lease, sequence, detail, settled_at, \
+         queued_at FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
+        " AND due_at <= " due_at: i64 = BigInt,
+        " ORDER BY due_at LIMIT " limit: i64 = BigInt,
+    } "" -> schema::outbox::SqlType
+);
+
+statement!(
     LeaseOutbox {
         "UPDATE outbox SET lease = " lease: [u8] = Binary,
         ", due_at = " due_at: i64 = BigInt,
