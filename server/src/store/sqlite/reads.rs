@@ -134,9 +134,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
-        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-        let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)));
-        let due = due.order(outbox::due_at).limit(i64::from(limit));
+        let due = hot::SelectDueOutbox { channel, due_at: &micros(now), limit: &i64::from(limit) };
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
@@ -201,7 +199,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
-        let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
+        let about = hot::SelectOutboxOf { suspension: &suspension };
         about.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_both).collect()
     }
 
@@ -291,6 +289,6 @@ fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
 
 /// A suspension's row links its intent by row; what is shown names it by id.
 fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
-    let id = intents::table.find(columns.intent()).select(intents::id).first::<Vec<u8>>(conn)?;
+    let id = hot::SelectIntentId { rid: &columns.intent() }.get_result::<Vec<u8>>(conn)?;
     columns.into_row(IntentId(uuid(&id)?))
 }

@@ -140,8 +140,8 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             if let Some(too_large) = state_too_large(rows, &loaded, command)? {
                 return Ok(Err(too_large));
             }
-            let served = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
-            let outcome = outcome(rows, &loaded, command, &events, served)?;
+            let last = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
+            let outcome = outcome(rows, &loaded, command, &events, last)?;
             remember(rows, &loaded, request, &outcome, now)?;
             Ok(Ok(outcome))
         }
