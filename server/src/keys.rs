@@ -12,7 +12,8 @@ use domain::problem::FieldError;
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 
 use crate::store::{NewKey, Store, StoreError};
 
@@ -30,6 +31,8 @@ pub const IMPORT_BITS_MIN: f64 = 128.0;
 const CACHE_SECONDS: i64 = 1;
 /// How long a key waits to be looked up.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
+/// How often whoever waits long looks whether its key still counts: a key revoked by another process ends its waits within this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How many found keys are remembered.
 const CACHE_MAX: usize = 10_000;
 
@@ -108,12 +111,15 @@ pub struct Authenticator {
     known: Semaphore,
     /// And one at a time others, so that a flood of keys that do not count keeps no other key waiting.
     unknown: Semaphore,
+    /// The key revoked last, by this process.
+    revoked: watch::Sender<Option<KeyId>>,
 }
 
 impl Authenticator {
     /// Looks keys up in `store`.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock, found: Mutex::default(), known: Semaphore::new(1), unknown: Semaphore::new(1) }
+        let (known, unknown) = (Semaphore::new(1), Semaphore::new(1));
+        Self { store, clock, found: Mutex::default(), known, unknown, revoked: watch::Sender::new(None) }
     }
 
     /// The principal of the key with this hash; `None` for a key that does not count (any more).
@@ -123,7 +129,7 @@ impl Authenticator {
             stale => stale.is_some(),
         };
         let turn = if is_known { &self.known } else { &self.unknown };
-        let turn = tokio::time::timeout(LOOK_WAIT, turn.acquire()).await;
+        let turn = timeout(LOOK_WAIT, turn.acquire()).await;
         let Ok(Ok(_turn)) = turn else { return Err(StoreError::Unavailable("too many keys wait to be looked up".into())) };
         if let Some((true, principal)) = self.remembered(key_hash) {
             return Ok(Some(principal));
@@ -156,6 +162,18 @@ impl Authenticator {
     /// Forgets a key that was revoked, and no other: all would have to be looked up again, one at a time.
     pub fn forget(&self, key: KeyId) {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (_, found)| found.key_id != Some(key));
+        self.revoked.send_replace(Some(key));
+    }
+
+    /// Resolves when a key does not count any more: at once if it is revoked here, else within seconds.
+    pub(crate) async fn until_revoked(&self, key_hash: [u8; 32], key: Option<KeyId>) {
+        let mut revoked = self.revoked.subscribe();
+        // Registered before the look. A store that cannot be asked revokes nothing.
+        while !matches!(self.principal(key_hash).await, Ok(None)) {
+            // Of two keys revoked at the same moment only the later one is seen here; the other is noticed at the next look.
+            let this_one = async { while revoked.changed().await.is_ok() && *revoked.borrow_and_update() != key {} };
+            drop(timeout(LOOK_AGAIN, this_one).await);
+        }
     }
 }
 
