@@ -31,8 +31,6 @@ use crate::store::unit::day;
 
 /// How long an idempotency record counts, in hours.
 const IDEMPOTENCY_HOURS: i64 = 24;
-/// The most channels looked at in one turn; far more than anybody configures.
-const QUEUED_CHANNELS_MAX: i64 = 1_000;
 
 impl ReadRows for SqliteConnection {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
@@ -197,9 +195,14 @@ impl ReadRows for SqliteConnection {
     }
 
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
-        let mut queued = hot::SelectQueuedChannels { limit: &QUEUED_CHANNELS_MAX }.load::<(String, i64)>(self)?;
-        queued.sort_by_key(|(_, next_due)| *next_due);
-        Ok(queued.into_iter().map(|(channel, next_due)| QueuedChannel { channel, next_due: from_micros(next_due) }).collect())
+        let (mut queued, mut after) = (Vec::new(), String::new());
+        let next = |conn: &mut Self, after: &str| hot::SelectNextQueue { after }.get_result::<(String, i64)>(conn).optional();
+        while let Some((channel, next_due)) = next(self, &after)? {
+            queued.push(QueuedChannel { channel: channel.clone(), next_due: from_micros(next_due) });
+            after = channel;
+        }
+        queued.sort_by_key(|queue| queue.next_due);
+        Ok(queued)
     }
 
     fn open_suspensions(&mut self) -> RowsResult<i64> {

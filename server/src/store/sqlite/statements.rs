@@ -205,13 +205,10 @@ statement!(
 );
 
 statement!(
-    /// The channels that have a queue, each found by one step in the index: what lies in a queue is not read.
-    SelectQueuedChannels {
-        "WITH RECURSIVE queued (channel) AS (SELECT min(channel) FROM outbox WHERE state = 0 UNION ALL SELECT (SELECT min(channel) \
-         FROM outbox WHERE state = 0 AND channel > queued.channel) FROM queued WHERE queued.channel IS NOT NULL) SELECT channel, \
-         (SELECT min(due_at) FROM outbox WHERE state = 0 AND outbox.channel = queued.channel) FROM queued \
-         WHERE channel IS NOT NULL LIMIT " limit: i64 = BigInt,
-    } "" -> (Text, BigInt)
+    /// The next channel that has a queue, and what is due first in it: one step in the index, which reads nothing else of the queue.
+    SelectNextQueue {
+        "SELECT channel, due_at FROM outbox WHERE state = 0 AND channel > " after: str = Text,
+    } " ORDER BY channel, due_at LIMIT 1" -> (Text, BigInt)
 );
 
 statement!(
