@@ -23,6 +23,12 @@ impl Absence {
         (until - from > TimeDelta::seconds(ABSENCE_SECONDS_MAX)).then_some(Self { from, until })
     }
 
+    /// The time between the last sign of life in a backup and the first link after its restore. However short, nobody could answer in it:
+    /// the old links had ended and there were no new ones.
+    pub fn without_links(from: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
+        (until > from).then_some(Self { from, until })
+    }
+
     /// The deadline that gives an open question back what the absence took; `None` if it took nothing.
     ///
     /// Nothing is given to `fail`, which no silence can turn into consent, nor to a question that was over before. What is given is at

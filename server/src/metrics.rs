@@ -162,7 +162,7 @@ pub(crate) struct WriterMetrics {
 pub(crate) enum Again {
     /// Another transaction inserted the same row first.
     Overtaken,
-    /// The database broke it off: a deadlock, a wait that took too long, a server that stops.
+    /// The database broke it off: a deadlock, a server that stops.
     BrokenOff,
     /// The connection was lost.
     Disconnected,
@@ -210,6 +210,7 @@ pub struct Metrics {
     failovers: Counter,
     queue_full: Counter,
     timers_mended: Counter,
+    sweep_left_out: Counter,
     circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
@@ -241,6 +242,7 @@ impl Metrics {
             failovers: Counter::default(),
             queue_full: Counter::default(),
             timers_mended: Counter::default(),
+            sweep_left_out: Counter::default(),
             circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
@@ -304,6 +306,11 @@ impl Metrics {
             "placet_timers_mended",
             "Timers that open questions had lost and got back; each is a bug",
             self.timers_mended.clone(),
+        );
+        it.register(
+            "placet_sweep_left_out",
+            "Open questions that could not be looked at for lost timers, or not mended; the log says why",
+            self.sweep_left_out.clone(),
         );
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
         it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
@@ -407,22 +414,12 @@ impl Metrics {
             }
             Fact::DeadlineApplied { late } => self.late_seconds.observe(seconds_of(*late)),
             Fact::DeliveryAttempted { channel, result } => {
-                let result = match result {
-                    Attempted::Sent => "sent",
-                    Attempted::Retry => "retry",
-                    Attempted::Failed => "failed",
-                };
-                self.attempts.get_or_create(&AttemptLabels { channel: channel.clone(), result }).inc();
+                let labels = AttemptLabels { channel: channel.clone(), result: result.as_str() };
+                self.attempts.get_or_create(&labels).inc();
             }
             Fact::Delivery { channel, state } => {
-                let state = match state {
-                    Settled::Queued => "queued",
-                    Settled::Sent => "sent",
-                    Settled::Failed => "failed",
-                    Settled::Bounced => "bounced",
-                    Settled::Obsolete => "obsolete",
-                };
-                self.deliveries.get_or_create(&DeliveryLabels { channel: channel.clone(), state }).inc();
+                let labels = DeliveryLabels { channel: channel.clone(), state: state.as_str() };
+                self.deliveries.get_or_create(&labels).inc();
             }
             Fact::BounceReported { kind } => {
                 self.bounces.get_or_create(&BounceLabel { kind: bounce_word(*kind) }).inc();
@@ -437,6 +434,21 @@ impl Metrics {
                 self.timers_mended.inc();
             }
         }
+    }
+
+    /// Begins the series of a channel at zero: an increase from nothing is none to Prometheus, so the first failure would go unseen.
+    pub(crate) fn channel_known(&self, channel: &str) {
+        for result in Attempted::ALL {
+            drop(self.attempts.get_or_create(&AttemptLabels { channel: channel.to_owned(), result: result.as_str() }));
+        }
+        for state in Settled::ALL {
+            drop(self.deliveries.get_or_create(&DeliveryLabels { channel: channel.to_owned(), state: state.as_str() }));
+        }
+    }
+
+    /// Counts open questions that the search for lost timers left out.
+    pub(crate) fn left_out_of_sweep(&self, questions: u64) {
+        self.sweep_left_out.inc_by(questions);
     }
 
     /// Notes that a webhook endpoint is not tried.

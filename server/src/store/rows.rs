@@ -6,7 +6,7 @@ use domain::body::IntentBody;
 use domain::channel::Route;
 use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::{Intent, Status};
+use domain::intent::Intent;
 use domain::lease::Lease;
 use domain::log::{Hash, Sealed};
 use domain::suspension::{Question, Suspension};
@@ -17,7 +17,7 @@ use thiserror::Error;
 use super::codes::{DeliveryState, TimerKind};
 use super::hub::Notice;
 use super::span::TraceContext;
-use super::{Idempotency, NewKey};
+use super::{Idempotency, IntentFilter, LinePlace, NewKey};
 
 /// Why a row could not be read or written. The transaction is over.
 #[derive(Debug, Error)]
@@ -269,9 +269,9 @@ pub(super) trait Rows {
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()>;
     /// Makes every leased message due at `due_at`, leased by nobody; returns how many.
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
-    /// Ends a message; without a `detail` the one before stays.
     /// Makes a message that has come to its end due at `due_at`, as if it had never been tried.
     fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
+    /// Ends a message; without a `detail` the one before stays.
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
     /// Keeps what was reported of a message, in place of what was reported before.
     fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()>;
@@ -292,8 +292,10 @@ pub(super) trait ReadRows {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>>;
     fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow>;
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
+    /// The title alone: a state may be large.
+    fn title(&mut self, intent: i64) -> RowsResult<String>;
     /// Newest first; `creator` limits to one agent's own.
-    fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>>;
+    fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>>;
     fn event_link(&mut self, rid: i64) -> RowsResult<EventLink>;
     fn event(&mut self, rid: i64) -> RowsResult<Sealed>;
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>>;
@@ -309,8 +311,18 @@ pub(super) trait ReadRows {
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     /// Those of one channel, longest due first.
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    /// Of the messages due for a channel that nobody has in hand and no newer one replaces, those on top of `keep`, newest due first.
-    fn due_beyond(&mut self, channel: &str, now: DateTime<Utc>, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// Those of one channel that are due, and those that wait for another try; longest due first.
+    fn undelivered(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// Of the messages due for a channel that nobody has in hand and no newer one replaces, those on top of `keep`, newest due first,
+    /// and only what stands before a place in the line.
+    fn due_beyond(
+        &mut self,
+        channel: &str,
+        now: DateTime<Utc>,
+        keep: u32,
+        before: LinePlace,
+        limit: u32,
+    ) -> RowsResult<Vec<OutboxRow>>;
     /// The other messages of its attempt that wait for its channel and that nobody has in hand.
     fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>>;
     /// Messages that have failed, newest first.

@@ -9,10 +9,9 @@ use domain::delivery::DeliveryState;
 use domain::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::log::{Sealed, verify_chain};
 use domain::wire::SuspensionRecord;
-use placet_server::store::{DeliveryFilter, EventFilter, Outcome, Store, StoreError, SuspensionFilter};
+use harness::requests::principal;
+use placet_server::store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreError, SuspensionFilter};
 use serde_json::{Value, json};
-
-use super::workload::principal;
 
 /// The events that end a suspension.
 const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];
@@ -57,12 +56,16 @@ impl Ledger {
         self.intents.len() + self.questions.len()
     }
 
-    /// A write was acknowledged; it was about this intent.
-    pub(super) fn heard(&mut self, outcome: &Outcome) -> Result<(), String> {
+    /// A write was acknowledged. One that was sent again is answered as it would have been then: that its question is there says no
+    /// more than that.
+    pub(super) fn heard(&mut self, again: bool, outcome: &Outcome) -> Result<(), String> {
         match outcome {
             Outcome::Intent(view) => {
                 let intent = self.intents.entry(view.id).or_default();
                 intent.version = intent.version.max(view.version);
+            }
+            Outcome::Suspension { record, .. } if again => {
+                self.questions.entry(record.id.expose()).or_default();
             }
             Outcome::Suspension { record, .. } => self.see(record)?,
             Outcome::Responded { response, .. } => {
@@ -136,7 +139,8 @@ impl Ledger {
     /// Holds the store to all of it, and remembers what it shows.
     pub(super) async fn check(&mut self, store: &Arc<dyn Store>) -> Result<(), String> {
         let auditor = principal("auditor", Role::Auditor);
-        let listed = read(store.intents(auditor.clone(), None, PAGE, 0).await)?;
+        let filter = IntentFilter { limit: PAGE, offset: 0, status: None, before: None };
+        let listed = read(store.intents(auditor.clone(), filter).await)?.intents;
         let mut titles = BTreeSet::new();
         if let Some(twice) = listed.iter().find(|intent| !titles.insert(&intent.title)) {
             return Err(format!("one key made two intents: {}", twice.title));
@@ -162,7 +166,7 @@ impl Ledger {
     }
 
     async fn check_questions(&mut self, store: &Arc<dyn Store>, auditor: &Principal) -> Result<(), String> {
-        let filter = SuspensionFilter { limit: PAGE, open: false, before: None };
+        let filter = SuspensionFilter { limit: PAGE, open: false, before: None, asked_under: None };
         let records = read(store.suspensions(auditor.clone(), filter).await)?.suspensions;
         let mut asked = BTreeSet::new();
         if let Some(twice) = records.iter().find(|record| !asked.insert(&record.question)) {
@@ -190,7 +194,7 @@ impl Ledger {
 
     /// The questions that are open, as last shown.
     pub(super) async fn open(store: &Arc<dyn Store>) -> Result<Vec<SuspensionRecord>, String> {
-        let filter = SuspensionFilter { limit: PAGE, open: true, before: None };
+        let filter = SuspensionFilter { limit: PAGE, open: true, before: None, asked_under: None };
         Ok(read(store.suspensions(principal("auditor", Role::Auditor), filter).await)?.suspensions)
     }
 }

@@ -10,6 +10,7 @@ mod inspect;
 mod listener;
 mod migrate;
 mod pool;
+mod proof;
 mod reads;
 mod rows;
 mod schema;
@@ -23,9 +24,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use domain::authority::Principal;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Runtime;
@@ -34,7 +34,7 @@ pub use self::address::Address;
 pub(in crate::store) use self::connection::dial;
 pub use self::inspect::{Examination, examine};
 use self::listener::Listener;
-pub(in crate::store) use self::listener::SERVERS;
+pub(in crate::store) use self::listener::{LIVING, NOBODY};
 pub(in crate::store) use self::migrate::tables_for_filling;
 use self::pool::Pool;
 use self::rows::Writing;
@@ -46,8 +46,9 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
-    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
-    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency,
+    IntentFilter, Leased, LinkView, NewKey, Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store, StoreError,
+    SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::metrics::WriterMetrics;
@@ -62,6 +63,10 @@ pub const CONNECTIONS_MIN: u32 = KEY_CONNECTIONS + LISTENING_CONNECTIONS + 2;
 pub const CONNECTIONS_MAX: u32 = 200;
 /// Connections of one server, unless configured.
 pub const CONNECTIONS_DEFAULT: u32 = 20;
+
+/// Why a database cannot be prepared: what another server sends and decides meanwhile is what is to be held.
+const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
+                      (one whose machine or network is gone counts as running for half a minute)";
 
 /// How often messages are looked for whose server is gone.
 const RELEASE_EVERY: Duration = Duration::from_secs(5);
@@ -206,8 +211,8 @@ impl Store for PostgresStore {
         self.authorized(move |rows| read::intent(rows, &principal, id))
     }
 
-    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>> {
-        self.read(move |rows| read::intents(rows, &principal, status, limit, offset))
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage> {
+        self.read(move |rows| read::intents(rows, &principal, filter))
     }
 
     fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>> {
@@ -257,8 +262,8 @@ impl Store for PostgresStore {
         self.read(move |rows| read::failed_deliveries(rows, filter))
     }
 
-    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView> {
-        self.decide("redrive", move |rows, env| unit::redrive::redrive(rows, env, &principal, id))
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide("redrive", move |rows, env| unit::redrive::redrive(rows, env, &principal, idempotency, id))
     }
 
     fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
@@ -283,7 +288,12 @@ impl Store for PostgresStore {
     }
 
     fn hold_after_restore(&self) -> Unit<'_, ()> {
-        self.write("hold_after_restore", |rows, env| unit::presence::hold_after_restore(rows, env))
+        let held = self.write("hold_after_restore", |rows, env| {
+            // One that starts now reads the presence after it took its lock; whichever of the two is later sees the other.
+            let is_alone = rows.session.others()? == 0;
+            is_alone.then(|| unit::presence::hold_after_restore(rows, env)).transpose()
+        });
+        async move { held.await?.ok_or_else(|| StoreError::Failed(anyhow::anyhow!(IN_USE))) }.boxed()
     }
 
     fn release(&self) -> Unit<'_, bool> {
@@ -321,6 +331,10 @@ impl Store for PostgresStore {
         self.write("secret", move |rows, env| unit::keys::secret(rows, env, name))
     }
 
+    fn was_in_production(&self) -> Unit<'_, bool> {
+        self.read(|rows| Ok(rows.secret(PRODUCTION_MARK)?.is_some()))
+    }
+
     fn forget_expired(&self) -> Unit<'_, u64> {
         self.write("forget_expired", |rows, env| unit::forget_expired(rows, env))
     }
@@ -329,12 +343,8 @@ impl Store for PostgresStore {
         let now = self.outside.clock.now();
         async move {
             let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
-            let mut mended = 0;
-            for rid in look.found {
-                let one = self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid)).await;
-                mended += unit::sweep::unless_away(rid, one)?;
-            }
-            Ok(Swept { mended, next: look.next })
+            let mend = |rid| self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid));
+            Ok(unit::sweep::mend_each(look, mend).await)
         }
         .boxed()
     }

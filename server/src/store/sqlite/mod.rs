@@ -2,6 +2,7 @@
 
 mod columns;
 mod inspect;
+mod log_file;
 mod reads;
 mod rows;
 mod schema;
@@ -25,15 +26,15 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::authority::Principal;
 use domain::clock::Clock;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
 pub(in crate::store) use self::inspect::schema;
 pub use self::inspect::{beside, inspect};
+pub use self::log_file::Rewrite;
 use self::writer::{Writer, classify};
 use super::hub::Hub;
 use super::link::LinkToken;
@@ -42,8 +43,9 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
-    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency,
+    IntentFilter, Leased, LinkView, NewKey, Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store, StoreError,
+    SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -59,7 +61,7 @@ const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// What every connection is set to. A full sync on every commit is what makes a 200 a promise; there is no setting for it.
 const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-                       PRAGMA cache_size = -32768; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
+                       PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
 const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
 
@@ -98,6 +100,11 @@ impl SqliteStore {
     ///
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, outside: Outside) -> anyhow::Result<Self> {
+        Self::open_on(path, exclusive, outside, log_file::rewrite)
+    }
+
+    /// As [`SqliteStore::open`], on a disk where files are written anew by `rewrite`: the tests have one of their own under SQLite.
+    pub fn open_on(path: &Path, exclusive: Exclusive, outside: Outside, rewrite: Rewrite) -> anyhow::Result<Self> {
         let unusable = || {
             format!(
                 "failed to use the database {}; is PLACET_DATABASE_URL right, may you write there, and is there room?",
@@ -114,6 +121,7 @@ impl SqliteStore {
         let url = &url_of(path)?;
         let mut conn = SqliteConnection::establish(url).with_context(unusable)?;
         conn.batch_execute(PRAGMAS).with_context(unusable)?;
+        let mut conn = log_file::make_durable(conn, path, rewrite).with_context(unusable)?;
         if let Some(moved_to) = moved_to(&mut conn).with_context(unusable)? {
             anyhow::bail!("the data of {} was moved to {moved_to}; set PLACET_DATABASE_URL to that", path.display());
         }
@@ -273,8 +281,8 @@ impl<U: Units> Store for U {
         self.authorized(move |rows| read::intent(rows, &principal, id))
     }
 
-    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>> {
-        self.read(move |rows| read::intents(rows, &principal, status, limit, offset))
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage> {
+        self.read(move |rows| read::intents(rows, &principal, filter))
     }
 
     fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>> {
@@ -322,8 +330,8 @@ impl<U: Units> Store for U {
         self.read(move |rows| read::failed_deliveries(rows, filter))
     }
 
-    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView> {
-        self.decide(move |rows, env| unit::redrive::redrive(rows, env, &principal, id))
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide(move |rows, env| unit::redrive::redrive(rows, env, &principal, idempotency, id))
     }
 
     fn release_deliveries(&self) -> Unit<'_, u64> {
@@ -376,6 +384,10 @@ impl<U: Units> Store for U {
         self.write(move |rows, env| unit::keys::secret(rows, env, name))
     }
 
+    fn was_in_production(&self) -> Unit<'_, bool> {
+        self.read(|rows| Ok(rows.secret(PRODUCTION_MARK)?.is_some()))
+    }
+
     fn forget_expired(&self) -> Unit<'_, u64> {
         self.write(|rows, env| unit::forget_expired(rows, env))
     }
@@ -384,12 +396,8 @@ impl<U: Units> Store for U {
         let now = self.clock().now();
         async move {
             let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
-            let mut mended = 0;
-            for rid in look.found {
-                let one = self.write(move |rows, env| unit::sweep::mend(rows, env, rid)).await;
-                mended += unit::sweep::unless_away(rid, one)?;
-            }
-            Ok(Swept { mended, next: look.next })
+            let mend = |rid| self.write(move |rows, env| unit::sweep::mend(rows, env, rid));
+            Ok(unit::sweep::mend_each(look, mend).await)
         }
         .boxed()
     }
@@ -503,9 +511,7 @@ fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
 
 /// Brings what the write-ahead log holds into the database file, before anything is appended to it (ADR 20).
 ///
-/// A process before this one may have refused a commit because its sync failed, and died. In the page cache the log ends with that
-/// commit, whole, and the kernel takes for clean what never reached the disk: everything appended behind it would go with the power.
-/// A checkpoint writes each page anew, and syncs it.
+/// The next start has little to write anew, and who copies the files now finds all of it in one.
 fn empty_log(conn: &mut SqliteConnection, exclusive: Exclusive) -> anyhow::Result<()> {
     #[derive(QueryableByName)]
     struct Checkpoint {
@@ -544,6 +550,7 @@ mod tests {
     use domain::authority::{Assurance, Role};
     use domain::body::IntentBody;
     use domain::ids::Entropy;
+    use domain::intent::Status;
     use serde_json::{Map, Value};
 
     use super::*;

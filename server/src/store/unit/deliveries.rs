@@ -20,7 +20,7 @@ use crate::store::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
-use crate::store::link::LinkToken;
+use crate::store::link::{LINK_SECRET, LinkToken};
 use crate::store::rows::{
     BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow,
 };
@@ -133,42 +133,48 @@ pub(super) struct Taking {
 
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
-    let mut leased = Leased { deliveries: Vec::new(), untried: 0, turned_away: Vec::new(), next_due: None };
+    let mut leased = Leased { deliveries: Vec::new(), untried: 0, turned_away: Vec::new(), lines: Vec::new(), next_due: None };
     let queued = rows.reads().queued_channels()?;
     // Most turns find nothing that is due: they need to know no more.
-    if queued.first().is_none_or(|first| first.next_due > now) {
+    let is_idle = |queued: &QueuedChannel| queued.next_due > now && !matches!(gate_of(turn, &queued.channel), Gate::Closed(_));
+    if queued.iter().all(is_idle) {
         leased.next_due = queued.first().map(|first| first.next_due);
         return Ok(leased);
     }
     if presence::hold(rows.reads(), env.watch)?.is_some() {
         return Ok(leased);
     }
-    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
+    let secrets = Secrets { bounce: secret(rows, env, BOUNCE_SECRET)?, link: secret(rows, env, LINK_SECRET)? };
     let mut taking = Taking { leased, given_up: Vec::new() };
     let mut shared_room = turn.shared_room;
     let mut full = Vec::new();
     // Whose message has waited longest goes first: the shared room is handed out fairly.
     for QueuedChannel { channel, next_due } in queued {
-        let lane = turn.lanes.iter().find(|lane| lane.channel == channel);
-        let gate = lane.map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone());
+        let gate = gate_of(turn, &channel);
         let room = match &gate {
             Gate::Room(room) => *room,
             Gate::SharedRoom(room) => (*room).min(shared_room),
             Gate::Paused(_) | Gate::Closed(_) => u32::MAX,
         };
         let (before, untried) = (taking.leased.deliveries.len(), taking.leased.untried);
-        if room > 0 && next_due <= now {
-            for row in rows.reads().due_deliveries(&channel, now, room.min(DELIVERIES_PER_UNIT))? {
-                take(rows, env, row, &gate, &bounce_secret, now, &mut taking)?;
-            }
+        let limit = room.min(DELIVERIES_PER_UNIT);
+        let due = match &gate {
+            // What waits for another try would wait in vain, and whoever is asked instead would wait for it.
+            Gate::Closed(_) => rows.reads().undelivered(&channel, now, limit)?,
+            _ if room > 0 && next_due <= now => rows.reads().due_deliveries(&channel, now, limit)?,
+            _ => Vec::new(),
+        };
+        for row in due {
+            take(rows, env, row, &gate, &secrets, now, &mut taking)?;
         }
         let taken = u32::try_from(taking.leased.deliveries.len() - before).unwrap_or(u32::MAX);
         if let Gate::SharedRoom(_) = gate {
             shared_room -= taken;
             // After the taking: what can leave at once has left the queue. If room was left because a message needed no try, the next
             // turn, which follows at once, takes another one first.
-            if next_due <= now && taking.leased.untried == untried {
-                turn_away(rows, env, &channel, now, &mut taking)?;
+            let lane = turn.lane(&channel).filter(|_| next_due <= now && taking.leased.untried == untried);
+            if let Some(lane) = lane {
+                turn_away(rows, env, lane, now, &mut taking)?;
             }
         }
         if taken == room {
@@ -178,6 +184,11 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
     // A full lane is looked at when one of its messages has ended; any other when its next one is due.
     let next = rows.reads().queued_channels()?.into_iter().find(|queued| !full.contains(&queued.channel));
     Ok(Leased { next_due: next.map(|queued| queued.next_due), ..taking.leased })
+}
+
+/// What becomes of a channel's messages in this turn.
+fn gate_of(turn: &Turn, channel: &str) -> Gate {
+    turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
 }
 
 /// What is queued for a channel that was taken out of the settings.
@@ -194,13 +205,19 @@ pub(super) fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(Suspen
     Ok((suspension, told))
 }
 
+/// What proves the tokens a message carries.
+struct Secrets {
+    bounce: [u8; 32],
+    link: [u8; 32],
+}
+
 /// Deals with one message that is due.
 fn take<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: OutboxRow,
     gate: &Gate,
-    bounce_secret: &[u8; 32],
+    secrets: &Secrets,
     now: DateTime<Utc>,
     taking: &mut Taking,
 ) -> RowsResult<()> {
@@ -210,6 +227,8 @@ fn take<R: Rows>(
     let leased = &mut taking.leased;
     let (suspension, told) = match read(rows, &row) {
         Ok(read) => read,
+        // It was put off already, and is looked at all the same because its channel is closed.
+        Err(error) if row.due_at > now && error.is_unreadable() => return Ok(()),
         Err(error) => return put_off(rows, &row, now, error),
     };
     // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
@@ -225,8 +244,7 @@ fn take<R: Rows>(
     }
     match gate {
         Gate::Room(_) | Gate::SharedRoom(_) => {
-            let bounce_token = BounceToken::new(bounce_secret, row.rid, row.id);
-            leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, bounce_token, now)?);
+            leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, secrets, now)?);
         }
         Gate::Paused(wait) => {
             let pressed = is_pressed(&row, &suspension, &told.question, *wait, now);
@@ -271,7 +289,7 @@ pub(super) struct Told {
 impl Told {
     fn of<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<Self> {
         let question = rows.reads().question(suspension)?;
-        let intent_title = rows.reads().body(suspension.intent)?.title;
+        let intent_title = rows.reads().title(suspension.intent)?;
         let (first, asked_before) = (None, Vec::new());
         let mut told = Self { question, intent_title, first, asked_before, repeated: false, superseded: false };
         if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {
@@ -299,7 +317,7 @@ fn lease_delivery<R: Rows>(
     row: OutboxRow,
     suspension: SuspensionRow,
     told: Told,
-    bounce_token: BounceToken,
+    secrets: &Secrets,
     now: DateTime<Utc>,
 ) -> RowsResult<LeasedDelivery> {
     let mut lease = [0; 16];
@@ -308,7 +326,9 @@ fn lease_delivery<R: Rows>(
     let seconds = if planted(Bug::LeaseWithoutEnd) { 0 } else { DELIVERY_LEASE_SECONDS };
     rows.lease_outbox(row.rid, &lease, now + TimeDelta::seconds(seconds), tries)?;
     // A fresh token for every try: the one before may have left the house.
-    let token = LinkToken::new(rows.next(Table::Tokens)?, env.entropy.bytes32());
+    let mut random = [0; 16];
+    env.entropy.fill(&mut random);
+    let token = LinkToken::mint(&secrets.link, rows.next(Table::Tokens)?, random);
     rows.insert_token(&TokenRow {
         rid: token.row(),
         hash: if planted(Bug::TokenKept) { token.expose().into_bytes() } else { token.hash().to_vec() },
@@ -324,7 +344,7 @@ fn lease_delivery<R: Rows>(
         recipient: row.recipient,
         attempt: row.attempt,
         sequence: row.sequence,
-        bounce_token,
+        bounce_token: BounceToken::new(&secrets.bounce, row.rid, row.id),
         queued_at: row.queued_at,
         first: told.first,
         asked_before: told.asked_before,
