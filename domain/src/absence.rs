@@ -23,11 +23,18 @@ impl Absence {
         (until - from > TimeDelta::seconds(ABSENCE_SECONDS_MAX)).then_some(Self { from, until })
     }
 
+    /// The time between the last sign of life in a backup and the first link after its restore. However short, nobody could answer in it:
+    /// the old links had ended and there were no new ones.
+    pub fn without_links(from: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
+        (until > from).then_some(Self { from, until })
+    }
+
     /// The deadline that gives an open question back what the absence took; `None` if it took nothing.
     ///
     /// Nothing is given to `fail`, which no silence can turn into consent, nor to a question that was over before. What is given is at
-    /// most one attempt's window: whoever is asked again gets as long as the question gave them, not as long as the outage lasted.
-    pub fn extended(&self, suspension: &Suspension, question: &Question) -> Option<DateTime<Utc>> {
+    /// most one attempt's window: whoever is asked again gets as long as the question gave them, not as long as the outage lasted. A
+    /// clock that was set back since the absence ended (`now` is before its end) has shown that end too late; time goes on from now.
+    pub fn extended(&self, suspension: &Suspension, question: &Question, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let expires_at = suspension.expires_at?;
         if suspension.fallback_policy == FallbackPolicy::Fail || expires_at <= self.from {
             return None;
@@ -35,6 +42,6 @@ impl Absence {
         let gap = self.until - self.from;
         let interval = question.retry_policy.as_ref().map(|policy| policy.interval_seconds);
         let window = interval.or(question.timeout_seconds).map_or(gap, seconds);
-        Some(expires_at.max(self.until) + gap.min(window))
+        Some(expires_at.max(self.until.min(now)) + gap.min(window))
     }
 }

@@ -324,6 +324,8 @@ mod tests {
         assert!(!ok(partial(Some(0), Some(1)), None));
         assert!(ok(partial(Some(12), Some(INTERVAL_SECONDS_MAX)), None));
         assert!(!ok(partial(Some(13), Some(INTERVAL_SECONDS_MAX)), None));
+        assert!(ok(partial(Some(ATTEMPTS_MAX), Some(WINDOW_SECONDS_MAX / ATTEMPTS_MAX)), None), "366 days together");
+        assert!(!ok(partial(Some(ATTEMPTS_MAX), Some(WINDOW_SECONDS_MAX / ATTEMPTS_MAX + 1)), None));
         assert!(!ok(partial(Some(1), Some(INTERVAL_SECONDS_MAX + 1)), None));
         assert!(ok(partial(Some(1), Some(60)), Some(60)));
         assert!(!ok(partial(Some(1), Some(61)), Some(60)));

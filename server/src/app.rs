@@ -32,7 +32,7 @@ use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
 use crate::store::link::LINK_SECRET;
 use crate::store::sqlite::Exclusive;
-use crate::store::{self, Database, Outside, Store};
+use crate::store::{self, Database, Outside, Store, StoreError};
 use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Surroundings};
@@ -194,7 +194,7 @@ impl App {
             pages.forget_quiet_links();
             shared.rates.forget_quiet();
         };
-        let mut upkeep = upkeep::start(self.store(), forget_quiet).await?;
+        let mut upkeep = upkeep::start(self.store(), self.shared.metrics.clone(), forget_quiet).await?;
         let (deadlines, deliveries) = (self.deadlines(), self.deliveries());
         let stopping = || self.shared.stopping.subscribe();
         let (stop_deadlines, stop_deliveries) = (stopping(), stopping());
@@ -279,9 +279,10 @@ pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entr
         anyhow::bail!("there is no database at {database}; restore it first");
     }
     let store = store::open(database, Exclusive::Serve, Outside::alone(clock, entropy)).await?;
-    store.hold_after_restore().await?;
+    let held = store.hold_after_restore().await;
     store.close().await;
-    Ok(())
+    // What stands in the way is said by itself.
+    held.map_err(|error| if let StoreError::Failed(why) = error { why } else { error.into() })
 }
 
 /// Before anything is served or fires: records that a server before this one was away. From then on nothing that time decides happens

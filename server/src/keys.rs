@@ -13,7 +13,8 @@ use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
 
 use crate::store::{NewKey, Store, StoreError};
 
@@ -33,6 +34,8 @@ const CACHE_SECONDS: i64 = 1;
 const LOOK_WAIT: Duration = Duration::from_secs(5);
 /// How many keys nobody has seen before wait to be looked up, all together. So many are looked up in about a tenth of a second.
 const UNKNOWN_WAITING_MAX: usize = 1_024;
+/// How often whoever waits long looks whether its key still counts: a key revoked by another process ends its waits within this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How many found keys are remembered.
 const CACHE_MAX: usize = 10_000;
 
@@ -124,6 +127,8 @@ pub struct Authenticator {
     unknown: Semaphore,
     /// Places in line for those. A key that counts was seen before, unless it is new or the server is.
     waiting: Semaphore,
+    /// The key revoked last, by this process.
+    revoked: watch::Sender<Option<KeyId>>,
 }
 
 impl Authenticator {
@@ -136,6 +141,7 @@ impl Authenticator {
             known: Semaphore::new(1),
             unknown: Semaphore::new(1),
             waiting: Semaphore::new(UNKNOWN_WAITING_MAX),
+            revoked: watch::Sender::new(None),
         }
     }
 
@@ -147,7 +153,7 @@ impl Authenticator {
         };
         let turn = if is_known { &self.known } else { &self.unknown };
         let _in_line = if is_known { None } else { Some(self.waiting.try_acquire().map_err(|_| LookError::Crowded)?) };
-        let turn = tokio::time::timeout(LOOK_WAIT, turn.acquire()).await;
+        let turn = timeout(LOOK_WAIT, turn.acquire()).await;
         let Ok(Ok(_turn)) = turn else { return Err(LookError::Crowded) };
         if let Some((true, principal)) = self.remembered(key_hash) {
             return Ok(Some(principal));
@@ -180,6 +186,18 @@ impl Authenticator {
     /// Forgets a key that was revoked, and no other: all would have to be looked up again, one at a time.
     pub fn forget(&self, key: KeyId) {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (_, found)| found.key_id != Some(key));
+        self.revoked.send_replace(Some(key));
+    }
+
+    /// Resolves when a key does not count any more: at once if it is revoked here, else within seconds.
+    pub(crate) async fn until_revoked(&self, key_hash: [u8; 32], key: Option<KeyId>) {
+        let mut revoked = self.revoked.subscribe();
+        // Registered before the look. A store that cannot be asked revokes nothing.
+        while !matches!(self.principal(key_hash).await, Ok(None)) {
+            // Of two keys revoked at the same moment only the later one is seen here; the other is noticed at the next look.
+            let this_one = async { while revoked.changed().await.is_ok() && *revoked.borrow_and_update() != key {} };
+            drop(timeout(LOOK_AGAIN, this_one).await);
+        }
     }
 }
 
@@ -223,8 +241,11 @@ mod tests {
         assert!(matches!(authenticator.principal(hash("one more")).await, Err(LookError::Crowded)));
         assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
         waiting.pop();
+        let mut one_more = Box::pin(authenticator.principal(hash("one more")));
+        assert!(futures_util::poll!(&mut one_more).is_pending(), "in the place that came free");
+        drop(waiting);
         drop(turn);
-        assert!(authenticator.principal(hash("one more")).await.unwrap().is_none(), "it waits behind the others, and is told");
+        assert!(one_more.await.unwrap().is_none());
     }
 
     #[test]

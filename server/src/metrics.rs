@@ -162,7 +162,7 @@ pub(crate) struct WriterMetrics {
 pub(crate) enum Again {
     /// Another transaction inserted the same row first.
     Overtaken,
-    /// The database broke it off: a deadlock, a wait that took too long, a server that stops.
+    /// The database broke it off: a deadlock, a server that stops.
     BrokenOff,
     /// The connection was lost.
     Disconnected,
@@ -210,6 +210,7 @@ pub struct Metrics {
     failovers: Counter,
     queue_full: Counter,
     timers_mended: Counter,
+    sweep_left_out: Counter,
     circuits: Family<ChannelLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_seconds: Family<RouteLabels, Histogram>,
@@ -241,6 +242,7 @@ impl Metrics {
             failovers: Counter::default(),
             queue_full: Counter::default(),
             timers_mended: Counter::default(),
+            sweep_left_out: Counter::default(),
             circuits: Family::default(),
             requests: Family::default(),
             request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
@@ -304,6 +306,11 @@ impl Metrics {
             "placet_timers_mended",
             "Timers that open questions had lost and got back; each is a bug",
             self.timers_mended.clone(),
+        );
+        it.register(
+            "placet_sweep_left_out",
+            "Open questions that could not be looked at for lost timers, or not mended; the log says why",
+            self.sweep_left_out.clone(),
         );
         it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
         it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
@@ -437,6 +444,11 @@ impl Metrics {
                 self.timers_mended.inc();
             }
         }
+    }
+
+    /// Counts open questions that the search for lost timers left out.
+    pub(crate) fn left_out_of_sweep(&self, questions: u64) {
+        self.sweep_left_out.inc_by(questions);
     }
 
     /// Notes that a webhook endpoint is not tried.

@@ -13,6 +13,7 @@ pub mod plans;
 pub mod postgres;
 pub mod process;
 pub mod receiver;
+pub mod requests;
 pub mod severed;
 pub mod smtp;
 pub mod tls;

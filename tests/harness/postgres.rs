@@ -100,6 +100,11 @@ impl Cluster {
         Self::start("")
     }
 
+    /// A cluster that keeps in memory, for as long as it may, what nobody committed: a crash takes it back, transactions' numbers too.
+    pub fn lazy() -> Self {
+        Self::start("-c wal_writer_delay=10s -c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off")
+    }
+
     fn start(settings: &str) -> Self {
         let folder = TempDir::with_prefix("placet-postgres-").unwrap().keep();
         let port = free_port();

@@ -31,6 +31,9 @@ struct State {
     lasting: AtomicBool,
     /// Whether nobody gets through any more.
     dead: AtomicBool,
+    /// Whether whoever connects is heard by nobody.
+    silent: AtomicBool,
+    unheard: AtomicUsize,
 }
 
 impl Wire {
@@ -41,8 +44,14 @@ impl Wire {
         let wire = Self { port: listener.local_addr().unwrap().port(), state: Arc::default() };
         let state = wire.state.clone();
         tokio::spawn(async move {
+            let mut unheard = Vec::new();
             while let Ok((server, _)) = listener.accept().await {
                 let state = state.clone();
+                if state.silent.load(Ordering::SeqCst) {
+                    unheard.push(server);
+                    state.unheard.store(unheard.len(), Ordering::SeqCst);
+                    continue;
+                }
                 if state.dead.load(Ordering::SeqCst) {
                     continue;
                 }
@@ -75,6 +84,16 @@ impl Wire {
     pub fn mend(&self) {
         self.state.lasting.store(false, Ordering::SeqCst);
         self.state.dead.store(false, Ordering::SeqCst);
+    }
+
+    /// From now on who connects finds somebody that says nothing.
+    pub fn fall_silent(&self) {
+        self.state.silent.store(true, Ordering::SeqCst);
+    }
+
+    /// How many have connected and wait for a word.
+    pub fn unheard(&self) -> usize {
+        self.state.unheard.load(Ordering::SeqCst)
     }
 
     /// How many commits were cut.

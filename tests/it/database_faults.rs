@@ -2,20 +2,33 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use domain::authority::Role;
 use domain::ids::IntentId;
 use harness::api::Reply;
 use harness::app::{Backend, TestApp};
-use harness::postgres::{CONNECTIONS, Cluster, PASSWORD, Scratch};
+use harness::postgres::{CONNECTIONS, Cluster, PASSWORD};
 use harness::severed::{Cut, Wire};
-use placet_server::store::Database;
+use placet_server::clock::{SystemClock, SystemEntropy};
 use placet_server::store::postgres::Address;
+use placet_server::store::sqlite::Exclusive;
+use placet_server::store::{Database, Outside, open};
 use serde_json::json;
 
+/// A stop that waits for nobody; a connection that is waited for would take longer.
+const STOPPED: Duration = Duration::from_secs(3);
+
+/// A database over a way that can be cut.
+fn over(wire: &Wire, database: &str) -> Database {
+    let url = format!("postgres://placet:{}@127.0.0.1:{}/{database}", PASSWORD.replace(' ', "%20"), wire.port());
+    Database::Postgres { address: Box::new(Address::parse(&url).unwrap()), connections: CONNECTIONS }
+}
+
 /// A server whose way to its database can be cut.
-pub(crate) async fn start_over(wire: &Wire, scratch: &Scratch) -> TestApp {
-    let url = format!("postgres://placet:{}@127.0.0.1:{}/{}", PASSWORD.replace(' ', "%20"), wire.port(), scratch.name());
-    let database = Database::Postgres { address: Box::new(Address::parse(&url).unwrap()), connections: CONNECTIONS };
+pub(crate) async fn start_over(wire: &Wire, database: &str) -> TestApp {
+    let database = over(wire, database);
     TestApp::start_with(|config| config.database = database).await
 }
 
@@ -83,7 +96,7 @@ async fn a_commit_nobody_can_look_up_is_refused_as_unknown_and_safe_to_repeat() 
 async fn unknown(cut: Cut) {
     let wire = Wire::to(Cluster::of_this_process().port()).await;
     let scratch = Cluster::of_this_process().scratch().await;
-    let app = start_over(&wire, &scratch).await;
+    let app = start_over(&wire, scratch.name()).await;
     let (intent, id) = app.agent().ask(json!({})).await;
     let operator = app.operator();
     let answer = async || -> Reply {
@@ -102,5 +115,79 @@ async fn unknown(cut: Cut) {
         assert_eq!((resumed(&app, intent).await, retries(&app, "disconnected").await), (1, 0), "{cut:?}");
     }
     app.finish().await;
+    scratch.forget().await;
+}
+
+/// A crash takes back the numbers of transactions that had not reached the disk, and gives them to others. Whoever believes the number
+/// alone tells a person that an answer counts which nobody will ever see.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_its_number() {
+    let cluster = Cluster::lazy();
+    cluster.sql("postgres", "CREATE DATABASE placet").await;
+    let wire = Wire::to(cluster.port()).await;
+    let app = start_over(&wire, "placet").await;
+    let (intent, id) = app.agent().ask(json!({})).await;
+    let operator = app.operator();
+    operator.suspension(&id).await;
+    let next_number = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+    let lost = cluster.number("placet", next_number).await;
+    let answer = async || {
+        let path = format!("api/v1/intents/{intent}/suspend/respond");
+        operator.post_once(&path, "once", json!({"suspension_id": id, "value": "approve"})).await
+    };
+    wire.arm_for_good(Cut::Before);
+    let crash = async {
+        while wire.cuts() == 0 {
+            tokio::task::yield_now().await;
+        }
+        cluster.restart();
+        assert!(cluster.number("placet", next_number).await <= lost, "the crash took nothing back");
+        while cluster.number("placet", next_number).await <= lost {
+            cluster.sql("placet", "SELECT pg_current_xact_id()").await;
+        }
+        wire.mend();
+    };
+    let (mut reply, ()) = tokio::join!(answer(), crash);
+    if reply.status == 503 {
+        // It took too long to try again.
+        reply = answer().await;
+    }
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    assert_eq!(resumed(&app, intent).await, 1, "somebody was told of an answer that nobody sees");
+    app.finish().await;
+}
+
+/// What fails each time fails at once: running it again holds a connection and whoever waits for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_database_does_not_take_is_not_tried_again() {
+    let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                  RAISE EXCEPTION 'a value is out of range' USING ERRCODE = 'numeric_value_out_of_range'; END $$; \
+                  CREATE TRIGGER refuse BEFORE INSERT ON intents FOR EACH ROW EXECUTE FUNCTION refuse()";
+    Cluster::of_this_process().sql(app.scratch().unwrap().name(), refuse).await;
+    let refused = app.agent().post("api/v1/intents", json!({"title": "Refund", "status": "active"})).await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
+    for cause in ["overtaken", "broken_off", "disconnected"] {
+        assert_eq!(retries(&app, cause).await, 0, "{cause}");
+    }
+    app.finish().await;
+}
+
+/// A machine that takes connections and says nothing is what a broken balancer or firewall looks like. Who stops a server then must not
+/// have to kill it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_stops_while_its_database_says_nothing() {
+    let wire = Wire::to(Cluster::of_this_process().port()).await;
+    let scratch = Cluster::of_this_process().scratch().await;
+    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let store = open(&over(&wire, scratch.name()), Exclusive::Serve, outside).await.unwrap();
+    wire.fall_silent();
+    let cut =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    Cluster::of_this_process().sql(scratch.name(), cut).await;
+    while wire.unheard() == 0 {
+        tokio::task::yield_now().await;
+    }
+    tokio::time::timeout(STOPPED, store.close()).await.expect("it stops without a word from the database");
     scratch.forget().await;
 }

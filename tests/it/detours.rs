@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
+use std::sync::Mutex;
+
 use chrono::TimeDelta;
 use domain::authority::Role;
 use domain::channel::{EMAIL, Reach};
@@ -9,7 +11,7 @@ use domain::clock::Clock;
 use domain::ids::IntentId;
 use harness::app::{Backend, TestApp};
 use harness::receiver::{Receiver, add, webhook};
-use placet_server::store::{DeliveryResult, Gate, Lane, Leased, LeasedDelivery, Turn};
+use placet_server::store::{DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
 use serde_json::{Value, json};
 
 const STORES: [Backend; 2] = [Backend::Sqlite, Backend::Postgres];
@@ -19,6 +21,8 @@ struct Desk {
     app: TestApp,
     _receiver: Receiver,
     intents: Vec<IntentId>,
+    /// What the loop remembers from turn to turn.
+    line: Mutex<Option<LinePlace>>,
 }
 
 impl Desk {
@@ -26,7 +30,7 @@ impl Desk {
         let receiver = Receiver::start().await;
         let change = |config: &mut _| add(config, vec![(webhook("pager", &receiver), Reach::People)], &["pager"]);
         let app = TestApp::start_on(backend, change).await;
-        Self { app, _receiver: receiver, intents: Vec::new() }
+        Self { app, _receiver: receiver, intents: Vec::new(), line: Mutex::default() }
     }
 
     /// Asks so many people by the pager, and after `interval` seconds somebody else.
@@ -42,9 +46,14 @@ impl Desk {
 
     /// One turn of the loop, in which the pager takes what `gate` says and the mails nothing.
     async fn turn(&self, gate: Gate) -> Leased {
-        let lane = |channel: &str, gate| Lane { channel: channel.to_owned(), gate };
+        let line = *self.line.lock().unwrap();
+        let lane = |channel: &str, gate| Lane { channel: channel.to_owned(), gate, line };
         let turn = Turn { lanes: vec![lane("pager", gate), lane(EMAIL, Gate::Room(0))], shared_room: 64 };
-        self.app.store().lease_deliveries(turn).await.unwrap()
+        let leased = self.app.store().lease_deliveries(turn).await.unwrap();
+        if let Some((_, place)) = leased.lines.first() {
+            *self.line.lock().unwrap() = *place;
+        }
+        leased
     }
 
     /// A turn in which the endpoint is busy: nothing leaves the queue.
@@ -119,6 +128,27 @@ async fn who_waits_behind_a_thousand_for_an_endpoint_is_asked_by_another_way() {
     }
 }
 
+/// Two servers look at the same queue at the same moment. Together they turn away who is too many, and nobody who has a place.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_turn_away_no_more_than_one_would() {
+    let mut desk = Desk::on(Backend::Postgres).await;
+    for _ in 0..50 {
+        desk.ask(20, 3_600, by_mail()).await;
+    }
+    for _ in 0..3 {
+        desk.ask(1, 3_600, by_mail()).await;
+    }
+    let rival = desk.app.scratch().unwrap().rival().await;
+    // The other server is about to turn them away.
+    rival
+        .sql("BEGIN; SELECT FROM outbox WHERE rid IN (SELECT rid FROM outbox ORDER BY rid DESC LIMIT 3) FOR NO KEY UPDATE")
+        .await;
+    assert_eq!(desk.busy().await, 0);
+    rival.sql("ROLLBACK").await;
+    assert_eq!((desk.busy().await, desk.busy().await), (3, 0));
+    desk.finish().await;
+}
+
 /// An older message that a newer one takes the place of waits for nothing, and one that waits for another try is not waiting in line.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_replaced_or_not_due_takes_no_room() {
@@ -159,6 +189,64 @@ async fn who_has_no_other_way_keeps_waiting() {
         let (_, id) = desk.ask(1, 3_600, by_mail()).await;
         assert_eq!((desk.busy().await, desk.states(&id).await), (1, vec![json!("failed"), json!("queued")]));
         assert_eq!((desk.busy().await, desk.states(&last).await), (0, vec![json!("queued"); 20]));
+        desk.finish().await;
+    }
+}
+
+/// Those at the end of the line have no other way and stay there. They must hide nobody before them who has one, however many they are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_no_other_way_hides_nobody_who_has_one() {
+    for backend in STORES {
+        let mut desk = Desk::on(backend).await;
+        for _ in 0..50 {
+            desk.ask(20, 3_600, by_pager()).await;
+        }
+        let mut hidden = vec![desk.ask(1, 3_600, by_mail()).await.1];
+        for _ in 0..3 {
+            desk.ask(20, 3_600, by_pager()).await;
+        }
+        hidden.push(desk.ask(1, 3_600, by_mail()).await.1);
+        desk.ask(20, 3_600, by_pager()).await;
+        let mut turned_away = 0;
+        for _ in 0..6 {
+            turned_away += desk.busy().await;
+        }
+        assert_eq!(turned_away, 2, "82 are too many, and each turn looks at 16 that the turn before did not");
+        for id in hidden {
+            assert_eq!(desk.states(&id).await, ["failed", "queued"]);
+        }
+        // The line is looked through again from its end.
+        let (_, late) = desk.ask(1, 3_600, by_mail()).await;
+        assert_eq!((desk.busy().await, desk.states(&late).await), (1, vec![json!("failed"), json!("queued")]));
+        desk.finish().await;
+    }
+}
+
+/// What waits hours for another try at an endpoint that is closed waits in vain, and whoever is asked instead would wait for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_another_try_at_a_closed_endpoint_holds_nobody_up() {
+    for backend in STORES {
+        let mut desk = Desk::on(backend).await;
+        let (intent, id) = desk.ask(3, 3_600, by_mail()).await;
+        let (_, alone) = desk.ask(1, 3_600, by_mail()).await;
+        let leased = desk.turn(Gate::SharedRoom(3)).await;
+        let [busy, deferred_one, _] = &*leased.deliveries else { panic!("{} are due", leased.deliveries.len()) };
+        desk.complete(deferred_one, deferred()).await;
+        desk.complete(&leased.deliveries[2], deferred()).await;
+
+        // One is under way and keeps its chance; the question beside it waits for nobody any more.
+        let closed = || Gate::Closed("the endpoint is gone".to_owned());
+        assert_eq!(desk.turn(closed()).await.untried, 3);
+        assert_eq!(desk.states(&alone).await, ["failed", "queued"]);
+        let mut states = desk.states(&id).await;
+        states.sort_by_key(ToString::to_string);
+        assert_eq!(states, ["failed", "failed", "sending"]);
+        desk.complete(busy, deferred()).await; // For seconds; the channel is closed for good.
+        assert_eq!(desk.turn(closed()).await.untried, 1, "before it is due");
+        assert!(desk.app.agent().event_types(intent).await.contains(&"delivery.failover".to_owned()));
+        assert_eq!(desk.turn(closed()).await.untried, 0);
+        desk.app.settle().await;
+        assert_eq!(desk.app.smtp.received().len(), 2, "both leads are asked");
         desk.finish().await;
     }
 }

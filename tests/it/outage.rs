@@ -188,6 +188,20 @@ on_each_store! {
         assert_eq!(app.operator().respond(*intent, id, "approve").await.status, 200);
     }
 
+    /// An absence that ended by a clock which is set right before time is given back: people wait for an attempt's time, not for the
+    /// clock's error as well.
+    async fn a_clock_set_back_before_time_is_given_back_adds_nothing_to_it(app: &mut TestApp) {
+        let (intent, id) = app.agent().ask(permissive(600)).await;
+        app.settle().await;
+        app.clock.jump(chrono::TimeDelta::seconds(3600)); // No worker runs here, so no sign of life is left.
+        assert!(!app.store().recover().await.unwrap().done, "the absence is recorded");
+        app.clock.set_by(chrono::TimeDelta::seconds(-1800));
+        app.settle().await;
+        // max(08:10, 08:30) + min(1 h, 10 min), where the absence had been seen to end at 09:00.
+        assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "08:40:00".into())]);
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
+    }
+
     /// A server that starts every forty seconds and dies before its first turn is not there.
     async fn a_start_is_no_sign_of_life(app: &mut TestApp) {
         let (intent, _) = app.agent().ask(permissive(3600)).await;

@@ -1,11 +1,13 @@
 //! Several servers on one PostgreSQL database: together they keep every promise one of them makes.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use domain::authority::Role;
 use domain::channel::Reach;
+use domain::clock::Clock;
 use domain::ids::IntentId;
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
@@ -14,9 +16,10 @@ use harness::app::{Backend, TestApp};
 use harness::postgres::Cluster;
 use harness::receiver::{Answer, Receiver, add, webhook};
 use harness::severed::{Cut, Wire};
+use placet_server::app::hold_after_restore;
 use placet_server::clock::{SystemClock, SystemEntropy};
 use placet_server::store::sqlite::Exclusive;
-use placet_server::store::{Outside, open};
+use placet_server::store::{Hold, Outside, open};
 use serde_json::json;
 
 use crate::database_faults::start_over;
@@ -155,6 +158,108 @@ async fn one_key_at_two_servers_at_once_asks_once() {
     app.finish().await;
 }
 
+/// Returns when so many transactions wait for a lock.
+async fn until_waiting(app: &TestApp, count: i64) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    while Cluster::of_this_process().number(app.scratch().expect("a database of its own").name(), waiting).await < count {}
+}
+
+/// A key counts for a day from its first use, not until midnight: an agent that repeats itself just then must not begin twice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_key_on_both_sides_of_midnight_begins_once() {
+    let app = start().await;
+    let agent = app.agent();
+    let midnight = 86_400 - app.clock.now().timestamp().rem_euclid(86_400);
+    app.clock.jump(TimeDelta::seconds(midnight - 1));
+    let rival = app.scratch().unwrap().rival().await;
+    // The one that comes later may have begun before midnight as well as after it.
+    for seconds in [2, -2] {
+        let create = async || {
+            agent.post_once("api/v1/intents", &format!("key {seconds}"), json!({"title": "Refund", "status": "active"})).await
+        };
+        rival.sql("BEGIN; LOCK TABLE intents IN SHARE MODE").await;
+        let later = async {
+            until_waiting(&app, 1).await;
+            app.clock.jump(TimeDelta::seconds(seconds));
+            let free = async {
+                until_waiting(&app, 2).await;
+                rival.sql("ROLLBACK").await;
+            };
+            tokio::join!(create(), free).0
+        };
+        let (one, other) = tokio::join!(create(), later);
+        assert_eq!(one.ok()["id"], other.ok()["id"]);
+    }
+    app.clock.jump(TimeDelta::seconds(2));
+    app.finish().await;
+}
+
+/// What another server sends and decides meanwhile is what was to be held, and its links would stay alive.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restored_database_is_not_prepared_while_a_server_runs_on_it() {
+    let mut app = start().await;
+    let database = app.scratch().unwrap().database();
+    let prepare = async || hold_after_restore(&database, app.clock.clone(), Arc::new(SystemEntropy)).await;
+    let refused = prepare().await.unwrap_err().to_string();
+    assert!(refused.contains("in use by a running placet") && refused.contains("--after-restore"), "{refused}");
+    assert_eq!(app.store().hold().await.unwrap(), None);
+    let replica = app.replica().await;
+    assert!(prepare().await.is_err());
+    replica.stop().await;
+    app.restore().await;
+    assert!(matches!(app.store().hold().await.unwrap(), Some(Hold::Restore { .. })));
+    app.store().release().await.unwrap();
+    app.finish().await;
+}
+
+/// Between a lost connection and the database's noticing the server's own lock stands in its way. If it did not try again, the others
+/// would take it for dead, and send again what it is sending.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_get_its_lock_at_once_gets_it_later() {
+    let app = start().await;
+    let scratch = app.scratch().unwrap();
+    let number = async |sql: &str| Cluster::of_this_process().number(scratch.name(), sql).await;
+    let held = "FROM pg_locks WHERE locktype = 'advisory' AND classid = 1886151011 AND granted \
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let server = number(&format!("SELECT objid::bigint {held}")).await;
+    let rival = scratch.rival().await;
+    let deafen = async {
+        until_waiting(&app, 1).await;
+        number(&format!("SELECT count(pg_terminate_backend(pid)) {held}")).await
+    };
+    let take = format!("SELECT pg_advisory_lock(1886151011, {server})");
+    tokio::join!(rival.sql(&take), deafen);
+    let tried = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_try_advisory_lock%' AND state = 'idle' \
+                 AND datname = current_database()";
+    let until = async |sql: &str| while number(sql).await != 1 {};
+    tokio::time::timeout(WOKEN, until(tried)).await.expect("it hears again");
+    rival.sql("SELECT pg_advisory_unlock_all()").await;
+    tokio::time::timeout(WOKEN, until(&format!("SELECT count(*) {held}"))).await.expect("it takes its lock again");
+    app.finish().await;
+}
+
+/// A move marks its database and looks for servers; a server looks at the tables and says that it lives. However the four fall
+/// together, no server may serve what is half there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_looked_just_before_a_move_began_is_refused() {
+    let scratch = Cluster::of_this_process().scratch().await;
+    let rival = scratch.rival().await;
+    rival.sql("BEGIN; LOCK TABLE __diesel_schema_migrations IN ACCESS EXCLUSIVE MODE").await;
+    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let database = scratch.database();
+    let begin = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        while Cluster::of_this_process().number(scratch.name(), waiting).await == 0 {}
+        // It has seen all tables there were, and knows of no mark.
+        Cluster::of_this_process().sql(scratch.name(), "CREATE TABLE moving (source text NOT NULL)").await;
+        rival.sql("ROLLBACK").await;
+    };
+    let (opened, ()) = tokio::join!(open(&database, Exclusive::Serve, outside), begin);
+    let refused = opened.err().expect("it is refused").to_string();
+    assert!(refused.contains("is being filled by `placet migrate`"), "{refused}");
+    scratch.forget().await;
+}
+
 /// The agent goes on the moment a person has decided, whichever server heard of it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_at_one_server_wakes_who_waits_at_another() {
@@ -241,7 +346,7 @@ async fn a_server_that_lost_every_connection_goes_on() {
 async fn a_commit_whose_reply_was_lost_is_looked_up() {
     let wire = Wire::to(Cluster::of_this_process().port()).await;
     let scratch = Cluster::of_this_process().scratch().await;
-    let app = start_over(&wire, &scratch).await;
+    let app = start_over(&wire, scratch.name()).await;
     let (agent, operator) = (app.agent(), app.operator());
     for (round, cut) in [Cut::Before, Cut::After, Cut::Before, Cut::After].into_iter().enumerate() {
         let (intent, id) = ask(&agent, 1).await.remove(0);
@@ -262,7 +367,7 @@ async fn a_commit_whose_reply_was_lost_is_looked_up() {
 async fn servers_that_start_together_make_the_tables_once() {
     let scratch = Cluster::of_this_process().empty().await;
     let start = async || {
-        let outside = Outside::alone(std::sync::Arc::new(SystemClock), std::sync::Arc::new(SystemEntropy));
+        let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
         open(&scratch.database(), Exclusive::Serve, outside).await
     };
     let (one, two, three) = tokio::join!(start(), start(), start());

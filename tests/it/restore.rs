@@ -1,6 +1,7 @@
 //! `serve --after-restore`: a restored database does nothing until its operator has looked at it.
 
 use domain::authority::Role;
+use domain::ids::IntentId;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use placet_server::store::sqlite::simulated::Fate;
@@ -11,6 +12,17 @@ use crate::site::Site;
 async fn held_after_restore(app: &TestApp) -> bool {
     let scrape = app.api(Role::Auditor).get("metrics").await.text;
     scrape.contains("placet_held{cause=\"restore\"} 1\n")
+}
+
+/// A window, and then silence approves.
+async fn ask_permissively(app: &TestApp, timeout_seconds: u32) -> (IntentId, String) {
+    let fallback =
+        json!({"fallback_policy": "complete_with_fallback", "fallback_value": "approve", "timeout_seconds": timeout_seconds});
+    app.ask(fallback).await
+}
+
+async fn expires_at(app: &TestApp, id: &str) -> String {
+    app.agent().suspension(id).await["expires_at"].as_str().unwrap().to_owned()
 }
 
 on_each_store! {
@@ -51,6 +63,43 @@ on_each_store! {
         assert_eq!(app.smtp.received().len(), 2, "afresh, but once");
         assert_eq!(app.person().answer(&new, "deny").await.heading(), "Your answer was recorded");
         assert!(!app.store().release().await.unwrap(), "nothing waits any more");
+    }
+
+    /// Who restores quickly leaves people without links as well. A minute that changes nothing at a restart would decide here: the old
+    /// link is dead, the new one has not been sent, and silence approves.
+    async fn however_short_the_wait_the_time_without_links_comes_back(app: &mut TestApp) {
+        let (intent, short) = ask_permissively(app, 30).await;
+        let (_, long) = ask_permissively(app, 3600).await;
+        app.restore().await;
+        app.advance(40).await; // The short one's deadline passes.
+        assert!(app.store().release().await.unwrap());
+        app.settle().await;
+        assert_eq!(app.agent().status(intent).await, "suspended_awaiting_input");
+        // max(08:00:30, 08:00:40) + min(40 s, 30 s), and 09:00:00 + 40 s.
+        assert_eq!(expires_at(app, &short).await, "2026-11-24T08:01:10.000000Z");
+        assert_eq!(expires_at(app, &long).await, "2026-11-24T09:00:40.000000Z");
+        assert_eq!(app.smtp.received().len(), 4, "both are asked afresh");
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(expires_at(app, &short).await, "2026-11-24T08:01:10.000000Z", "once");
+        app.advance(30).await;
+        assert_eq!(app.agent().suspension(&short).await["response"], json!("approve"), "and then silence is an answer again");
+    }
+
+    /// A server that dies between the release and the new links prolongs the time without them: what is asked afresh can be answered.
+    async fn a_crash_before_the_new_links_counts_as_time_without_them(app: &mut TestApp) {
+        let (intent, id) = ask_permissively(app, 30).await;
+        app.restore().await;
+        assert!(app.store().release().await.unwrap());
+        app.clock.jump(chrono::TimeDelta::seconds(20));
+        assert!(!app.store().recover().await.unwrap().done, "the wait is recorded");
+        app.clock.jump(chrono::TimeDelta::seconds(40)); // No worker runs here; then the next server goes on.
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(app.smtp.received().len(), 2);
+        // max(08:00:30, 08:01:00) + min(1 min, 30 s).
+        assert_eq!(expires_at(app, &id).await, "2026-11-24T08:01:30.000000Z");
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
     /// A message that was queued in the backup goes out once, and a question that ended in it is not asked again.

@@ -7,27 +7,24 @@ use std::sync::{Arc, Mutex};
 
 use channels::MemoryMailbox;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::authority::{Action, Assurance, Principal, Role};
-use domain::body::IntentBody;
+use domain::authority::{Action, Principal, Role};
 use domain::clock::Clock;
 use domain::command::{Command, Later};
 use domain::event::ExtensionCause;
 use domain::ids::{Entropy, IntentId, SuspensionId};
-use domain::intent::Status;
 use domain::wire::{DeliveryView, SuspendRequest, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use harness::app::asking_policy;
 use harness::clock::FakeClock;
+use harness::requests::{body, create, principal, write};
 use placet_server::clock::SystemEntropy;
 use placet_server::metrics::Metrics;
 use placet_server::store::sqlite::simulated::{Ended, Fate, SimulatedDatabase, SimulatedStore, Surroundings as Around};
-use placet_server::store::{
-    CreateIntent, DeliveryFilter, EventFilter, NewIntent, Precondition, Request, Store, StoreError, Target,
-};
+use placet_server::store::{DeliveryFilter, EventFilter, Store, StoreError, Target};
 use placet_server::worker::deliveries::{Deliveries, Surroundings};
 use placet_server::worker::lane::Lane;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// A disk that fails some transactions.
 pub(crate) struct Weather {
@@ -87,15 +84,7 @@ impl Site {
         let store = SimulatedStore::open(database.clone(), clock.clone(), entropy.clone(), channels, weather.clone()).unwrap();
         let store: Arc<dyn Store> = Arc::new(store);
         while !store.recover().await.unwrap().done {}
-        let name = || "agent".to_owned();
-        let agent = Principal {
-            key_id: None,
-            name: name(),
-            subject: name(),
-            owner: name(),
-            role: Role::Agent,
-            assurance: Assurance::ApiKey,
-        };
+        let agent = principal("agent", Role::Agent);
         let suspension = ask(&*store, &agent, clock.now(), json!({})).await;
         let mailbox = MemoryMailbox::new();
         let metrics = Arc::new(Metrics::new(clock.now()));
@@ -120,17 +109,8 @@ impl Site {
 
     /// Gives people more time.
     pub(crate) async fn extend(&self, id: SuspensionId, later: Later) {
-        let principal = Principal { role: Role::Operator, owner: "operator".to_owned(), ..self.agent.clone() };
         let command = Command::Extend { suspension_id: id, later, reason: None, cause: ExtensionCause::Request };
-        let request = Request {
-            principal,
-            action: Action::Extend,
-            target: Target::Suspension(id),
-            precondition: Precondition::None,
-            idempotency: None,
-            command: Ok(command),
-            trace_parent: None,
-        };
+        let request = write(&principal("operator", Role::Operator), Action::Extend, Target::Suspension(id), Ok(command));
         self.store.execute(request).await.unwrap();
     }
 
@@ -142,6 +122,11 @@ impl Site {
     /// Runs a statement on the database, behind the server's back; returns how many rows it touched.
     pub(crate) fn tamper(&self, statement: &str) -> usize {
         self.database.lines(&format!("{statement} RETURNING 'touched' AS line")).unwrap().len()
+    }
+
+    /// Changes what the tables are, behind the server's back.
+    pub(crate) fn alter(&self, statement: &str) {
+        self.database.lines(statement).unwrap();
     }
 
     /// Lets time pass and does what is due.
@@ -168,35 +153,16 @@ impl Site {
 }
 
 async fn ask(store: &dyn Store, agent: &Principal, now: DateTime<Utc>, change: Value) -> SuspensionId {
-    let body = IntentBody {
-        title: "Refunds".to_owned(),
-        description: String::new(),
-        created_by: agent.name.clone(),
-        parent_intent_id: None,
-        depends_on: Vec::new(),
-        constraints: json!({}),
-        state: Map::new(),
-        governance_policy: None,
-        confidence: 0.0,
-    };
     let (intent, id) = (IntentId(SystemEntropy.uuid(now)), SuspensionId(SystemEntropy.uuid(now)));
-    let new = NewIntent { id: intent, status: Status::Active, body };
-    store.create(CreateIntent { principal: agent.clone(), idempotency: None, intent: Ok(new) }).await.unwrap();
+    store.create(create(agent, intent, body(agent, "Refunds"))).await.unwrap();
     let mut question = json!({"question": "Go?", "response_type": "confirm", "timeout_seconds": 86_400});
     for (key, value) in change.as_object().into_iter().flatten() {
         question[key] = value.clone();
     }
     let question: SuspendRequest = serde_json::from_value(question).unwrap();
     let accepted = asking_policy().accept(question, id).unwrap();
-    let request = Request {
-        principal: agent.clone(),
-        action: Action::Suspend,
-        target: Target::Intent(intent),
-        precondition: Precondition::None,
-        idempotency: None,
-        command: Ok(Command::Suspend(Box::new(accepted.suspend))),
-        trace_parent: None,
-    };
+    let command = Command::Suspend(Box::new(accepted.suspend));
+    let request = write(agent, Action::Suspend, Target::Intent(intent), Ok(command));
     store.execute(request).await.unwrap();
     id
 }

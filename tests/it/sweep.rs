@@ -2,12 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+use std::sync::Arc;
+
+use chrono::DateTime;
 use domain::command::Later;
 use domain::ids::SuspensionId;
 use domain::suspension::Resolution;
 use harness::app::{Backend, TestApp};
 use harness::postgres::Cluster;
+use placet_server::metrics::Metrics;
 use placet_server::store::sqlite::simulated::Fate;
+use placet_server::store::{Standing, Store};
 use placet_server::worker::upkeep::Sweep;
 use serde_json::{Value, json};
 
@@ -17,9 +22,30 @@ async fn site() -> Site {
     Site::new(0, Fate::Committed).await
 }
 
-async fn sweep(site: &Site) -> u64 {
-    Sweep::new(site.store.clone()).turn().await
+fn sweep_of(store: Arc<dyn Store>) -> (Sweep, Arc<Metrics>) {
+    let metrics = Arc::new(Metrics::new(DateTime::UNIX_EPOCH));
+    (Sweep::new(store, metrics.clone()), metrics)
 }
+
+async fn sweep(site: &Site) -> u64 {
+    sweep_of(site.store.clone()).0.turn().await
+}
+
+/// How many questions the sweep says it left out.
+fn left_out(metrics: &Metrics) -> u64 {
+    let nothing =
+        Standing { questions_open: 0, deliveries_queued: 0, deliveries_leased: 0, next_deadline: None, next_delivery: None };
+    let text = metrics.exposition(&nothing, DateTime::UNIX_EPOCH).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("placet_sweep_left_out_total ")).unwrap();
+    line.parse().unwrap()
+}
+
+/// What SQLite refuses to compute, as it refuses to read a damaged page.
+const REFUSED: &str = "abs(rid - rid - 9223372036854775807 - 1)";
+/// The columns of a suspension but the one that tells whether it is open.
+const ALL_BUT_RESOLUTION: &str = "rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, \
+     fallback_policy, fallback_value, reached, requires_delivery, refusals, asker, asker_owner, resolution_reason, resolved_at, \
+     response, resolved_by, metadata, reminded_at";
 
 fn two_attempts() -> Value {
     json!({"timeout_seconds": 3600, "retry_policy": {"max_attempts": 2, "interval_seconds": 3600}})
@@ -126,9 +152,10 @@ async fn a_question_that_cannot_be_read_keeps_no_other_from_being_mended() {
     assert_eq!(site.tamper("UPDATE events SET bytes = x'00' WHERE rid = (SELECT event FROM suspensions WHERE rid = 2)"), 1);
     assert_eq!(site.tamper("UPDATE intents SET last_hash = x'00' WHERE rid = (SELECT intent FROM suspensions WHERE rid = 3)"), 1);
     site.tamper("DELETE FROM timers");
-    let swept = Sweep::new(site.store.clone());
+    let (swept, metrics) = sweep_of(site.store.clone());
     assert_eq!(swept.turn().await, 2, "the first and the last");
     assert_eq!(swept.turn().await, 0, "what cannot be read is not mended, and not counted");
+    assert_eq!(left_out(&metrics), 4, "but told");
 }
 
 /// The same where rows are locked before they are mended.
@@ -143,7 +170,7 @@ async fn on_postgres_lost_timers_come_back_past_a_question_that_cannot_be_read()
     sql("UPDATE events SET bytes = bytes || '\\x00' WHERE rid = (SELECT event FROM suspensions WHERE rid = 2)").await;
     sql("UPDATE intents SET last_hash = last_hash || '\\x00' WHERE rid = (SELECT intent FROM suspensions WHERE rid = 3)").await;
     sql("DELETE FROM timers").await;
-    let swept = Sweep::new(app.store());
+    let (swept, metrics) = sweep_of(app.store());
     assert_eq!(swept.turn().await, 4, "two timers each, of the first and the last");
     sql("UPDATE events SET bytes = substring(bytes FOR length(bytes) - 1) WHERE rid = (SELECT event FROM suspensions WHERE rid = 2)").await;
     sql("UPDATE intents SET last_hash = substring(last_hash FOR 32) WHERE rid = (SELECT intent FROM suspensions WHERE rid = 3)")
@@ -153,5 +180,69 @@ async fn on_postgres_lost_timers_come_back_past_a_question_that_cannot_be_read()
     for id in &ids {
         assert_eq!(app.agent().suspension(id).await["attempt"], json!(2), "{id}");
     }
+    assert_eq!(left_out(&metrics), 2);
     app.finish().await;
+}
+
+/// A page of the disk that cannot be read, in the middle of the questions. What lies behind it is looked at all the same, at every turn.
+#[tokio::test]
+async fn a_question_the_database_refuses_to_read_keeps_no_other_from_being_mended() {
+    let site = site().await;
+    site.ask(two_attempts()).await;
+    site.ask(json!({})).await;
+    site.alter(&format!(
+        "CREATE TEMP VIEW events AS SELECT rid, intent, previous, event_type, created_at, CASE rid \
+         WHEN (SELECT event FROM suspensions WHERE rid = 2) THEN {REFUSED} ELSE bytes END AS bytes, hash FROM main.events"
+    ));
+    let (swept, metrics) = sweep_of(site.store.clone());
+    for turn in 1..=2 {
+        assert_eq!(site.tamper("DELETE FROM timers WHERE suspension IN (1, 3)"), 2);
+        assert_eq!(swept.turn().await, 2, "the first and the last");
+        assert_eq!(left_out(&metrics), turn);
+    }
+}
+
+/// The same where the refusal is the end of a transaction.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_postgres_a_question_the_database_refuses_to_read_keeps_no_other_from_being_mended() {
+    let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
+    for _ in 0..3 {
+        app.ask(json!({"timeout_seconds": 3600})).await;
+    }
+    let sql = async |statements: &str| Cluster::of_this_process().sql(app.scratch().unwrap().name(), statements).await;
+    sql("DELETE FROM timers").await;
+    sql("ALTER TABLE events RENAME TO whole; CREATE VIEW events AS SELECT rid, intent, previous, event_type, created_at, \
+         CASE WHEN rid = (SELECT event FROM suspensions WHERE rid = 2) THEN substring(bytes FOR (rid - rid - 1)::int) ELSE bytes END \
+         AS bytes, hash FROM whole")
+    .await;
+    let (swept, metrics) = sweep_of(app.store());
+    assert_eq!(swept.turn().await, 2, "the first and the last");
+    assert_eq!(left_out(&metrics), 1);
+    sql("DROP VIEW events; ALTER TABLE whole RENAME TO events").await;
+    assert_eq!((swept.turn().await, swept.turn().await), (1, 0), "it can be read again");
+    app.finish().await;
+}
+
+/// A page of the list that cannot be read looks like a store that is away. It is tried once more; then the others have their turn.
+#[tokio::test]
+async fn a_page_that_cannot_be_listed_keeps_no_other_from_being_mended() {
+    let site = site().await;
+    let far = site.ask(json!({"timeout_seconds": 3600})).await;
+    site.ask(json!({})).await;
+    assert_eq!(site.tamper("DELETE FROM timers WHERE suspension = 2"), 1);
+    site.alter("PRAGMA foreign_keys = OFF");
+    assert_eq!(site.tamper("UPDATE suspensions SET rid = 700 WHERE rid = 2"), 1);
+    site.tamper("UPDATE intents SET open_suspension = 700 WHERE open_suspension = 2");
+    site.alter(&format!(
+        "CREATE TEMP VIEW suspensions AS SELECT {ALL_BUT_RESOLUTION}, \
+         CASE rid WHEN 3 THEN {REFUSED} ELSE resolution END AS resolution FROM main.suspensions"
+    ));
+    let (swept, metrics) = sweep_of(site.store.clone());
+    assert_eq!(swept.turn().await, 0, "perhaps the store is away");
+    assert_eq!(left_out(&metrics), 0);
+    assert_eq!(swept.turn().await, 1, "the page behind it");
+    assert_eq!(left_out(&metrics), 1);
+    site.alter("DROP VIEW temp.suspensions");
+    fire(&site, 3_600).await;
+    assert!(resolution(&site, far).await.is_some());
 }

@@ -142,15 +142,29 @@ on_each_store! {
         assert_eq!(refused.headers["content-type"], "application/problem+json");
     }
 
-    /// The same when nothing happened: the end of the time is a waking too.
-    async fn a_key_revoked_during_a_wait_for_nothing_is_refused_at_its_end(app: &mut TestApp) {
+    /// The same when nothing happens: whoever has the key is not kept for the rest of a minute as if it still counted.
+    async fn a_key_revoked_during_a_wait_for_nothing_ends_it_at_once(app: &mut TestApp) {
         let (agent, admin) = (app.agent(), app.api(Role::Admin));
         let (_, id) = asked(&agent).await;
         let made = admin.post("api/v1/keys", json!({"role": "agent", "name": "test-agent"})).await.ok();
         let doomed = Api::new(&app.base, Some(made["key"].as_str().unwrap()));
-        let wait = begin(&doomed, &id, "wait=2").await;
+        let (wait, others) = (begin(&doomed, &id, "wait=50").await, begin(&agent, &id, "wait=50").await);
         let revoke = admin.request("DELETE", &format!("api/v1/keys/{}", made["id"].as_str().unwrap()));
         admin.send(revoke).await.ok();
+        assert_eq!(woken(wait).await.problem(), (401, "unauthorized"));
+        assert!(!others.is_finished(), "somebody else's key is no reason to wake");
+        others.abort();
+    }
+
+    /// `placet keys revoke` and the other servers tell nobody: whoever waits looks for itself.
+    async fn a_key_revoked_elsewhere_during_a_wait_ends_it_within_seconds(app: &mut TestApp) {
+        let (agent, admin) = (app.agent(), app.api(Role::Admin));
+        let (_, id) = asked(&agent).await;
+        let made = admin.post("api/v1/keys", json!({"role": "agent", "name": "test-agent"})).await.ok();
+        let doomed = Api::new(&app.base, Some(made["key"].as_str().unwrap()));
+        let wait = begin(&doomed, &id, "wait=50").await;
+        app.store().revoke_key(made["id"].as_str().unwrap().parse().unwrap()).await.unwrap();
+        app.clock.jump(chrono::TimeDelta::seconds(1)); // What was found of a key is believed for a second.
         assert_eq!(woken(wait).await.problem(), (401, "unauthorized"));
     }
 

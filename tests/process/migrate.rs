@@ -9,6 +9,7 @@ use harness::process::{Finished, MIGRATION, Running, Site};
 use harness::smtp::SmtpSink;
 use serde_json::json;
 use tokio::process::Command;
+use tokio::time::sleep;
 
 /// What a process that fills a database holds.
 const FILLING_LOCK: i64 = 0x706c_6163_6d76;
@@ -68,7 +69,7 @@ async fn filled(site: &Site, smtp: &SmtpSink) -> (Api, String, String) {
     let silent = agent.active_intent().await;
     agent.suspend(silent, json!({"timeout_seconds": 1, "fallback_policy": "fail"})).await.ok();
     while agent.status(silent).await != "abandoned" {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        sleep(Duration::from_millis(50)).await;
     }
     stop(server).await;
     (agent, open, link)
@@ -81,6 +82,10 @@ async fn a_question_asked_before_the_move_is_answered_after_it() {
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
     let (agent, open, link) = filled(&site, &smtp).await;
+    let page = async |query: &str| agent.get(&format!("api/v1/suspensions?state=all&{query}")).await.ok();
+    let server = site.serve().await;
+    let (whole, first) = (page("limit=100").await, page("limit=1").await);
+    stop(server).await;
     let scratch = Cluster::of_this_process().empty().await;
     let to = over_tcp(&scratch);
     let moved = site.run(migrate(&site, &to)).await;
@@ -90,8 +95,11 @@ async fn a_question_asked_before_the_move_is_answered_after_it() {
     tells_no_password(&moved);
 
     let server = serve_on(&site, &to).await;
-    let page = Person::new(&site.base()).answer(&link, "approve").await;
-    assert_eq!(page.status, 200);
+    let rest = page(&format!("cursor={}", first["next_cursor"].as_str().unwrap())).await;
+    let listed = [&first, &rest].map(|page| page["suspensions"].as_array().unwrap().clone()).concat();
+    assert_eq!((json!(listed), listed.len()), (whole["suspensions"].clone(), 3), "a list that was begun goes on where it was");
+    let answered = Person::new(&site.base()).answer(&link, "approve").await;
+    assert_eq!(answered.status, 200);
     assert_eq!(agent.suspension(&open).await["response"], json!("approve"), "the agent's key counts here as well");
     let awkward =
         json!({"title": "tab\t, backslash \\, NUL \u{0}, line\nand \\N", "status": "active", "state": {"é": "\u{0}\\n"}});
@@ -263,4 +271,112 @@ async fn what_stands_in_the_way_of_a_move_is_said() {
     site.run(migrate(&site, &to)).await.succeeded();
     scratch.forget().await;
     used.forget().await;
+}
+
+/// The number of a server, and what it holds while it lives.
+const SERVER: &str = "SELECT pg_advisory_lock(1886151011, 7)";
+
+/// Returns when somebody waits for a lock in a database.
+async fn until_waiting(scratch: &Scratch) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    while Cluster::of_this_process().number(scratch.name(), waiting).await == 0 {
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Whether the file says that it was moved.
+async fn is_moved(site: &Site) -> bool {
+    site.run(site.command(["doctor"])).await.stdout.contains("was moved to")
+}
+
+/// A site with a file, and a database in which a move of it was interrupted when all rows were there.
+async fn interrupted() -> (SmtpSink, Site, Scratch) {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    filled(&site, &smtp).await;
+    let scratch = Cluster::of_this_process().empty().await;
+    let mut command = migrate(&site, &over_tcp(&scratch));
+    command.env("PLACET_KILL_AT", "within-move:9");
+    assert!(site.run(command).await.status.code().is_none());
+    (smtp, site, scratch)
+}
+
+/// A server that starts while a move begins is seen by it, and what the move has done is taken back: the server may start again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_that_begins_while_a_server_starts_gives_way() {
+    let site = Site::development();
+    site.key("admin", "admin").await;
+    // With the tables of a first start, and no row.
+    let scratch = Cluster::of_this_process().scratch().await;
+    let rival = scratch.rival().await;
+    rival.sql("BEGIN; LOCK TABLE intents IN ACCESS EXCLUSIVE MODE").await;
+    let server = scratch.rival().await;
+    let start = async {
+        // It has looked for servers, and looks whether there are rows.
+        until_waiting(&scratch).await;
+        server.sql(SERVER).await;
+        rival.sql("ROLLBACK").await;
+    };
+    let (ended, ()) = tokio::join!(site.run(migrate(&site, &over_tcp(&scratch))), start);
+    refused(&ended, &["in use by a running placet"]);
+    let marks = "SELECT count(*) FROM pg_tables WHERE tablename = 'moving'";
+    assert_eq!(Cluster::of_this_process().number(scratch.name(), marks).await, 0);
+    server.sql("SELECT pg_advisory_unlock_all()").await;
+    site.run(migrate(&site, &over_tcp(&scratch))).await.succeeded();
+    scratch.forget().await;
+}
+
+/// From the file's mark on nobody looks at the file any more. Until then what was written must be on the database's disk, and nobody may
+/// serve it: a crash or a second server would cost what the file still has.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_not_marked_before_its_rows_are_durable_and_nobody_serves_them() {
+    let (_smtp, site, scratch) = interrupted().await;
+    let to = over_tcp(&scratch);
+    let (rival, server) = (scratch.rival().await, scratch.rival().await);
+    // What makes the rows durable is a write to the mark, which has to wait.
+    rival.sql("BEGIN; LOCK TABLE moving IN SHARE MODE").await;
+    let started = async {
+        until_waiting(&scratch).await;
+        assert!(!is_moved(&site).await, "the file is marked before its rows are durable");
+        server.sql(SERVER).await;
+        rival.sql("ROLLBACK").await;
+    };
+    let (ended, ()) = tokio::join!(site.run(migrate(&site, &to)), started);
+    ended.refused(&["in use by a running placet"]);
+    assert!(!is_moved(&site).await, "neither could be served");
+    stop(site.serve().await).await;
+    server.sql("SELECT pg_advisory_unlock_all()").await;
+    site.run(migrate(&site, &to)).await.succeeded();
+    scratch.forget().await;
+}
+
+/// A database somebody made anew, filled from elsewhere, or set back to the middle of the move holds less than the file. It must not be
+/// taken for the end of the move: the file would be thrown away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_is_not_finished_in_a_database_that_does_not_hold_it() {
+    let (_smtp, site, scratch) = interrupted().await;
+    let to = over_tcp(&scratch);
+    let mut command = migrate(&site, &to);
+    command.env("PLACET_KILL_AT", "between-marks");
+    assert!(site.run(command).await.status.code().is_none());
+    assert!(is_moved(&site).await);
+    let cluster = Cluster::of_this_process();
+    cluster.sql(scratch.name(), "CREATE TABLE kept AS TABLE api_keys; DELETE FROM api_keys").await;
+    let ended = site.run(migrate(&site, &to)).await;
+    ended.refused(&["does not hold what was moved", "api_keys ends after 0 rows"]);
+    refused(&site.run(on(&site, &["serve"], &to)).await, &["placet migrate"]);
+    cluster.sql(scratch.name(), "INSERT INTO api_keys OVERRIDING SYSTEM VALUE TABLE kept; DROP TABLE kept").await;
+    site.run(migrate(&site, &to)).await.succeeded();
+
+    let anew = format!("DROP DATABASE {} WITH (FORCE)", scratch.name());
+    cluster.sql("postgres", &anew).await;
+    cluster.sql("postgres", &format!("CREATE DATABASE {}", scratch.name())).await;
+    refused(&site.run(migrate(&site, &to)).await, &["does not hold what was moved", "DROP TABLE moved"]);
+    let other = Site::development();
+    other.key("admin", "admin").await;
+    let mut command = migrate(&other, &to);
+    command.env("PLACET_KILL_AT", "within-move:2");
+    assert!(other.run(command).await.status.code().is_none());
+    refused(&site.run(migrate(&site, &to)).await, &["does not hold what was moved", "DROP TABLE moved"]);
+    scratch.forget().await;
 }

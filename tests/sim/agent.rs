@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use domain::authority::{Action, Assurance, Principal, Role};
-use domain::body::{IntentBody, Patch, PatchOp};
+use domain::authority::{Action, Principal, Role};
+use domain::body::{Patch, PatchOp};
 use domain::command::Command;
 use domain::event::ClientEvent;
 use domain::ids::{Entropy, IntentId, LeaseId, SuspensionId};
-use domain::intent::Status;
 use domain::problem::Rejection;
 use domain::retry::{OneOrMany, PartialRetryPolicy, Rung};
 use domain::suspension::{FallbackPolicy, ResponseType};
 use domain::time::micros;
 use domain::wire::{ChoiceRequest, SuspendRequest, SuspensionRecord};
 use futures_util::FutureExt;
+use harness::requests;
 use placet_server::keys::hash;
-use placet_server::store::{CreateIntent, Idempotency, NewIntent, Outcome, Precondition, Request, Target};
+use placet_server::store::{CreateIntent, Idempotency, Outcome, Request, Target};
 use serde_json::{Map, json};
 
 use crate::executor::{MILLISECOND, SECOND};
@@ -36,14 +36,7 @@ struct Agent {
 pub(crate) fn start(world: &Arc<World>, number: u64) {
     let world = world.clone();
     let name = format!("agent-{number}");
-    let principal = Principal {
-        key_id: None,
-        name: name.clone(),
-        subject: name.clone(),
-        owner: format!("team-{}", number % 2),
-        role: Role::Agent,
-        assurance: Assurance::ApiKey,
-    };
+    let principal = Principal { owner: format!("team-{}", number % 2), ..requests::principal(&name, Role::Agent) };
     world.clone().spawn(name, async move {
         let Some(intent) = begin(&world, &principal).await else { return };
         let mut agent = Agent { world, principal, intent, calls: 0 };
@@ -60,20 +53,8 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
 async fn begin(world: &Arc<World>, principal: &Principal) -> Option<IntentId> {
     let idempotency = Some(Idempotency { key_hash: hash(&format!("{} begins", principal.name)), body_hash: [7; 32] });
     loop {
-        let body = IntentBody {
-            title: "Refunds".to_owned(),
-            description: String::new(),
-            created_by: principal.name.clone(),
-            parent_intent_id: None,
-            depends_on: Vec::new(),
-            constraints: json!({}),
-            state: Map::new(),
-            governance_policy: None,
-            confidence: 0.0,
-        };
         let id = IntentId(world.entropy.uuid(world.executor.now()));
-        let new = NewIntent { id, status: Status::Active, body };
-        let request = CreateIntent { principal: principal.clone(), idempotency, intent: Ok(new) };
+        let request = CreateIntent { idempotency, ..requests::create(principal, id, requests::body(principal, "Refunds")) };
         let created =
             world.call(format!("{} begins", principal.name), |store| async move { store.create(request).await }.boxed()).await;
         match created {
@@ -179,15 +160,7 @@ impl Agent {
         idempotency: Option<Idempotency>,
         command: Result<Command, Vec<domain::problem::FieldError>>,
     ) -> Request {
-        Request {
-            principal: self.principal.clone(),
-            action,
-            target: Target::Intent(self.intent),
-            precondition: Precondition::None,
-            idempotency,
-            trace_parent: None,
-            command,
-        }
+        Request { idempotency, ..requests::write(&self.principal, action, Target::Intent(self.intent), command) }
     }
 
     async fn cancel(&mut self, id: SuspensionId) {

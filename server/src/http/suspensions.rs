@@ -153,6 +153,8 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
             drop(place.take());
             waiting = tokio::select! {
                 woken = timeout_at(until, changed) => woken.is_ok(),
+                // The look tells.
+                () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id) => true,
                 // A server that stops answers with what there is; the client asks the next one.
                 () = shared.stopped() => false,
             };

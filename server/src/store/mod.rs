@@ -43,6 +43,7 @@ use self::hub::Hub;
 use self::link::LinkToken;
 pub use self::outside::Outside;
 use self::span::TraceContext;
+pub(crate) use self::unit::sweep::QUESTIONS_PER_LOOK;
 use crate::clock_watch::ClockWatch;
 
 /// Why a unit of work gave no result.
@@ -195,6 +196,15 @@ pub struct Turn {
 pub struct Lane {
     pub channel: String,
     pub gate: Gate,
+    /// Where looking through what is too much for the channel goes on; absent at the newest message.
+    pub line: Option<LinePlace>,
+}
+
+/// A place in the line of messages that are due for a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LinePlace {
+    pub due_at: DateTime<Utc>,
+    pub rid: i64,
 }
 
 /// What becomes of a channel's messages that are due.
@@ -213,8 +223,13 @@ pub enum Gate {
 impl Turn {
     /// A turn in which one channel takes as much as it gets.
     pub fn of(channel: &str) -> Self {
-        let lane = Lane { channel: channel.to_owned(), gate: Gate::Room(u32::MAX) };
+        let lane = Lane { channel: channel.to_owned(), gate: Gate::Room(u32::MAX), line: None };
         Self { lanes: vec![lane], shared_room: 0 }
+    }
+
+    /// What becomes of a channel's messages, if there is such a channel.
+    pub(crate) fn lane(&self, channel: &str) -> Option<&Lane> {
+        self.lanes.iter().find(|lane| lane.channel == channel)
     }
 }
 
@@ -448,6 +463,8 @@ pub struct Fired {
 pub struct Swept {
     /// Timers that were missing, and are there again.
     pub mended: u64,
+    /// Questions that could not be looked at or mended.
+    pub left_out: u64,
     /// Where the next page begins; absent at the end.
     pub next: Option<i64>,
 }
@@ -460,6 +477,8 @@ pub struct Leased {
     pub untried: usize,
     /// How many messages were given up because more than an endpoint has room for wait for it, by its channel.
     pub turned_away: Vec<(String, usize)>,
+    /// For each channel that was looked through beyond what it has room for: where the next turn goes on.
+    pub lines: Vec<(String, Option<LinePlace>)>,
     /// When the next one is due for which there is room.
     pub next_due: Option<DateTime<Utc>>,
 }

@@ -17,7 +17,7 @@ use thiserror::Error;
 use super::codes::{DeliveryState, TimerKind};
 use super::hub::Notice;
 use super::span::TraceContext;
-use super::{Idempotency, NewKey};
+use super::{Idempotency, LinePlace, NewKey};
 
 /// Why a row could not be read or written. The transaction is over.
 #[derive(Debug, Error)]
@@ -269,9 +269,9 @@ pub(super) trait Rows {
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()>;
     /// Makes every leased message due at `due_at`, leased by nobody; returns how many.
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
-    /// Ends a message; without a `detail` the one before stays.
     /// Makes a message that has come to its end due at `due_at`, as if it had never been tried.
     fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
+    /// Ends a message; without a `detail` the one before stays.
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
     /// Keeps what was reported of a message, in place of what was reported before.
     fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()>;
@@ -309,8 +309,18 @@ pub(super) trait ReadRows {
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
     /// Those of one channel, longest due first.
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    /// Of the messages due for a channel that nobody has in hand and no newer one replaces, those on top of `keep`, newest due first.
-    fn due_beyond(&mut self, channel: &str, now: DateTime<Utc>, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// Those of one channel that are due, and those that wait for another try; longest due first.
+    fn undelivered(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
+    /// Of the messages due for a channel that nobody has in hand and no newer one replaces, those on top of `keep`, newest due first,
+    /// and only what stands before a place in the line.
+    fn due_beyond(
+        &mut self,
+        channel: &str,
+        now: DateTime<Utc>,
+        keep: u32,
+        before: LinePlace,
+        limit: u32,
+    ) -> RowsResult<Vec<OutboxRow>>;
     /// The other messages of its attempt that wait for its channel and that nobody has in hand.
     fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>>;
     /// Messages that have failed, newest first.

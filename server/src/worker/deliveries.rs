@@ -157,6 +157,11 @@ impl Deliveries {
             shared_room: WEBHOOKS_IN_FLIGHT_MAX.saturating_sub(shared),
         };
         let leased = self.around.store.lease_deliveries(turn).await?;
+        for (channel, place) in &leased.lines {
+            if let Some(lane) = self.lanes.iter().find(|lane| lane.name == *channel) {
+                lane.looked_to(*place);
+            }
+        }
         for (channel, messages) in &leased.turned_away {
             tracing::warn!(
                 delivery.channel = channel,

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use domain::planted::{Bug, planted};
 
 use super::circuit::{Circuit, Outcome, Passage};
-use crate::store::{Gate, Lane as LaneTurn};
+use crate::store::{Gate, Lane as LaneTurn, LinePlace};
 
 /// Mails on their way at the same time.
 const MAILS_IN_FLIGHT_MAX: u32 = 16;
@@ -30,19 +30,35 @@ pub struct Lane {
     in_flight_max: u32,
     /// Mails have none: a mail server is one for everybody, and each mail has its own pauses.
     circuit: Option<Mutex<Circuit>>,
+    /// How far looking through what is too much for it has come.
+    line: Mutex<Option<LinePlace>>,
 }
 
 impl Lane {
     /// The channel for mails.
     pub fn email(channel: Arc<dyn Channel>) -> Self {
         let name = domain::channel::EMAIL.to_owned();
-        Self { name, channel, in_flight: AtomicU32::new(0), in_flight_max: MAILS_IN_FLIGHT_MAX, circuit: None }
+        Self {
+            name,
+            channel,
+            in_flight: AtomicU32::new(0),
+            in_flight_max: MAILS_IN_FLIGHT_MAX,
+            circuit: None,
+            line: Mutex::default(),
+        }
     }
 
     /// A webhook: it shares room with the other ones, and has a circuit of its own.
     pub fn webhook(name: String, channel: Arc<dyn Channel>) -> Self {
         let circuit = Some(Mutex::new(Circuit::default()));
-        Self { name, channel, in_flight: AtomicU32::new(0), in_flight_max: WEBHOOK_IN_FLIGHT_MAX, circuit }
+        Self {
+            name,
+            channel,
+            in_flight: AtomicU32::new(0),
+            in_flight_max: WEBHOOK_IN_FLIGHT_MAX,
+            circuit,
+            line: Mutex::default(),
+        }
     }
 
     /// Whether its messages count against the room all webhooks share.
@@ -67,7 +83,12 @@ impl Lane {
             Some(Passage::Until(until)) => Gate::Paused(until - now),
             Some(Passage::Gone(reason)) => Gate::Closed(reason),
         };
-        LaneTurn { channel: self.name.clone(), gate }
+        LaneTurn { channel: self.name.clone(), gate, line: *self.line() }
+    }
+
+    /// A turn has looked through its line up to there.
+    pub(super) fn looked_to(&self, place: Option<LinePlace>) {
+        *self.line() = place;
     }
 
     /// A message sets out.
@@ -106,5 +127,10 @@ impl Lane {
     fn circuit(&self) -> Option<MutexGuard<'_, Circuit>> {
         // A panic cannot leave it half changed, so a poisoned lock is as good as any.
         self.circuit.as_ref().map(|circuit| circuit.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn line(&self) -> MutexGuard<'_, Option<LinePlace>> {
+        // Likewise.
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use anyhow::Context;
 use tokio_cron_scheduler::{Job, JobScheduler};
 
-use crate::store::Store;
+use crate::metrics::Metrics;
+use crate::store::{QUESTIONS_PER_LOOK, Store, StoreError};
 
 /// When records kept for a while are forgotten: every hour, off the full hour.
 const FORGET_SCHEDULE: &str = "0 17 * * * *";
@@ -20,6 +21,7 @@ const LINKS_SCHEDULE: &str = "30 * * * * *";
 /// Starts the schedule.
 pub(crate) async fn start(
     store: Arc<dyn Store>,
+    metrics: Arc<Metrics>,
     forget_quiet_links: impl Fn() + Send + Sync + Clone + 'static,
 ) -> anyhow::Result<JobScheduler> {
     let scheduler = JobScheduler::new().await.context("failed to make the upkeep schedule")?;
@@ -39,7 +41,7 @@ pub(crate) async fn start(
             }
         })
     })?;
-    let sweep = Arc::new(Sweep::new(store));
+    let sweep = Arc::new(Sweep::new(store, metrics));
     let sweep = Job::new_async(SWEEP_SCHEDULE, move |_, _| {
         let sweep = sweep.clone();
         Box::pin(async move {
@@ -58,31 +60,43 @@ pub(crate) async fn start(
 /// Looks after timers that open questions should have: see [`Store::sweep_timers`].
 pub struct Sweep {
     store: Arc<dyn Store>,
+    metrics: Arc<Metrics>,
     /// The last question looked at.
     place: AtomicI64,
+    /// Where the last turn ended because the store was away; no place before the first.
+    away_at: AtomicI64,
 }
 
 impl Sweep {
     /// A sweep that begins with the oldest question.
-    pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, place: AtomicI64::new(0) }
+    pub fn new(store: Arc<dyn Store>, metrics: Arc<Metrics>) -> Self {
+        Self { store, metrics, place: AtomicI64::new(0), away_at: AtomicI64::new(-1) }
     }
 
     /// Goes on where the turn before ended, for a bounded number of pages; returns how many timers were missing.
     pub async fn turn(&self) -> u64 {
         let mut mended = 0;
         for _ in 0..SWEEP_PAGES_MAX {
-            match self.store.sweep_timers(self.place.load(Ordering::Relaxed)).await {
+            let after = self.place.load(Ordering::Relaxed);
+            match self.store.sweep_timers(after).await {
                 Ok(swept) => {
                     mended += swept.mended;
+                    self.metrics.left_out_of_sweep(swept.left_out);
                     self.place.store(swept.next.unwrap_or(0), Ordering::Relaxed);
                     if swept.next.is_none() {
                         break;
                     }
                 }
-                Err(error) => {
-                    tracing::warn!(error = %error, "failed to look for lost timers");
+                // A store that is away is asked for the same page again, once: what fails twice may be the page.
+                Err(StoreError::Unavailable(why)) if self.away_at.swap(after, Ordering::Relaxed) != after => {
+                    tracing::warn!(why, "failed to look for lost timers; going on here at the next turn");
                     break;
+                }
+                Err(error) => {
+                    tracing::error!(error = %error, after, "failed to look at a page of open questions for lost timers; going on behind it");
+                    self.metrics.left_out_of_sweep(1);
+                    // No fewer rows than questions: what is open behind them is not left out.
+                    self.place.store(after + i64::from(QUESTIONS_PER_LOOK), Ordering::Relaxed);
                 }
             }
         }

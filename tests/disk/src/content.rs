@@ -8,7 +8,7 @@ use rand_chacha::rand_core::RngCore;
 use crate::disk::FailedPages;
 
 /// What a kernel holds, marks dirty and writes back at once, in bytes.
-const PAGE: usize = 4_096;
+pub(crate) const PAGE: usize = 4_096;
 
 /// Draws a number from 0, less than `end`.
 pub(crate) fn below(chance: &mut ChaCha8Rng, end: usize) -> usize {

@@ -9,7 +9,7 @@ use libsqlite3_sys as ffi;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::content::{Content, below};
+use crate::content::{Content, PAGE, below};
 use crate::locks::{HandleId, Locks, Shared, SharedLocks};
 use crate::sqlite;
 
@@ -200,6 +200,20 @@ impl Disk {
             state.names.insert(name.clone(), number);
             state.durable_names.insert(name, number);
         }
+    }
+
+    /// Writes a file's bytes over themselves and syncs them, as a program can that does not go through SQLite.
+    pub(crate) fn rewrite(self: &Arc<Self>, path: &Path) -> Result<(), c_int> {
+        let handle = match self.open(path, false) {
+            Err(ffi::SQLITE_CANTOPEN) => return Ok(()),
+            opened => opened?,
+        };
+        let mut page = [0; PAGE];
+        for offset in (0..handle.len()?).step_by(PAGE) {
+            let length = handle.read(offset, &mut page)?;
+            handle.write(offset, &page[..length])?;
+        }
+        handle.sync()
     }
 
     pub(crate) fn holds(&self, path: &Path) -> bool {

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "a VFS is a table of C functions")]
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -294,6 +295,19 @@ unsafe extern "C" fn shm_unmap(file: *mut ffi::sqlite3_file, _: c_int) -> c_int 
     // SAFETY: SQLite passes an open file, and does not look at the memory any more.
     unsafe { handle(file) }.unmap();
     ffi::SQLITE_OK
+}
+
+/// Writes a file of a disk over itself and syncs it, as [`std::fs`] would on the machine's own.
+///
+/// # Errors
+///
+/// SQLite's code for what the disk did.
+pub fn rewrite(path: &Path) -> io::Result<()> {
+    let disks = DISKS.lock().unwrap();
+    let disk = disks.iter().filter_map(Weak::upgrade).find(|disk| disk.holds(path));
+    drop(disks);
+    let disk = disk.ok_or(ErrorKind::NotFound)?;
+    disk.rewrite(path).map_err(|code| io::Error::other(format!("SQLite's code {code}")))
 }
 
 /// Asks a database directly, beside whoever serves it; of each row the first column.

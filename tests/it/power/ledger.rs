@@ -9,10 +9,9 @@ use domain::delivery::DeliveryState;
 use domain::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::log::{Sealed, verify_chain};
 use domain::wire::SuspensionRecord;
+use harness::requests::principal;
 use placet_server::store::{DeliveryFilter, EventFilter, Outcome, Store, StoreError, SuspensionFilter};
 use serde_json::{Value, json};
-
-use super::workload::principal;
 
 /// The events that end a suspension.
 const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];
@@ -57,12 +56,16 @@ impl Ledger {
         self.intents.len() + self.questions.len()
     }
 
-    /// A write was acknowledged; it was about this intent.
-    pub(super) fn heard(&mut self, outcome: &Outcome) -> Result<(), String> {
+    /// A write was acknowledged. One that was sent again is answered as it would have been then: that its question is there says no
+    /// more than that.
+    pub(super) fn heard(&mut self, again: bool, outcome: &Outcome) -> Result<(), String> {
         match outcome {
             Outcome::Intent(view) => {
                 let intent = self.intents.entry(view.id).or_default();
                 intent.version = intent.version.max(view.version);
+            }
+            Outcome::Suspension { record, .. } if again => {
+                self.questions.entry(record.id.expose()).or_default();
             }
             Outcome::Suspension { record, .. } => self.see(record)?,
             Outcome::Responded { response, .. } => {

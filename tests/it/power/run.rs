@@ -10,7 +10,7 @@ use domain::clock::Clock;
 use domain::wire::SuspensionRecord;
 use futures_util::future::join_all;
 use harness::clock::FakeClock;
-use placet_disk::{Disk, FailedPages, Syncs, Weather, query};
+use placet_disk::{Disk, FailedPages, Syncs, Weather, query, rewrite};
 use placet_server::store::sqlite::{Exclusive, SqliteStore};
 use placet_server::store::{DeliveryResult, Outcome, Outside, Store, StoreError, Turn};
 use serde_json::json;
@@ -139,7 +139,7 @@ impl Run {
         let give_up = Instant::now() + LOCKED_MAX;
         loop {
             let outside = Outside::alone(self.clock.clone(), self.entropy.clone());
-            match SqliteStore::open(&self.path(), Exclusive::Serve, outside) {
+            match SqliteStore::open_on(&self.path(), Exclusive::Serve, outside, rewrite) {
                 // A process that another test starts holds our lock too, from its fork to its exec.
                 Err(error) if error.to_string().ends_with("stop it first") && Instant::now() < give_up => {
                     std::thread::yield_now();
@@ -391,7 +391,7 @@ impl Run {
                         assert!(mine, "the same request has the same id");
                     }
                 }
-                self.ledger.heard(&outcome)
+                self.ledger.heard(again, &outcome)
             }
             Err(StoreError::Rejected(_) | StoreError::Held(_)) => Ok(()),
             Err(StoreError::Unavailable(why)) if self.is_excused(faults) => {

@@ -1,18 +1,18 @@
 //! What people and agents ask of a store, drawn from a seed.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::authority::{Action, Assurance, Principal, Role};
+use domain::authority::{Action, Principal, Role};
 use domain::body::IntentBody;
 use domain::command::{Command, Later, Respond};
 use domain::event::{ClientEvent, ExtensionCause};
 use domain::ids::{Entropy, IntentId, SuspensionId};
-use domain::intent::Status;
 use domain::suspension::{FallbackPolicy, ResponseType};
 use domain::wire::{SuspendRequest, SuspensionRecord};
 use futures_util::future::BoxFuture;
 use harness::app::asking_policy;
+use harness::requests::{self, principal};
 use placet_server::keys::hash;
-use placet_server::store::{CreateIntent, Idempotency, NewIntent, Outcome, Precondition, Request, Store, StoreError, Target};
+use placet_server::store::{CreateIntent, Idempotency, Outcome, Request, Store, StoreError, Target};
 use serde_json::{Map, Value, json};
 
 use super::chance::{Chance, SeededEntropy};
@@ -31,11 +31,6 @@ impl Write {
             Self::Execute(request) => store.execute(request),
         }
     }
-}
-
-pub(super) fn principal(name: &str, role: Role) -> Principal {
-    let name = name.to_owned();
-    Principal { key_id: None, subject: name.clone(), owner: name.clone(), name, role, assurance: Assurance::ApiKey }
 }
 
 /// Draws writes.
@@ -74,14 +69,14 @@ impl Workload {
         let id = record.id;
         match chance.below(10) {
             0 => execute(
-                principal("agent", Role::Agent),
+                &principal("agent", Role::Agent),
                 Action::Cancel,
                 Target::Suspension(id),
                 Command::Cancel { suspension_id: id, reason: None },
                 call,
             ),
             1 => execute(
-                principal("operator", Role::Operator),
+                &principal("operator", Role::Operator),
                 Action::Extend,
                 Target::Suspension(id),
                 Command::Extend {
@@ -101,35 +96,15 @@ fn key(call: u64) -> Idempotency {
     Idempotency { key_hash: hash(&format!("call {call}")), body_hash: [7; 32] }
 }
 
-fn execute(principal: Principal, action: Action, target: Target, command: Command, call: u64) -> Write {
-    Write::Execute(Request {
-        principal,
-        action,
-        target,
-        precondition: Precondition::None,
-        idempotency: Some(key(call)),
-        trace_parent: None,
-        command: Ok(command),
-    })
+fn execute(principal: &Principal, action: Action, target: Target, command: Command, call: u64) -> Write {
+    Write::Execute(Request { idempotency: Some(key(call)), ..requests::write(principal, action, target, Ok(command)) })
 }
 
 fn create(id: IntentId, call: u64) -> Write {
-    let body = IntentBody {
-        title: format!("intent {call}"),
-        description: "x".repeat(2_000), // More than a page now and then, with its neighbours.
-        created_by: "agent".to_owned(),
-        parent_intent_id: None,
-        depends_on: Vec::new(),
-        constraints: json!({}),
-        state: Map::new(),
-        governance_policy: None,
-        confidence: 0.0,
-    };
-    Write::Create(CreateIntent {
-        principal: principal("agent", Role::Agent),
-        idempotency: Some(key(call)),
-        intent: Ok(NewIntent { id, status: Status::Active, body }),
-    })
+    let agent = principal("agent", Role::Agent);
+    let description = "x".repeat(2_000); // More than a page now and then, with its neighbours.
+    let body = IntentBody { description, ..requests::body(&agent, &format!("intent {call}")) };
+    Write::Create(CreateIntent { idempotency: Some(key(call)), ..requests::create(&agent, id, body) })
 }
 
 fn append(intent: IntentId, call: u64) -> Write {
@@ -140,7 +115,7 @@ fn append(intent: IntentId, call: u64) -> Write {
         trace_id: None,
         parent_event_id: None,
     };
-    execute(principal("agent", Role::Agent), Action::AppendEvent, Target::Intent(intent), Command::Append(event), call)
+    execute(&principal("agent", Role::Agent), Action::AppendEvent, Target::Intent(intent), Command::Append(event), call)
 }
 
 fn suspend(chance: &mut Chance, intent: IntentId, id: SuspensionId, call: u64) -> Write {
@@ -156,7 +131,7 @@ fn suspend(chance: &mut Chance, intent: IntentId, id: SuspensionId, call: u64) -
     };
     let accepted = asking_policy().accept(asked, id).unwrap();
     let command = Command::Suspend(Box::new(accepted.suspend));
-    execute(principal("agent", Role::Agent), Action::Suspend, Target::Intent(intent), command, call)
+    execute(&principal("agent", Role::Agent), Action::Suspend, Target::Intent(intent), command, call)
 }
 
 /// An answer by an operator.
@@ -164,5 +139,5 @@ pub(super) fn answer(record: &SuspensionRecord, value: &Value, call: u64) -> Wri
     let respond =
         Respond { suspension_id: record.id.expose(), value: Some(value.clone()), claimed_responded_by: None, metadata: None };
     let target = Target::Intent(record.intent_id);
-    execute(principal("operator", Role::Operator), Action::Respond, target, Command::Respond(Box::new(respond)), call)
+    execute(&principal("operator", Role::Operator), Action::Respond, target, Command::Respond(Box::new(respond)), call)
 }

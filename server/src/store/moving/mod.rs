@@ -58,8 +58,8 @@ pub enum Moved {
 pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: &mut dyn FnMut(Step)) -> anyhow::Result<Moved> {
     let mut source = Source::open(from)?;
     let (target, schema) = Target::open(to)?;
-    if let Some(moved_to) = source.moved_to() {
-        return finish_moved(moved_to, &source, &target, &schema, to);
+    if let Some(moved_to) = source.moved_to().map(str::to_owned) {
+        return finish_moved(&moved_to, &mut source, &target, &schema, to, progress);
     }
     let fingerprint = source.fingerprint()?;
     match target.begin(&schema, source.path(), fingerprint)? {
@@ -82,6 +82,19 @@ pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: 
     compare(&mut source, &target, progress).with_context(|| {
         format!("what is in {to} is not what was moved; nothing was changed in the file. Make the database anew, and move again")
     })?;
+    let chains = verify_chains(&mut source, &target, to, progress)?;
+    // From the file's mark on nobody looks at the file any more: what was written must be on the database's disk before.
+    target.make_durable()?;
+    // One of an older version may have started in spite of the database's mark. Then the file stays what is served.
+    target.refuse_if_served()?;
+    source.mark_moved(&to.to_string(), now)?;
+    kill_points::reached(Point::BetweenMarks);
+    target.finish()?;
+    Ok(Moved::Whole { rows: moved, tables: TABLES.len(), chains })
+}
+
+/// Recomputes every chain of events in the database; returns how many there are.
+fn verify_chains(source: &mut Source, target: &Target, to: &Address, progress: &mut dyn FnMut(Step)) -> anyhow::Result<u64> {
     let intents = source.count(&TABLES[0])?;
     let mut chains = 0_u64;
     let whole = target.verify_chains(|| {
@@ -93,12 +106,7 @@ pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: 
     if whole != intents {
         bail!("{to} has {whole} logs of events for {intents} intents");
     }
-    // From the file's mark on nobody looks at the file any more: what was written must be on the database's disk before.
-    target.make_durable()?;
-    source.mark_moved(&to.to_string(), now)?;
-    kill_points::reached(Point::BetweenMarks);
-    target.finish()?;
-    Ok(Moved::Whole { rows: moved, tables: TABLES.len(), chains: whole })
+    Ok(whole)
 }
 
 fn compare(source: &mut Source, target: &Target, progress: &mut dyn FnMut(Step)) -> anyhow::Result<()> {
@@ -114,17 +122,30 @@ fn compare(source: &mut Source, target: &Target, progress: &mut dyn FnMut(Step))
 }
 
 /// Takes the last step of a move that was interrupted before it, if it was one to this database.
-fn finish_moved(moved_to: &str, source: &Source, target: &Target, schema: &Schema, to: &Address) -> anyhow::Result<Moved> {
+fn finish_moved(
+    moved_to: &str,
+    source: &mut Source,
+    target: &Target,
+    schema: &Schema,
+    to: &Address,
+    progress: &mut dyn FnMut(Step),
+) -> anyhow::Result<Moved> {
+    let path = source.path().to_owned();
     if moved_to != to.to_string() {
-        bail!("the data of {} was moved to {moved_to} already", source.path().display());
+        bail!("the data of {} was moved to {moved_to} already", path.display());
     }
-    if *schema == Schema::Half && target.is_half_of(source.path())? {
+    let not_there = || {
+        let path = path.display();
+        format!(
+            "{to} does not hold what was moved to it from {path}; to move once more, take the mark from the file: DROP TABLE moved"
+        )
+    };
+    if *schema == Schema::Half && target.is_half_of(&path)? {
+        // A backup made in the middle of the move looks the same, and would be released half empty.
+        compare(source, target, progress).with_context(not_there)?;
         target.finish()?;
     } else if *schema == Schema::Half || target.is_empty()? {
-        bail!(
-            "{to} does not hold what was moved to it from {}; to move once more, take the mark from the file: DROP TABLE moved",
-            source.path().display()
-        );
+        bail!(not_there());
     }
     Ok(Moved::Before)
 }

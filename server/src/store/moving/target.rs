@@ -14,7 +14,7 @@ use super::chains::{Chains, Head, Link};
 use super::source::Source;
 use super::tables::{Form, TABLES, Table};
 use crate::store::Schema;
-use crate::store::postgres::{Address, SERVERS, dial, tables_for_filling};
+use crate::store::postgres::{Address, LIVING, NOBODY, dial, tables_for_filling};
 use crate::worker::spawn_named;
 
 /// Rows of one COPY; also what an interruption costs at most.
@@ -29,8 +29,6 @@ const FILLING_LOCK: i64 = 0x706c_6163_6d76; // "placmv"
 /// Links of one chain follow each other because an event's predecessor is older, and rows of a file are numbered by age.
 const LINKS: &str = "SELECT i.rid, i.last_event, i.last_sequence, i.last_hash, e.rid, e.bytes, e.hash \
                      FROM intents i LEFT JOIN events e ON e.intent = i.rid ORDER BY i.rid, coalesce(e.previous, 0)";
-const LIVING: &str = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND classid = $1::bigint::oid \
-                      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 /// The database, and the connection that fills it.
 pub(super) struct Target {
@@ -83,7 +81,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// The half of a move from elsewhere.
+    /// The half of a move from elsewhere, or a server that has just started.
     pub(super) fn begin(&self, schema: &Schema, source: &Path, fingerprint: [u8; 32]) -> anyhow::Result<Found> {
         let (path, print) = (source.display().to_string(), fingerprint.to_vec());
         if *schema != Schema::Half {
@@ -93,6 +91,12 @@ impl Target {
             self.check_columns()?;
             self.run("CREATE TABLE moving (source text NOT NULL, fingerprint bytea NOT NULL)")?;
             self.execute("INSERT INTO moving (source, fingerprint) VALUES ($1, $2)", &[&path, &print])?;
+            // A server that started meanwhile took its lock before it looked for the mark a last time: one of the two sees the other.
+            // Nothing is there yet but the mark, which would keep the next server out.
+            if let Err(served) = self.refuse_if_served() {
+                self.run("DROP TABLE moving")?;
+                return Err(served);
+            }
             return Ok(Found::Empty);
         }
         let mark = self.rows("SELECT source, fingerprint FROM moving")?;
@@ -244,8 +248,9 @@ impl Target {
         self.run("ANALYZE")
     }
 
-    fn refuse_if_served(&self) -> anyhow::Result<()> {
-        let living: i64 = self.ask(LIVING, &[&i64::from(SERVERS)])?.get(0);
+    /// Refuses to go on beside a server.
+    pub(super) fn refuse_if_served(&self) -> anyhow::Result<()> {
+        let living: i64 = self.ask(LIVING, &[&NOBODY])?.get(0);
         if living > 0 {
             bail!("{} is in use by a running placet; stop it first", self.address);
         }

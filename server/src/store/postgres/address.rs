@@ -98,6 +98,12 @@ impl Address {
         self.config.get_ssl_mode() == SslMode::Disable && !self.config.get_hosts().iter().all(is_here)
     }
 
+    /// How long it may take to have a connection that can be used: each host its time, and once more for what is said on it.
+    pub(super) fn patience(&self) -> Duration {
+        let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(u32::MAX);
+        self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT).saturating_mul(hosts.saturating_add(1))
+    }
+
     pub(in crate::store) fn user(&self) -> &str {
         self.config.get_user().unwrap_or_default()
     }

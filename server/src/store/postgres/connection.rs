@@ -39,7 +39,15 @@ pub(in crate::store) enum ConnectError {
 
 /// Connects, for SQL that diesel does not speak.
 pub(in crate::store) async fn dial(address: &Address) -> Result<(Client, Wire), ConnectError> {
-    address.config.connect(address.tls.clone()).await.map_err(|error| ConnectError::Refused(in_words(address, &error)))
+    // The driver bounds how long it takes until there is a connection, and not until somebody speaks on it.
+    let patience = address.patience();
+    let Ok(connected) = tokio::time::timeout(patience, address.config.connect(address.tls.clone())).await else {
+        return Err(ConnectError::Refused(format!(
+            "failed to reach {address}: there is a connection, and nobody says anything on it for {} s; does PostgreSQL run there?",
+            patience.as_secs()
+        )));
+    };
+    connected.map_err(|error| ConnectError::Refused(in_words(address, &error)))
 }
 
 /// Connects on a blocking thread.

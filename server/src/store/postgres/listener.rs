@@ -17,6 +17,7 @@ use tokio_postgres::{AsyncMessage, Client};
 
 use super::address::Address;
 use super::connection::{ConnectError, Wire, dial};
+use super::migrate::is_half;
 use crate::store::hub::{Hub, Notice};
 use crate::worker::spawn_named;
 
@@ -30,7 +31,13 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The first half of the locks by which servers know that others live: "plac".
-pub(in crate::store) const SERVERS: i32 = 0x706c_6163;
+const SERVERS: i32 = 0x706c_6163;
+/// Counts the servers that live, but for the one of a number.
+pub(in crate::store) const LIVING: &str = "SELECT count(*) AS living FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 \
+     AND granted AND classid = 1886151011 AND objid::bigint <> $1 \
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+/// The number of no server.
+pub(in crate::store) const NOBODY: i64 = -1;
 
 /// What stands before the name of a channel whose message is sent again.
 const REDRIVEN: &str = "redriven:";
@@ -40,6 +47,7 @@ const REDRIVEN: &str = "redriven:";
 const SETTINGS: &str = "SET statement_timeout = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; \
                         SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'; LISTEN placet";
 const LIVE: &str = "SELECT pg_try_advisory_lock($1, $2)";
+const MOVING: &str = "SELECT to_regclass(quote_ident(current_schema()) || '.moving') IS NOT NULL";
 const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
 
 /// The way to the other servers.
@@ -74,11 +82,19 @@ impl Listener {
 }
 
 /// Connects and begins to listen; holds a lock under the number `server` from then on, by which the others know that it lives.
+///
+/// # Errors
+///
+/// A database that cannot be reached, or that `placet migrate` has begun to fill since its tables were looked at.
 pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Result<Listener, ConnectError> {
     let (teller, told) = mpsc::channel(UNTOLD_MAX);
     let (stop, stopping) = watch::channel(false);
     let mut listening = Listening { address, server, hub, told, stopping };
     let first = listening.connect().await?;
+    // A move marks the database before it looks for servers a last time; whichever of the two is later sees the other.
+    if first.client.query_one(MOVING, &[]).await.map_err(|error| lost(&error))?.get(0) {
+        return Err(ConnectError::Refused(is_half(&listening.address)));
+    }
     let task = spawn_named("database-listener", async move { listening.run(first).await });
     Ok(Listener { told: teller, stop, task: Mutex::new(Some(task)) })
 }
@@ -133,7 +149,11 @@ impl Listening {
                 // A store that is gone means the same.
                 _ = self.stopping.changed() => return,
             }
-            heard = self.connect().await;
+            let mut stopping = self.stopping.clone();
+            heard = tokio::select! {
+                connected = self.connect() => connected,
+                _ = stopping.changed() => return,
+            };
             if heard.is_ok() {
                 tracing::info!("hearing of other servers' commits again");
             }

@@ -49,11 +49,16 @@ pub(super) fn prepare(address: &Address) -> anyhow::Result<()> {
         Schema::Newer(migration) => {
             bail!("{address} was written by a newer placet (migration {migration}); use that version or restore a backup")
         }
-        Schema::Half => bail!(
-            "{address} is being filled by `placet migrate`, which has not finished; run that command again, it goes on where it ended"
-        ),
+        Schema::Half => bail!(is_half(address)),
         Schema::Empty | Schema::Older(_) => make(&mut conn, address),
     }
+}
+
+/// What is said of a database that `placet migrate` fills.
+pub(super) fn is_half(address: &Address) -> String {
+    format!(
+        "{address} is being filled by `placet migrate`, which has not finished; run that command again, it goes on where it ended"
+    )
 }
 
 /// Makes the tables of a database that has none, for whoever fills it; says what was there. On a blocking thread only.

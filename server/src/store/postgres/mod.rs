@@ -10,6 +10,7 @@ mod inspect;
 mod listener;
 mod migrate;
 mod pool;
+mod proof;
 mod reads;
 mod rows;
 mod schema;
@@ -34,7 +35,7 @@ pub use self::address::Address;
 pub(in crate::store) use self::connection::dial;
 pub use self::inspect::{Examination, examine};
 use self::listener::Listener;
-pub(in crate::store) use self::listener::SERVERS;
+pub(in crate::store) use self::listener::{LIVING, NOBODY};
 pub(in crate::store) use self::migrate::tables_for_filling;
 use self::pool::Pool;
 use self::rows::Writing;
@@ -62,6 +63,10 @@ pub const CONNECTIONS_MIN: u32 = KEY_CONNECTIONS + LISTENING_CONNECTIONS + 2;
 pub const CONNECTIONS_MAX: u32 = 200;
 /// Connections of one server, unless configured.
 pub const CONNECTIONS_DEFAULT: u32 = 20;
+
+/// Why a database cannot be prepared: what another server sends and decides meanwhile is what is to be held.
+const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
+                      (one whose machine or network is gone counts as running for half a minute)";
 
 /// How often messages are looked for whose server is gone.
 const RELEASE_EVERY: Duration = Duration::from_secs(5);
@@ -283,7 +288,12 @@ impl Store for PostgresStore {
     }
 
     fn hold_after_restore(&self) -> Unit<'_, ()> {
-        self.write("hold_after_restore", |rows, env| unit::presence::hold_after_restore(rows, env))
+        let held = self.write("hold_after_restore", |rows, env| {
+            // One that starts now reads the presence after it took its lock; whichever of the two is later sees the other.
+            let is_alone = rows.session.others()? == 0;
+            is_alone.then(|| unit::presence::hold_after_restore(rows, env)).transpose()
+        });
+        async move { held.await?.ok_or_else(|| StoreError::Failed(anyhow::anyhow!(IN_USE))) }.boxed()
     }
 
     fn release(&self) -> Unit<'_, bool> {
@@ -329,12 +339,8 @@ impl Store for PostgresStore {
         let now = self.outside.clock.now();
         async move {
             let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
-            let mut mended = 0;
-            for rid in look.found {
-                let one = self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid)).await;
-                mended += unit::sweep::unless_away(rid, one)?;
-            }
-            Ok(Swept { mended, next: look.next })
+            let mend = |rid| self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid));
+            Ok(unit::sweep::mend_each(look, mend).await)
         }
         .boxed()
     }

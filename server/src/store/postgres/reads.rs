@@ -22,6 +22,7 @@ use super::schema::{
 };
 use super::session::{Mode, Session};
 use super::statements as hot;
+use crate::store::LinePlace;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
     BounceRow, EventLink, IS_NOT_REPLACED, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult,
@@ -153,7 +154,22 @@ impl ReadRows for Session {
         due.into_iter().map(OutboxColumns::into_row).collect()
     }
 
-    fn due_beyond(&mut self, channel: &str, now: DateTime<Utc>, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+    fn undelivered(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
+        let free = queued.filter(outbox::channel.eq(channel)).filter(outbox::lease.is_null().or(outbox::due_at.le(now)));
+        let free = free.order((outbox::due_at, outbox::rid)).limit(i64::from(limit));
+        let free = free.for_no_key_update().skip_locked().load::<OutboxColumns>(self.conn()?)?;
+        free.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn due_beyond(
+        &mut self,
+        channel: &str,
+        now: DateTime<Utc>,
+        keep: u32,
+        before: LinePlace,
+        limit: u32,
+    ) -> RowsResult<Vec<OutboxRow>> {
         let due = || {
             let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(now))
@@ -167,11 +183,15 @@ impl ReadRows for Session {
             let unleased = due().filter(outbox::lease.is_null());
             unleased.filter(diesel::dsl::sql::<Bool>(IS_NOT_REPLACED))
         };
-        let counted = waiting().select(outbox::rid).limit(i64::from(keep) + i64::from(limit)).load::<i64>(self.conn()?)?.len();
-        let newest = waiting().order((outbox::due_at.desc(), outbox::rid.desc()));
-        let beyond = newest.limit(i64::try_from(counted).unwrap_or(i64::MAX).saturating_sub(i64::from(keep)).max(0));
+        let first = waiting().order((outbox::due_at, outbox::rid)).offset(i64::from(keep)).select((outbox::due_at, outbox::rid));
+        let first = first.first::<(DateTime<Utc>, i64)>(self.conn()?).optional()?;
+        let Some((due_at, rid)) = first else { return Ok(Vec::new()) };
+        let beyond = waiting().filter(outbox::due_at.gt(due_at).or(outbox::due_at.eq(due_at).and(outbox::rid.ge(rid))));
+        let LinePlace { due_at, rid } = before;
+        let beyond = beyond.filter(outbox::due_at.lt(due_at).or(outbox::due_at.eq(due_at).and(outbox::rid.lt(rid))));
+        let newest = beyond.order((outbox::due_at.desc(), outbox::rid.desc())).limit(i64::from(limit));
         // What another server has in hand just now is counted and left to it.
-        let locked = beyond.for_no_key_update().skip_locked().load::<OutboxColumns>(self.conn()?)?;
+        let locked = newest.for_no_key_update().skip_locked().load::<OutboxColumns>(self.conn()?)?;
         locked.into_iter().map(OutboxColumns::into_row).collect()
     }
 
@@ -250,10 +270,16 @@ impl ReadRows for Session {
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
         let today = day(now);
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
-        let kept = idempotency::table.filter(idempotency::day.eq_any([today, today - 1]));
+        // Whoever was waited for may have begun later, on the next day.
+        let kept = idempotency::table.filter(idempotency::day.eq_any([today + 1, today, today - 1]));
         let kept = kept.filter(idempotency::key_hash.eq(key_hash.as_slice())).filter(idempotency::created_at.gt(since));
         let columns = (idempotency::body_hash, idempotency::outcome);
-        Ok(kept.select(columns).order(idempotency::day.desc()).first(self.conn()?).optional()?)
+        let kept = kept.select(columns).order(idempotency::day.desc());
+        if self.mode == Mode::Snapshot || self.is_waited_for() {
+            return Ok(kept.first(self.conn()?).optional()?);
+        }
+        // There is no row to wait on yet; and around midnight there are two keys of the table.
+        self.behind(hot::LockKey { hash: lock_of(key_hash) }, kept.limit(1))
     }
 
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>> {
@@ -305,6 +331,12 @@ impl ReadRows for Session {
     fn newest_token(&mut self) -> RowsResult<i64> {
         Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(self.conn()?)?.unwrap_or(0))
     }
+}
+
+/// What a key is locked by. Two keys that share it wait for each other, and nothing else comes of it.
+fn lock_of(key_hash: &[u8; 32]) -> i32 {
+    let [a, b, c, d, ..] = *key_hash;
+    i32::from_be_bytes([a, b, c, d])
 }
 
 /// What "open" means, for the list and the count alike: two definitions would part one day.

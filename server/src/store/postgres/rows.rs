@@ -10,6 +10,7 @@ use domain::suspension::Suspension;
 use serde_json::{Map, Value};
 
 use super::columns::signed;
+use super::proof::Proof;
 use super::reads::IDEMPOTENCY_HOURS;
 use super::schema::{
     api_keys, bounces, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions, timers,
@@ -108,6 +109,8 @@ impl Rows for Writing<'_> {
     }
 
     fn insert_event(&mut self, event: &NewEvent<'_>) -> RowsResult<()> {
+        let hash = event.sealed.hash.0.to_vec();
+        self.session.proof = Some(Proof::Event { rid: event.rid, hash: hash.clone() });
         let write = hot::InsertEvent {
             rid: event.rid,
             intent: event.intent,
@@ -115,7 +118,7 @@ impl Rows for Writing<'_> {
             event_type: event.event_type.to_owned(),
             created_at: event.created_at,
             bytes: event.sealed.bytes.clone(),
-            hash: event.sealed.hash.0.to_vec(),
+            hash,
         };
         self.session.later(write, None)
     }
@@ -234,6 +237,8 @@ impl Rows for Writing<'_> {
     }
 
     fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()> {
+        // An event proves more: it stays.
+        self.session.proof.get_or_insert_with(|| Proof::Lease { rid, lease: lease.to_vec() });
         let write = hot::LeaseOutbox { lease: lease.to_vec(), leased_by: self.session.server, due_at, tries: signed(tries), rid };
         self.session.later(write, None)
     }

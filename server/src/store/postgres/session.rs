@@ -9,7 +9,7 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{QueryFragment, QueryId};
 use diesel::result::{DatabaseErrorKind, Error};
-use diesel::sql_types::Timestamptz;
+use diesel::sql_types::{BigInt, Timestamptz};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::clock::Clock;
 use domain::time::{from_micros, micros};
@@ -18,6 +18,8 @@ use tokio::runtime::Handle;
 
 use super::columns::{IntentColumns, SuspensionColumns};
 use super::connection::Connection;
+use super::listener::LIVING;
+use super::proof::Proof;
 use super::statements as hot;
 use crate::store::rows::{IntentRow, RowsError, RowsResult, SuspensionRow, Table};
 
@@ -135,6 +137,8 @@ pub(super) struct Session {
     pub(super) mode: Mode,
     /// The version of the presence this transaction has read.
     pub(super) presence_version: Option<i64>,
+    /// By what this transaction is told from one that gets its number after a crash.
+    pub(super) proof: Option<Proof>,
     /// The intents this transaction has locked: what hangs on them cannot change under it.
     locked: Vec<i64>,
     /// Writes that are sent before whatever is asked next, all in one trip to the database.
@@ -153,6 +157,7 @@ impl Session {
             server,
             mode: Mode::Snapshot,
             presence_version: None,
+            proof: None,
             locked: Vec::new(),
             waiting: Vec::new(),
             events,
@@ -164,6 +169,7 @@ impl Session {
     pub(super) fn enter(&mut self, mode: Mode) {
         self.mode = mode;
         self.presence_version = None;
+        self.proof = None;
         self.locked.clear();
         self.waiting.clear();
     }
@@ -228,6 +234,17 @@ impl Session {
         Ok(())
     }
 
+    /// How many other servers on the database live.
+    pub(super) fn others(&mut self) -> RowsResult<i64> {
+        #[derive(QueryableByName)]
+        struct Counted {
+            #[diesel(sql_type = BigInt)]
+            living: i64,
+        }
+        let count = diesel::sql_query(LIVING).bind::<BigInt, _>(i64::from(self.server));
+        Ok(count.get_result::<Counted>(self.conn()?)?.living)
+    }
+
     /// The next row id of a table. Ids that a rolled back transaction had taken are never given again.
     pub(super) fn next(&mut self, table: Table) -> RowsResult<i64> {
         let (sequence, block) = match table {
@@ -245,6 +262,32 @@ impl Session {
         }
         block.next += 1;
         Ok(block.next - 1)
+    }
+
+    /// Whether whoever decides on the same thing has to wait for this transaction.
+    pub(super) fn is_waited_for(&self) -> bool {
+        !self.locked.is_empty()
+    }
+
+    /// Asks for what is there once a lock is had, in one trip to the database: each is a statement of its own, so the second sees what
+    /// the one that was waited for has written.
+    pub(super) fn behind<'q, Q, T>(&mut self, lock: hot::LockKey, query: Q) -> RowsResult<Option<T>>
+    where
+        Q: for<'c> diesel_async::methods::LoadQuery<'q, &'c AsyncPgConnection, T> + 'q,
+        T: Send,
+    {
+        self.flush()?;
+        let mut conn: &AsyncPgConnection = &self.conn;
+        let mut first = conn;
+        let asked = async {
+            let locked = diesel_async::RunQueryDsl::execute(lock, &mut first);
+            let found = diesel_async::RunQueryDsl::get_result::<T>(query, &mut conn);
+            // The first one polled is the first one sent.
+            futures_util::join!(locked, found)
+        };
+        let (locked, found) = Handle::current().block_on(asked);
+        locked?;
+        Ok(found.optional()?)
     }
 
     /// Waits until nobody else writes on an intent, and keeps it so.

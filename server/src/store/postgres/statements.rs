@@ -312,6 +312,13 @@ statement!(
 );
 
 statement!(
+    /// Waits for whoever uses a key, and keeps it so until the transaction ends: "plak", beside the locks of servers.
+    LockKey {
+        "SELECT pg_advisory_xact_lock(1886151019, " hash: i32 = Integer,
+    } ")"
+);
+
+statement!(
     ForgetIdempotent {
         "DELETE FROM idempotency WHERE (day, key_hash) IN (SELECT day, key_hash FROM idempotency WHERE day < " day: i32 = Integer,
         " LIMIT " limit: i64 = BigInt,

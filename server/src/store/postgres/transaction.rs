@@ -3,20 +3,19 @@
 //! Guarantee: nobody hears "yes" before the commit is durable, and nobody hears "no" of a commit that happened. Mechanism: READ COMMITTED
 //! and row locks; a unit of work is a pure function of the rows it reads, so it is run again after a deadlock, a lost connection, or a
 //! row somebody else inserted first, and then sees what that one did. Failure: a connection that breaks during COMMIT leaves the outcome
-//! open; the transaction's number is then looked up on another connection. Where that cannot be done either, the caller hears that
-//! the outcome is unknown, and may ask again: commands are safe to repeat.
+//! open; it is then looked up on another connection ([`outcome`]). Where that cannot be done either, the caller hears that the outcome is
+//! unknown, and may ask again: commands are safe to repeat.
 
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
-use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind as Kind, Error};
-use diesel::sql_types::{Nullable, Text};
 use domain::channel::Channels;
 use domain::ids::Entropy;
 
 use super::connection::ConnectError;
 use super::pool::Pool;
+use super::proof::{Proof, outcome};
 use super::rows::Writing;
 use super::session::{Mode, Session};
 use crate::clock_watch::ClockWatch;
@@ -31,10 +30,6 @@ use crate::store::unit::Env;
 const RUNS_MAX: u32 = 6;
 /// After how long it is not run again: whatever is in the way by then will be there the next time as well.
 const AGAIN_WITHIN: Duration = Duration::from_secs(5);
-/// How long the outcome of a commit is looked for.
-const LOOK_WITHIN: Duration = Duration::from_secs(10);
-/// The pause between two looks.
-const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
 /// What every transaction needs besides a connection.
 pub(super) struct Surroundings<'a> {
@@ -50,7 +45,7 @@ enum Broken<T> {
     /// Nothing was written.
     RolledBack(RowsError),
     /// The connection broke during COMMIT.
-    Open { number: String, value: T, error: RowsError },
+    Open { number: String, proof: Option<Proof>, value: T, error: RowsError },
 }
 
 impl<T> From<Error> for Broken<T> {
@@ -78,7 +73,7 @@ pub(super) fn write<T>(
         runs += 1;
         let mut session = pool.take().map_err(|error| unavailable(&error))?;
         let mut notices = Vec::new();
-        let error = match once(&mut session, around, &mut notices, work) {
+        let (error, is_gone) = match once(&mut session, around, &mut notices, work) {
             Ok(value) => {
                 pool.give_back(session);
                 around.metrics.batch_jobs.observe(1.0);
@@ -86,21 +81,21 @@ pub(super) fn write<T>(
                 return Ok((value, notices));
             }
             Err(Broken::RolledBack(error)) => {
-                put_away(pool, session, &error);
-                error
+                let is_gone = put_away(pool, session, &error);
+                (error, is_gone)
             }
-            Err(Broken::Open { number, value, error }) => {
+            Err(Broken::Open { number, proof, value, error }) => {
                 tracing::warn!(transaction = name, "the connection broke during a commit; looking for its outcome");
                 drop(session);
                 pool.forget_idle();
-                match outcome(pool, &number) {
+                match outcome(pool, &number, proof.as_ref()) {
                     Some(true) => return Ok((value, notices)),
-                    Some(false) => error,
+                    Some(false) => (error, true),
                     None => return Err(StoreError::Unavailable(OUTCOME_UNKNOWN.into())),
                 }
             }
         };
-        let why = in_the_way(&error).filter(|_| runs < RUNS_MAX && began.elapsed() <= AGAIN_WITHIN);
+        let why = in_the_way(&error, is_gone).filter(|_| runs < RUNS_MAX && began.elapsed() <= AGAIN_WITHIN);
         let Some(why) = why else { return Err(classify(&error)) };
         around.metrics.again(why);
         tracing::debug!(transaction = name, runs, error = %error, "running a transaction again");
@@ -141,7 +136,7 @@ fn once<T>(
         Err(error @ Error::DatabaseError(Kind::UniqueViolation | Kind::ForeignKeyViolation | Kind::SerializationFailure, _)) => {
             Err(error.into())
         }
-        Err(error) => Err(Broken::Open { number, value, error: error.into() }),
+        Err(error) => Err(Broken::Open { number, proof: session.proof.take(), value, error: error.into() }),
     }
 }
 
@@ -199,62 +194,48 @@ fn begin_read(pool: &Pool) -> Result<Session, StoreError> {
     }
 }
 
-/// After a failure: a session the failure says nothing about is kept, any other one is not.
-fn put_away(pool: &Pool, mut session: Session, error: &RowsError) {
-    let rolled_back = session.conn.batch_execute("ROLLBACK").is_ok();
-    if rolled_back && !is_lost(error) {
-        pool.give_back(session);
-    } else if !rolled_back {
+/// After a failure: a session the failure says nothing about is kept, any other one is not. Returns whether its server is gone.
+fn put_away(pool: &Pool, mut session: Session, error: &RowsError) -> bool {
+    let is_gone = session.conn.batch_execute("ROLLBACK").is_err();
+    if is_gone {
         pool.forget_idle();
+    } else if !is_lost(error) {
+        pool.give_back(session);
     }
+    is_gone
 }
 
 /// Whether the session, or the server behind it, may be the trouble.
 fn is_lost(error: &RowsError) -> bool {
-    matches!(in_the_way(error), Some(Again::Disconnected | Again::BrokenOff))
+    matches!(kind_of(error), Some(Kind::SerializationFailure | Kind::Unknown)) || is_disconnected(error)
 }
 
-/// What was in the way, if another run may end otherwise. `Unknown` is where diesel puts a deadlock, a server that stops, and a timeout;
-/// of these a timeout comes back, but only after [`AGAIN_WITHIN`].
-fn in_the_way(error: &RowsError) -> Option<Again> {
-    let RowsError::Database(Error::DatabaseError(kind, _)) = error else { return None };
+/// A server that became a standby is as gone as one that hung up.
+fn is_disconnected(error: &RowsError) -> bool {
+    matches!(kind_of(error), Some(Kind::UnableToSendCommand | Kind::ClosedConnection | Kind::ReadOnlyTransaction))
+}
+
+fn kind_of(error: &RowsError) -> Option<&Kind> {
+    if let RowsError::Database(Error::DatabaseError(kind, _)) = error { Some(kind) } else { None }
+}
+
+/// What was in the way, if another run may end otherwise. `is_gone` tells whether the session ended with the failure.
+///
+/// `Unknown` is where diesel puts all it has no word for. Of these a deadlock and a server that stops are worth another run. A value
+/// PostgreSQL does not take fails each time, and a timeout has taken long enough.
+fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
+    let RowsError::Database(Error::DatabaseError(kind, said)) = error else { return None };
     if matches!(kind, Kind::UniqueViolation) {
         Some(Again::Overtaken)
-    } else if matches!(kind, Kind::SerializationFailure | Kind::Unknown) {
-        Some(Again::BrokenOff)
+    } else if is_disconnected(error) {
+        Some(Again::Disconnected)
     } else {
-        // A server that became a standby is as gone as one that hung up.
-        let gone = matches!(kind, Kind::UnableToSendCommand | Kind::ClosedConnection | Kind::ReadOnlyTransaction);
-        gone.then_some(Again::Disconnected)
+        // No code comes with it, and the words may be of any language. A deadlock alone has both a detail and a hint.
+        let is_deadlock = said.details().is_some() && said.hint().is_some();
+        let is_broken_off =
+            matches!(kind, Kind::SerializationFailure) || matches!(kind, Kind::Unknown) && (is_gone || is_deadlock);
+        is_broken_off.then_some(Again::BrokenOff)
     }
-}
-
-/// Whether a transaction was committed; nothing if that cannot be found out.
-fn outcome(pool: &Pool, number: &str) -> Option<bool> {
-    #[derive(QueryableByName)]
-    struct Looked {
-        #[diesel(sql_type = Nullable<Text>)]
-        status: Option<String>,
-    }
-    let until = Instant::now() + LOOK_WITHIN;
-    while Instant::now() < until {
-        if let Ok(mut session) = pool.take() {
-            let look = diesel::sql_query("SELECT pg_xact_status($1::xid8) AS status").bind::<Text, _>(number);
-            if let Ok(looked) = look.get_result::<Looked>(&mut session.conn) {
-                pool.give_back(session);
-                match looked.status.as_deref() {
-                    Some("committed") => return Some(true),
-                    Some("aborted") => return Some(false),
-                    // The server has not noticed yet that nobody listens any more.
-                    Some(_) => {}
-                    // Too long ago to be known.
-                    None => return None,
-                }
-            }
-        }
-        std::thread::sleep(LOOK_PAUSE);
-    }
-    None
 }
 
 /// Whether trying again may help: a database that is away or full is the operator's and passes; a row that breaks a rule of the schema

@@ -2,6 +2,7 @@
 
 mod columns;
 mod inspect;
+mod log_file;
 mod reads;
 mod rows;
 mod schema;
@@ -34,6 +35,7 @@ use tokio::sync::Semaphore;
 
 pub(in crate::store) use self::inspect::schema;
 pub use self::inspect::{beside, inspect};
+pub use self::log_file::Rewrite;
 use self::writer::{Writer, classify};
 use super::hub::Hub;
 use super::link::LinkToken;
@@ -98,6 +100,11 @@ impl SqliteStore {
     ///
     /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
     pub fn open(path: &Path, exclusive: Exclusive, outside: Outside) -> anyhow::Result<Self> {
+        Self::open_on(path, exclusive, outside, log_file::rewrite)
+    }
+
+    /// As [`SqliteStore::open`], on a disk where files are written anew by `rewrite`: the tests have one of their own under SQLite.
+    pub fn open_on(path: &Path, exclusive: Exclusive, outside: Outside, rewrite: Rewrite) -> anyhow::Result<Self> {
         let unusable = || {
             format!(
                 "failed to use the database {}; is PLACET_DATABASE_URL right, may you write there, and is there room?",
@@ -114,6 +121,7 @@ impl SqliteStore {
         let url = &url_of(path)?;
         let mut conn = SqliteConnection::establish(url).with_context(unusable)?;
         conn.batch_execute(PRAGMAS).with_context(unusable)?;
+        let mut conn = log_file::make_durable(conn, path, rewrite).with_context(unusable)?;
         if let Some(moved_to) = moved_to(&mut conn).with_context(unusable)? {
             anyhow::bail!("the data of {} was moved to {moved_to}; set PLACET_DATABASE_URL to that", path.display());
         }
@@ -384,12 +392,8 @@ impl<U: Units> Store for U {
         let now = self.clock().now();
         async move {
             let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
-            let mut mended = 0;
-            for rid in look.found {
-                let one = self.write(move |rows, env| unit::sweep::mend(rows, env, rid)).await;
-                mended += unit::sweep::unless_away(rid, one)?;
-            }
-            Ok(Swept { mended, next: look.next })
+            let mend = |rid| self.write(move |rows, env| unit::sweep::mend(rows, env, rid));
+            Ok(unit::sweep::mend_each(look, mend).await)
         }
         .boxed()
     }
@@ -503,9 +507,7 @@ fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
 
 /// Brings what the write-ahead log holds into the database file, before anything is appended to it (ADR 20).
 ///
-/// A process before this one may have refused a commit because its sync failed, and died. In the page cache the log ends with that
-/// commit, whole, and the kernel takes for clean what never reached the disk: everything appended behind it would go with the power.
-/// A checkpoint writes each page anew, and syncs it.
+/// The next start has little to write anew, and who copies the files now finds all of it in one.
 fn empty_log(conn: &mut SqliteConnection, exclusive: Exclusive) -> anyhow::Result<()> {
     #[derive(QueryableByName)]
     struct Checkpoint {

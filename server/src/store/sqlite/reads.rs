@@ -21,6 +21,7 @@ use super::schema::{
     suspensions, timers, tokens,
 };
 use super::statements as hot;
+use crate::store::LinePlace;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
     BounceRow, EventLink, IS_NOT_REPLACED, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult,
@@ -140,7 +141,21 @@ impl ReadRows for SqliteConnection {
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
-    fn due_beyond(&mut self, channel: &str, now: DateTime<Utc>, keep: u32, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+    fn undelivered(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
+        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
+        let free = queued.filter(outbox::channel.eq(channel)).filter(outbox::lease.is_null().or(outbox::due_at.le(micros(now))));
+        let free = free.order(outbox::due_at).limit(i64::from(limit));
+        free.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
+    }
+
+    fn due_beyond(
+        &mut self,
+        channel: &str,
+        now: DateTime<Utc>,
+        keep: u32,
+        before: LinePlace,
+        limit: u32,
+    ) -> RowsResult<Vec<OutboxRow>> {
         let due = || {
             let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)))
@@ -154,10 +169,13 @@ impl ReadRows for SqliteConnection {
             let unleased = due().filter(outbox::lease.is_null());
             unleased.filter(diesel::dsl::sql::<diesel::sql_types::Bool>(IS_NOT_REPLACED))
         };
-        let counted = waiting().select(outbox::rid).limit(i64::from(keep) + i64::from(limit)).load::<i64>(self)?.len();
-        let newest = waiting().order((outbox::due_at.desc(), outbox::rid.desc()));
-        let beyond = newest.limit(i64::try_from(counted).unwrap_or(i64::MAX).saturating_sub(i64::from(keep)).max(0));
-        beyond.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
+        let first = waiting().order((outbox::due_at, outbox::rid)).offset(i64::from(keep)).select((outbox::due_at, outbox::rid));
+        let Some((due_at, rid)) = first.first::<(i64, i64)>(self).optional()? else { return Ok(Vec::new()) };
+        let beyond = waiting().filter(outbox::due_at.gt(due_at).or(outbox::due_at.eq(due_at).and(outbox::rid.ge(rid))));
+        let (due_at, rid) = (micros(before.due_at), before.rid);
+        let beyond = beyond.filter(outbox::due_at.lt(due_at).or(outbox::due_at.eq(due_at).and(outbox::rid.lt(rid))));
+        let newest = beyond.order((outbox::due_at.desc(), outbox::rid.desc())).limit(i64::from(limit));
+        newest.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>> {

@@ -13,6 +13,7 @@ use super::{Env, load_of};
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
 use crate::store::rows::{OutboxRow, ReadRows, Rows, RowsResult, SuspensionRow};
+use crate::store::{Lane, LinePlace};
 
 /// Messages that are due for one webhook endpoint at the same time; what comes on top asks by the next way, if it has one.
 const ENDPOINT_DUE_MAX: u32 = 1_000;
@@ -72,17 +73,30 @@ pub(super) fn go_around<R: Rows>(
     Ok(rids)
 }
 
-/// Looks at what is due for an endpoint beyond what it has room for, the newest first. Whoever waits behind a thousand others is not
-/// asked in time.
+/// Looks at what is due for an endpoint beyond what it has room for. Whoever waits behind a thousand others is not asked in time.
+///
+/// The newest come first, at every turn; then as many of those behind them, from where the turn before ended: those that have no other way
+/// are looked at again and again, and must hide nobody who has one.
 pub(super) fn turn_away<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
-    channel: &str,
+    lane: &Lane,
     now: DateTime<Utc>,
     taking: &mut Taking,
 ) -> RowsResult<()> {
+    let end = LinePlace { due_at: now, rid: i64::MAX };
+    let mut beyond = rows.reads().due_beyond(&lane.channel, now, ENDPOINT_DUE_MAX, end, BEYOND_PER_UNIT)?;
+    let newest = last_of(&beyond);
+    let mut line = None;
+    if let Some(newest) = newest {
+        let from = lane.line.map_or(newest, |line| line.min(newest));
+        let further = rows.reads().due_beyond(&lane.channel, now, ENDPOINT_DUE_MAX, from, BEYOND_PER_UNIT)?;
+        line = last_of(&further);
+        beyond.extend(further);
+    }
+    taking.leased.lines.push((lane.channel.clone(), line));
     let mut turned_away = 0;
-    for row in rows.reads().due_beyond(channel, now, ENDPOINT_DUE_MAX, BEYOND_PER_UNIT)? {
+    for row in beyond {
         if taking.given_up.contains(&row.rid) {
             continue;
         }
@@ -106,7 +120,13 @@ pub(super) fn turn_away<R: Rows>(
     }
     if turned_away > 0 {
         taking.leased.untried += turned_away;
-        taking.leased.turned_away.push((channel.to_owned(), turned_away));
+        taking.leased.turned_away.push((lane.channel.clone(), turned_away));
     }
     Ok(())
+}
+
+/// The place behind which the line goes on, unless it ended before the limit.
+fn last_of(looked_at: &[OutboxRow]) -> Option<LinePlace> {
+    let last = looked_at.last().filter(|_| looked_at.len() == BEYOND_PER_UNIT as usize)?;
+    Some(LinePlace { due_at: last.due_at, rid: last.rid })
 }

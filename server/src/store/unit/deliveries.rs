@@ -133,10 +133,11 @@ pub(super) struct Taking {
 
 pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
-    let mut leased = Leased { deliveries: Vec::new(), untried: 0, turned_away: Vec::new(), next_due: None };
+    let mut leased = Leased { deliveries: Vec::new(), untried: 0, turned_away: Vec::new(), lines: Vec::new(), next_due: None };
     let queued = rows.reads().queued_channels()?;
     // Most turns find nothing that is due: they need to know no more.
-    if queued.first().is_none_or(|first| first.next_due > now) {
+    let is_idle = |queued: &QueuedChannel| queued.next_due > now && !matches!(gate_of(turn, &queued.channel), Gate::Closed(_));
+    if queued.iter().all(is_idle) {
         leased.next_due = queued.first().map(|first| first.next_due);
         return Ok(leased);
     }
@@ -149,26 +150,31 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
     let mut full = Vec::new();
     // Whose message has waited longest goes first: the shared room is handed out fairly.
     for QueuedChannel { channel, next_due } in queued {
-        let lane = turn.lanes.iter().find(|lane| lane.channel == channel);
-        let gate = lane.map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone());
+        let gate = gate_of(turn, &channel);
         let room = match &gate {
             Gate::Room(room) => *room,
             Gate::SharedRoom(room) => (*room).min(shared_room),
             Gate::Paused(_) | Gate::Closed(_) => u32::MAX,
         };
         let (before, untried) = (taking.leased.deliveries.len(), taking.leased.untried);
-        if room > 0 && next_due <= now {
-            for row in rows.reads().due_deliveries(&channel, now, room.min(DELIVERIES_PER_UNIT))? {
-                take(rows, env, row, &gate, &secrets, now, &mut taking)?;
-            }
+        let limit = room.min(DELIVERIES_PER_UNIT);
+        let due = match &gate {
+            // What waits for another try would wait in vain, and whoever is asked instead would wait for it.
+            Gate::Closed(_) => rows.reads().undelivered(&channel, now, limit)?,
+            _ if room > 0 && next_due <= now => rows.reads().due_deliveries(&channel, now, limit)?,
+            _ => Vec::new(),
+        };
+        for row in due {
+            take(rows, env, row, &gate, &secrets, now, &mut taking)?;
         }
         let taken = u32::try_from(taking.leased.deliveries.len() - before).unwrap_or(u32::MAX);
         if let Gate::SharedRoom(_) = gate {
             shared_room -= taken;
             // After the taking: what can leave at once has left the queue. If room was left because a message needed no try, the next
             // turn, which follows at once, takes another one first.
-            if next_due <= now && taking.leased.untried == untried {
-                turn_away(rows, env, &channel, now, &mut taking)?;
+            let lane = turn.lane(&channel).filter(|_| next_due <= now && taking.leased.untried == untried);
+            if let Some(lane) = lane {
+                turn_away(rows, env, lane, now, &mut taking)?;
             }
         }
         if taken == room {
@@ -178,6 +184,11 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
     // A full lane is looked at when one of its messages has ended; any other when its next one is due.
     let next = rows.reads().queued_channels()?.into_iter().find(|queued| !full.contains(&queued.channel));
     Ok(Leased { next_due: next.map(|queued| queued.next_due), ..taking.leased })
+}
+
+/// What becomes of a channel's messages in this turn.
+fn gate_of(turn: &Turn, channel: &str) -> Gate {
+    turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
 }
 
 /// What is queued for a channel that was taken out of the settings.
@@ -216,6 +227,8 @@ fn take<R: Rows>(
     let leased = &mut taking.leased;
     let (suspension, told) = match read(rows, &row) {
         Ok(read) => read,
+        // It was put off already, and is looked at all the same because its channel is closed.
+        Err(error) if row.due_at > now && error.is_unreadable() => return Ok(()),
         Err(error) => return put_off(rows, &row, now, error),
     };
     // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)

@@ -1,9 +1,10 @@
 //! Whether the server is there: its heartbeat, what an absence of it gives back, and what waits after a restore.
 //!
-//! Guarantee: an absence of more than a minute gives every open question with a fallback time back, once. Mechanism: the deadline loop
-//! leaves a sign of life in the transactions it makes anyway; a start compares it with the clock, records the absence and the new sign
-//! of life in one transaction; the loop then works through the open questions in bounded batches, each of which records how far it got.
-//! Failure: a crash in the middle leaves the absence recorded and half made good; the next start goes on behind the last batch.
+//! Guarantee: an absence of more than a minute, or any time without links after a restore, gives every open question with a fallback time
+//! back, once. Mechanism: the deadline loop leaves a sign of life in the transactions it makes anyway; a start compares it with the
+//! clock, records the absence and the new sign of life in one transaction; the loop then works through the open questions in bounded
+//! batches, each of which records how far it got. Failure: a crash in the middle leaves the absence recorded and half made good; the
+//! next start goes on behind the last batch.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::absence::Absence;
@@ -144,8 +145,13 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
                 continue;
             }
         };
-        let absence = Absence::between(recovery.from, recovery.until);
-        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question))
+        // After a restore until this very moment: the new links leave with it, and whoever is told of one must have time to use it.
+        let absence = if recovery.restored {
+            Absence::without_links(recovery.from, now.max(recovery.until))
+        } else {
+            Absence::between(recovery.from, recovery.until)
+        };
+        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question, now))
             && !planted(Bug::AbsenceGivesNothing)
         {
             let suspension_id = open.row.suspension.id;

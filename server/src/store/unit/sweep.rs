@@ -2,52 +2,88 @@
 //!
 //! Every timer is written and removed in the transaction that makes it needed or not, so there is nothing to find, unless there is a bug or
 //! somebody changed the database by hand. Without this net such a question would wait for ever, and its agent with it. Mechanism: a reader
-//! looks through the open questions a page at a time; only what it finds is written, by a unit of work that looks again.
+//! looks through the open questions a page at a time; only what it finds is written, by a unit of work that looks again. Failure: what
+//! cannot be read or written is left out until the next round, loudly, and keeps no other question from being looked at.
 
 use chrono::{DateTime, Utc};
 
 use super::{Env, load_of};
-use crate::store::StoreError;
 use crate::store::codes::TimerKind;
 use crate::store::fact::Fact;
 use crate::store::hub::Notice;
-use crate::store::rows::{ReadRows, Rows, RowsError, RowsResult, TimerRow};
+use crate::store::rows::{ReadRows, Rows, RowsResult, TimerRow};
+use crate::store::{StoreError, Swept, Unit};
 
 /// Questions looked at in one read.
-const QUESTIONS_PER_LOOK: u32 = 500;
+pub(crate) const QUESTIONS_PER_LOOK: u32 = 500;
 
 /// What one look found.
 pub(in crate::store) struct Look {
     /// The rows of questions without a timer they should have.
-    pub(in crate::store) found: Vec<i64>,
+    found: Vec<i64>,
+    /// How many questions could not be looked at.
+    left_out: u64,
     /// Where the next look goes on; absent at the end.
-    pub(in crate::store) next: Option<i64>,
+    next: Option<i64>,
 }
 
 /// Looks at the open questions after a row.
 pub(in crate::store) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTime<Utc>) -> RowsResult<Look> {
     let open = rows.open_in(after, i64::MAX, false, QUESTIONS_PER_LOOK)?;
     let next = open.last().copied().filter(|_| open.len() == QUESTIONS_PER_LOOK as usize);
-    let mut found = Vec::new();
+    let mut look = Look { found: Vec::new(), left_out: 0, next };
     for rid in open {
         match missing(rows, rid, now) {
             Ok(missing) if missing.is_empty() => {}
-            Ok(_) => found.push(rid),
-            Err(error) => unreadable(rid, error)?,
+            Ok(_) => look.found.push(rid),
+            Err(error) => {
+                tracing::error!(
+                    suspension.rid = rid,
+                    error = %error,
+                    "an open question cannot be read, so nobody knows whether it has lost a timer"
+                );
+                look.left_out += 1;
+                // After what the database itself refused, this transaction may read nothing more; the next one goes on behind it.
+                if !error.is_unreadable() {
+                    look.next = Some(rid);
+                    break;
+                }
+            }
         }
     }
-    Ok(Look { found, next })
+    Ok(look)
+}
+
+/// Has each question mended that a look found. One that cannot be keeps no other from it.
+pub(in crate::store) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64>) -> Swept {
+    let mut swept = Swept { mended: 0, left_out: look.left_out, next: look.next };
+    for rid in look.found {
+        match mend(rid).await {
+            Ok(mended) => swept.mended += mended,
+            Err(error) => {
+                tracing::error!(
+                    suspension.rid = rid,
+                    error = %error,
+                    "an open question did not get the timer back that it has lost"
+                );
+                swept.left_out += 1;
+                // A store that takes no writes would refuse the others one after the other as well.
+                if matches!(error, StoreError::Unavailable(_)) {
+                    swept.next = Some(rid);
+                    break;
+                }
+            }
+        }
+    }
+    swept
 }
 
 /// Gives a question the timers back that it has lost; returns how many. One that is due is fired at once.
 pub(in crate::store) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult<u64> {
-    let missing = match lost(rows, env, rid) {
-        Ok(missing) => missing,
-        Err(error) => {
-            unreadable(rid, error)?;
-            return Ok(0);
-        }
-    };
+    let row = rows.reads().suspension_at(rid)?;
+    // Whoever writes about an intent reads it first; where that locks it, nobody mends the same question at the same time.
+    load_of(rows, &row)?;
+    let missing = missing(rows.reads(), rid, env.clock.now())?;
     for timer in &missing {
         rows.insert_timer(*timer)?;
         let kind = match timer.kind {
@@ -64,34 +100,6 @@ pub(in crate::store) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> 
         rows.notice(Notice::Timer);
     }
     Ok(missing.len() as u64)
-}
-
-/// What [`mend`] gives a question back.
-fn lost<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult<Vec<TimerRow>> {
-    let row = rows.reads().suspension_at(rid)?;
-    // Whoever writes about an intent reads it first; where that locks it, nobody mends the same question at the same time.
-    load_of(rows, &row)?;
-    missing(rows.reads(), rid, env.clock.now())
-}
-
-/// A question that cannot be read keeps no other one from being looked at.
-fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
-    if !error.is_unreadable() {
-        return Err(error);
-    }
-    tracing::error!(suspension.rid = rid, error = %error, "an open question cannot be read, so nobody knows whether it has lost a timer");
-    Ok(())
-}
-
-/// What became of mending one question. Only a store that is away ends a sweep: whatever else is wrong is wrong with that question.
-pub(in crate::store) fn unless_away(rid: i64, mended: Result<u64, StoreError>) -> Result<u64, StoreError> {
-    match mended {
-        Err(error) if !matches!(error, StoreError::Unavailable(_)) => {
-            tracing::error!(suspension.rid = rid, error = %error, "an open question did not get the timer back that it has lost");
-            Ok(0)
-        }
-        mended => mended,
-    }
 }
 
 /// The timers a question should have and has not.

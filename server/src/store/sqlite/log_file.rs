@@ -1,0 +1,76 @@
+//! The write-ahead log as a file, before SQLite builds on it (ADR 20).
+
+use std::fs::OpenOptions;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use anyhow::Context;
+use diesel::connection::SimpleConnection;
+use diesel::sqlite::SqliteConnection;
+
+use super::inspect::beside;
+
+/// Writes a file's bytes over themselves and syncs them; a file that is not there needs nothing.
+pub type Rewrite = fn(&Path) -> io::Result<()>;
+
+/// What is read and written at once, in bytes.
+const BLOCK: usize = 1 << 20;
+
+/// Puts on the disk what the log holds, so that whatever rests on it outlives the power.
+///
+/// A process before this one may have died before a sync, or after one that failed. The page cache then holds a commit, whole, that
+/// the disk does not; after a failed sync the kernel even takes it for clean, and no later sync writes it. SQLite finds it, and would
+/// append behind it or copy it into the database: a power cut in the middle of that leaves neither the log nor the database whole.
+///
+/// # Errors
+///
+/// The log could not be written or synced. The database must not be used then, nor closed: SQLite empties the log when the last
+/// connection goes, and with some kernels a failed sync has changed what it is about to copy. So the connection is left open.
+pub(super) fn make_durable(mut conn: SqliteConnection, database: &Path, rewrite: Rewrite) -> anyhow::Result<SqliteConnection> {
+    // Nobody else appends to the log, or begins it anew, between reading and writing.
+    conn.batch_execute("BEGIN IMMEDIATE")?;
+    if let Err(error) = rewrite(&beside(database, "-wal")) {
+        std::mem::forget(conn);
+        return Err(error).context("its write-ahead log cannot be written to the disk");
+    }
+    conn.batch_execute("COMMIT")?;
+    Ok(conn)
+}
+
+/// [`Rewrite`] on the machine's own disk.
+pub(super) fn rewrite(path: &Path) -> io::Result<()> {
+    let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    let mut block = vec![0; BLOCK];
+    let mut at = 0;
+    loop {
+        let length = file.read(&mut block)?;
+        if length == 0 {
+            return file.sync_all();
+        }
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(&block[..length])?;
+        at += length as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_written_anew_holds_what_it_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        rewrite(&path).unwrap();
+        assert!(!path.exists(), "what is not there stays away");
+        for length in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7] {
+            let bytes: Vec<u8> = (0..length).map(|at| u8::try_from(at % 251).unwrap()).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            rewrite(&path).unwrap();
+            assert!(std::fs::read(&path).unwrap() == bytes, "{length}");
+        }
+    }
+}

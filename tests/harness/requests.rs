@@ -1,0 +1,50 @@
+//! What the surfaces hand to the store, for tests that stand below HTTP.
+
+use domain::authority::{Action, Assurance, Principal, Role};
+use domain::body::IntentBody;
+use domain::command::Command;
+use domain::ids::IntentId;
+use domain::intent::Status;
+use domain::problem::FieldError;
+use placet_server::store::{CreateIntent, NewIntent, Precondition, Request, Target};
+use serde_json::{Map, json};
+
+/// Somebody with a key of their own, who speaks for nobody else.
+pub fn principal(name: &str, role: Role) -> Principal {
+    let name = name.to_owned();
+    Principal { key_id: None, subject: name.clone(), owner: name.clone(), name, role, assurance: Assurance::ApiKey }
+}
+
+/// An intent with nothing in it.
+pub fn body(created_by: &Principal, title: &str) -> IntentBody {
+    IntentBody {
+        title: title.to_owned(),
+        description: String::new(),
+        created_by: created_by.name.clone(),
+        parent_intent_id: None,
+        depends_on: Vec::new(),
+        constraints: json!({}),
+        state: Map::new(),
+        governance_policy: None,
+        confidence: 0.0,
+    }
+}
+
+/// Begins an intent that may be suspended.
+pub fn create(principal: &Principal, id: IntentId, body: IntentBody) -> CreateIntent {
+    let new = NewIntent { id, status: Status::Active, body };
+    CreateIntent { principal: principal.clone(), idempotency: None, intent: Ok(new) }
+}
+
+/// A write under no condition, and as often as it is sent.
+pub fn write(principal: &Principal, action: Action, target: Target, command: Result<Command, Vec<FieldError>>) -> Request {
+    Request {
+        principal: principal.clone(),
+        action,
+        target,
+        precondition: Precondition::None,
+        idempotency: None,
+        command,
+        trace_parent: None,
+    }
+}
