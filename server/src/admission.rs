@@ -1,7 +1,7 @@
 //! Who may work at the same time: places for each class of requests, so that what matters most is refused last.
 //!
 //! Guarantee: the work under way is bounded whatever arrives, and agents, readers and lists together never fill the places of answers.
-//! Mechanism: one semaphore per class, and one more for answers alone; a request waits for a place for a moment, and holds it until its
+//! Mechanism: one semaphore per class, and one more for answers alone; a request waits in a short line for a place, and holds it until its
 //! result is known. Failure: a request without a place is refused before anything was done, and told when to come back.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::metrics::{ClassMetrics, ClassSeries};
 
 /// How long a request waits for a place: its refusal must arrive within 100 milliseconds.
 const WAIT_MAX: Duration = Duration::from_millis(75);
-/// How long an answer waits, and a reader whose long wait has ended: both would rather be late than refused.
+/// How long an answer waits, what is read to give it, and a reader whose long wait has ended: they would rather be late than refused.
 const PATIENT_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// How often the log says that requests are refused.
@@ -25,6 +25,8 @@ const SAID_EVERY: Duration = Duration::from_secs(10);
 pub enum Class {
     /// An answer by a person: a link that is opened or used, an answer with a key of an operator or a channel.
     Respond,
+    /// What operators and channels read in order to answer: the questions there are, one of them, its intent.
+    Inbox,
     /// A question, and whatever else agents and admins write.
     Write,
     /// One thing that is read.
@@ -35,12 +37,13 @@ pub enum Class {
 
 impl Class {
     /// All classes.
-    pub const ALL: [Self; 4] = [Self::Respond, Self::Write, Self::Read, Self::List];
+    pub const ALL: [Self; 5] = [Self::Respond, Self::Inbox, Self::Write, Self::Read, Self::List];
 
     /// The word metrics have for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Respond => "respond",
+            Self::Inbox => "inbox",
             Self::Write => "write",
             Self::Read => "read",
             Self::List => "list",
@@ -50,7 +53,7 @@ impl Class {
     /// When somebody refused should come back, in seconds: the less protected, the later.
     pub fn retry_after_seconds(self) -> u32 {
         match self {
-            Self::Respond | Self::Write => 1,
+            Self::Respond | Self::Inbox | Self::Write => 1,
             Self::Read => 2,
             Self::List => 5,
         }
@@ -58,7 +61,7 @@ impl Class {
 
     fn wait_max(self) -> Duration {
         match self {
-            Self::Respond => PATIENT_WAIT_MAX,
+            Self::Respond | Self::Inbox => PATIENT_WAIT_MAX,
             Self::Write | Self::Read | Self::List => WAIT_MAX,
         }
     }
@@ -68,13 +71,16 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Places {
     reserved: usize,
+    inboxes: usize,
     writes: usize,
     reads: usize,
     lists: usize,
 }
 
 /// The most lists at a time on whatever machine: the store reads for eight at a time, and people who open their link are among them.
-const LISTS_MAX: usize = 6;
+const LISTS_MAX: usize = 4;
+/// The same of those that people need to answer; with the others they leave one of the eight free.
+const INBOXES_MAX: usize = 3;
 
 impl Places {
     /// Shares out `concurrent_requests`: four fifths are for writes, the last fifth for answers alone. Reads wait for connections of
@@ -83,6 +89,7 @@ impl Places {
         let reserved = concurrent_requests.div_ceil(5);
         Self {
             reserved,
+            inboxes: (concurrent_requests / 80).clamp(1, INBOXES_MAX),
             writes: (concurrent_requests - reserved).max(1),
             reads: (concurrent_requests / 8).max(1),
             lists: (concurrent_requests / 80).clamp(1, LISTS_MAX),
@@ -97,9 +104,12 @@ pub struct Refused(pub Class);
 /// The places of a server.
 pub struct Admission {
     reserved: Arc<Semaphore>,
+    inboxes: Arc<Semaphore>,
     writes: Arc<Semaphore>,
     reads: Arc<Semaphore>,
     lists: Arc<Semaphore>,
+    /// Who may wait in line for a place: as many of each class as work at all. In what is longer, a turn would not come in time.
+    lines: [Semaphore; Class::ALL.len()],
     /// In the order of [`Class::ALL`].
     series: [ClassSeries; Class::ALL.len()],
     last_said: Mutex<[Option<Instant>; Class::ALL.len()]>,
@@ -112,9 +122,15 @@ impl Admission {
         let semaphore = |places| Arc::new(Semaphore::new(places));
         Self {
             reserved: semaphore(places.reserved),
+            inboxes: semaphore(places.inboxes),
             writes: semaphore(places.writes),
             reads: semaphore(places.reads),
             lists: semaphore(places.lists),
+            lines: Class::ALL.map(|class| match class {
+                // They are patient, and their line is no longer than there are connections.
+                Class::Respond | Class::Inbox => Semaphore::new(Semaphore::MAX_PERMITS),
+                Class::Write | Class::Read | Class::List => Semaphore::new(concurrent_requests),
+            }),
             series: Class::ALL.map(|class| metrics.of(class)),
             last_said: Mutex::default(),
         }
@@ -124,8 +140,12 @@ impl Admission {
     ///
     /// # Errors
     ///
-    /// None came free.
+    /// None came free, or too many wait.
     pub async fn enter(&self, class: Class) -> Result<Place, Refused> {
+        if let Some(permit) = self.free(class) {
+            return Ok(self.admitted(class, permit));
+        }
+        let Ok(_in_line) = self.lines[class as usize].try_acquire() else { return Err(self.refused(class)) };
         self.enter_within(class, class.wait_max()).await
     }
 
@@ -143,16 +163,20 @@ impl Admission {
             Some(permit) => Some(permit),
             None => tokio::time::timeout(wait_max, self.freed(class)).await.ok().flatten(),
         };
+        permit.map(|permit| self.admitted(class, permit)).ok_or_else(|| self.refused(class))
+    }
+
+    fn admitted(&self, class: Class, permit: OwnedSemaphorePermit) -> Place {
         let series = &self.series[class as usize];
-        if let Some(permit) = permit {
-            series.admitted.inc();
-            series.under_way.inc();
-            Ok(Place { _permit: permit, under_way: series.under_way.clone() })
-        } else {
-            series.refused.inc();
-            self.say(class);
-            Err(Refused(class))
-        }
+        series.admitted.inc();
+        series.under_way.inc();
+        Place { _permit: permit, class, under_way: series.under_way.clone() }
+    }
+
+    fn refused(&self, class: Class) -> Refused {
+        self.series[class as usize].refused.inc();
+        self.say(class);
+        Refused(class)
     }
 
     /// Says so in the log, now and then: a line for each would be one more load.
@@ -172,6 +196,7 @@ impl Admission {
         match class {
             // Beyond their own, answers share the places of writes.
             Class::Respond | Class::Write => &self.writes,
+            Class::Inbox => &self.inboxes,
             Class::Read => &self.reads,
             Class::List => &self.lists,
         }
@@ -201,7 +226,15 @@ impl Admission {
 #[must_use = "a place that is dropped at once bounds nothing"]
 pub struct Place {
     _permit: OwnedSemaphorePermit,
+    class: Class,
     under_way: Gauge,
+}
+
+impl Place {
+    /// Whose place it is.
+    pub(crate) fn class(&self) -> Class {
+        self.class
+    }
 }
 
 impl Drop for Place {
@@ -213,6 +246,7 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use chrono::DateTime;
+    use futures_util::poll;
 
     use super::*;
     use crate::metrics::Metrics;
@@ -229,10 +263,15 @@ mod tests {
     /// A share that is rounded to nothing would refuse a whole class for ever.
     #[test]
     fn every_class_has_a_place_on_the_smallest_server_and_answers_a_fifth_on_any() {
-        for (concurrent_requests, reserved, writes, reads, lists) in
-            [(1, 1, 1, 1, 1), (2, 1, 1, 1, 1), (10, 2, 8, 1, 1), (512, 103, 409, 64, 6), (3_072, 615, 2_457, 384, 6)]
-        {
-            assert_eq!(Places::of(concurrent_requests), Places { reserved, writes, reads, lists }, "{concurrent_requests}");
+        for (concurrent_requests, reserved, inboxes, writes, reads, lists) in [
+            (1, 1, 1, 1, 1, 1),
+            (2, 1, 1, 1, 1, 1),
+            (10, 2, 1, 8, 1, 1),
+            (512, 103, 3, 409, 64, 4),
+            (3_072, 615, 3, 2_457, 384, 4),
+        ] {
+            let places = Places { reserved, inboxes, writes, reads, lists };
+            assert_eq!(Places::of(concurrent_requests), places, "{concurrent_requests}");
         }
     }
 
@@ -241,7 +280,7 @@ mod tests {
     async fn no_class_takes_the_places_of_a_more_protected_one() {
         let admission = admission(10);
         let mut held = Vec::new();
-        for (class, places) in [(Class::List, 1), (Class::Read, 1), (Class::Write, 8), (Class::Respond, 2)] {
+        for (class, places) in [(Class::List, 1), (Class::Read, 1), (Class::Write, 8), (Class::Inbox, 1), (Class::Respond, 2)] {
             let taken = fill(&admission, class);
             assert_eq!(taken.len(), places, "{class:?}");
             held.extend(taken);
@@ -263,6 +302,23 @@ mod tests {
         }
     }
 
+    /// Who could not get a place in time is told so at once; an answer waits in whatever line there is.
+    #[tokio::test]
+    async fn so_many_wait_in_line_and_the_next_is_refused_at_once() {
+        let admission = admission(10);
+        for (class, line) in [(Class::Write, Some(10)), (Class::Read, Some(10)), (Class::List, Some(10)), (Class::Respond, None)]
+        {
+            let _held = fill(&admission, class);
+            let mut waiting: Vec<_> = (0..line.unwrap_or(1_000)).map(|_| Box::pin(admission.enter(class))).collect();
+            for wait in &mut waiting {
+                assert!(poll!(wait).is_pending(), "{class:?}");
+            }
+            assert_eq!(poll!(Box::pin(admission.enter(class))).is_ready(), line.is_some(), "{class:?}");
+            waiting.pop();
+            assert!(poll!(Box::pin(admission.enter(class))).is_pending(), "{class:?}");
+        }
+    }
+
     /// A refusal that comes late keeps its client from asking somebody else; an answer would rather be late than refused.
     #[tokio::test]
     async fn a_refusal_is_quick_and_says_when_to_come_back() {
@@ -275,6 +331,8 @@ mod tests {
             assert!(asked.elapsed() >= WAIT_MAX, "it waits a moment for a place");
             assert_eq!((class.wait_max(), class.retry_after_seconds()), (WAIT_MAX, seconds));
         }
-        assert_eq!((Class::Respond.wait_max(), Class::Respond.retry_after_seconds()), (PATIENT_WAIT_MAX, 1));
+        for class in [Class::Respond, Class::Inbox] {
+            assert_eq!((class.wait_max(), class.retry_after_seconds()), (PATIENT_WAIT_MAX, 1));
+        }
     }
 }

@@ -1,12 +1,18 @@
 //! The composition root: the only place that names every part.
 
+use std::future::ready;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::dev::{Server, ServerHandle};
+use actix_http::error::DispatchError;
+use actix_http::{HttpService, Protocol};
+use actix_service::{ServiceFactoryExt, map_config};
+use actix_web::body::MessageBody;
+use actix_web::dev::{AppConfig, Server, ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse, fn_service};
 use actix_web::middleware::{DefaultHeaders, from_fn};
-use actix_web::{App as ActixApp, HttpServer, web};
+use actix_web::rt::net::TcpStream;
+use actix_web::{App as ActixApp, web};
 use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,14 +23,16 @@ use domain::time::rfc3339;
 use url::Url;
 
 use crate::admission::Admission;
-use crate::config::{Config, Limits};
+use crate::config::{Config, Limits, Mode};
+use crate::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
 use crate::http::{self, Shared};
 use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
+use crate::store::link::LINK_SECRET;
 use crate::store::sqlite::Exclusive;
-use crate::store::{self, Database, Outside, Store, StoreError};
+use crate::store::{self, Database, Outside, PRODUCTION_MARK, Store, StoreError};
 use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Surroundings};
@@ -33,12 +41,8 @@ use crate::worker::{spawn_named, upkeep};
 
 /// How long requests may take to end when the server stops, in seconds.
 const DRAIN_SECONDS: u64 = 25;
-/// How long a client may take to send its request head.
-const HEAD_WAIT: Duration = Duration::from_secs(10);
-/// How long a connection may idle. Longer than clients and proxies keep theirs (mostly 60 seconds), so that it is they who close
-/// it: a server that closes first may do so just when the next request leaves.
-const KEEP_ALIVE: Duration = Duration::from_secs(75);
-
+/// How long the rest of what was refused is read, so that the client gets to read the refusal.
+const LINGER: Duration = Duration::from_secs(1);
 /// How many connections wait in the system's queue to be taken.
 #[cfg(unix)]
 const BACKLOG: i32 = 1_024;
@@ -51,6 +55,7 @@ pub struct App {
     server: Server,
     address: SocketAddr,
     public_url: Url,
+    mode: Mode,
     instance: Instance,
     store: Arc<dyn Store>,
     shared: web::Data<Shared>,
@@ -86,7 +91,7 @@ impl App {
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
         // Before the database: a server that cannot start leaves no file behind.
-        let mailbox = config.development.then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
+        let mailbox = config.mode.is_development().then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
         let address = listener.local_addr()?;
         let lanes = lanes(&config, mailbox.as_ref().map(|(mailbox, _)| mailbox), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
@@ -94,6 +99,7 @@ impl App {
         let channels = config.asking.channels.clone();
         let outside = Outside::observed(clock.clone(), entropy.clone(), channels, metrics.clone(), traces.clone());
         let store = store::open(&config.database, Exclusive::Serve, outside).await?;
+        keep_off_production(&*store, &config, mailbox.as_ref().map(|(mailbox, _)| mailbox)).await?;
         // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
         let released = store.release_deliveries().await?;
         if released > 0 {
@@ -107,7 +113,8 @@ impl App {
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?);
         let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
-        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, shown));
+        let link_secret = store.secret(LINK_SECRET).await?;
+        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, shown));
         let around =
             Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
         let shared = web::Data::new(Shared::new(
@@ -123,7 +130,20 @@ impl App {
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock, move || beats.health.deadlines_beat()));
         let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), &shared.asking));
         let server = serve(listener, shared.clone(), pages.clone(), &config.limits)?;
-        Ok(Self { server, address, public_url, instance, store, shared, pages, mailbox, deadlines, deliveries, traces })
+        Ok(Self {
+            server,
+            address,
+            public_url,
+            mode: config.mode,
+            instance,
+            store,
+            shared,
+            pages,
+            mailbox,
+            deadlines,
+            deliveries,
+            traces,
+        })
     }
 
     /// Where it listens.
@@ -184,6 +204,9 @@ impl App {
     ///
     /// The store stopped taking writes, or upkeep could not start.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+        if self.mode == Mode::Production {
+            self.store.secret(PRODUCTION_MARK).await?;
+        }
         let (pages, shared) = (self.pages.clone(), self.shared.clone());
         let forget_quiet = move || {
             pages.forget_quiet_links();
@@ -262,17 +285,34 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
     Ok(lanes)
 }
 
+/// Keeps development, in which mails go nowhere, off data that people rely on: a start that has lost its settings must not find silence
+/// where nobody was told, and take it for an answer.
+async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option<&MemoryMailbox>) -> anyhow::Result<()> {
+    if !config.mode.is_development() || !store.was_in_production().await? {
+        return Ok(());
+    }
+    if config.mode == Mode::DevelopmentByDefault {
+        store.close().await;
+        anyhow::bail!(
+            "{} has been served in production, and without a mail server this start would be development, in which nobody is told; \
+             set PLACET_SMTP_URL and the rest as before (is the environment or --config missing?), or add --dev if that is what you want",
+            config.database
+        );
+    }
+    tracing::warn!("this database has been served in production: in development its mails are shown, and count as lost");
+    if let Some(mailbox) = mailbox {
+        mailbox.reach_nobody();
+    }
+    Ok(())
+}
+
 /// Prepares a database that was restored, before a server is built on it: see [`Store::hold_after_restore`].
 ///
 /// # Errors
 ///
 /// A database that is not there, cannot be used, or is served by another server.
 pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<()> {
-    if let Database::Sqlite(path) = database
-        && !path.exists()
-    {
-        anyhow::bail!("there is no database at {database}; restore it first");
-    }
+    database.must_exist()?;
     let store = store::open(database, Exclusive::Serve, Outside::alone(clock, entropy)).await?;
     let held = store.hold_after_restore().await;
     store.close().await;
@@ -343,37 +383,69 @@ fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Page
     // The standard library's queue is shorter than a crowd.
     #[cfg(unix)]
     rustix::net::listen(&listener, BACKLOG).context("failed to listen on the port")?;
-    let app = move || {
-        ActixApp::new()
-            .app_data(shared.clone())
-            .app_data(pages.clone())
-            .wrap(DefaultHeaders::new().add(("x-content-type-options", "nosniff")))
-            .wrap(from_fn(http::unread::hold))
-            .wrap(from_fn(http::trace::trace))
-            .configure(http::routes)
-            .configure(pages::routes)
-            .default_service(web::to(http::no_route))
-    };
     // One worker per two cores: the writer and the loops need the rest.
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
-    let server = HttpServer::new(app)
+    let room = UntakenRoom::default();
+    // What `HttpServer` does, around connections of our own.
+    let worker = move || {
+        let (stopping, room) = (shared.clone(), room.clone());
+        let http = HttpService::build()
+            .client_request_timeout(HEAD_WAIT)
+            .client_disconnect_timeout(LINGER)
+            .keep_alive(KEEP_ALIVE)
+            .graceful_shutdown_signal(move || {
+                let shared = stopping.clone();
+                async move { shared.stopped().await }
+            })
+            .on_connect_ext(|connection: &Connection<TcpStream>, data| {
+                data.insert(connection.exchange());
+            })
+            .finish(map_config(app(shared.clone(), pages.clone()), |()| AppConfig::default()));
+        let take = fn_service(move |stream: TcpStream| {
+            bound_what_is_untaken(&stream);
+            let from = stream.peer_addr().ok();
+            ready(Ok::<_, DispatchError>((Connection::new(stream, room.clone()), Protocol::Http1, from)))
+        });
+        take.and_then(http)
+    };
+    let server = Server::build()
         .workers(workers)
         // Beyond that, new ones wait in the system's queue.
-        .max_connections(limits.connections.div_ceil(workers))
-        .on_connect(|connection, _| bound_what_is_untaken(connection))
-        .client_request_timeout(HEAD_WAIT)
-        .keep_alive(KEEP_ALIVE)
+        .max_concurrent_connections(limits.connections.div_ceil(workers))
         .shutdown_timeout(DRAIN_SECONDS)
         .disable_signals()
-        .listen(listener)
+        .listen("http", listener, worker)
         .context("failed to serve on the port")?;
     Ok(server.run())
 }
 
+/// The routes, in the layers every request goes through.
+fn app(
+    shared: web::Data<Shared>,
+    pages: web::Data<Pages>,
+) -> ActixApp<
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<impl MessageBody>,
+        Error = actix_web::Error,
+        InitError = (),
+    >,
+> {
+    ActixApp::new()
+        .app_data(shared)
+        .app_data(pages)
+        .wrap(DefaultHeaders::new().add(("x-content-type-options", "nosniff")))
+        .wrap(from_fn(http::exchange::exchange))
+        .wrap(from_fn(http::trace::trace))
+        .configure(http::routes)
+        .configure(pages::routes)
+        .default_service(web::to(http::no_route))
+}
+
 /// Lets the system end a connection whose client takes nothing of what was sent to it.
 #[cfg(target_os = "linux")]
-fn bound_what_is_untaken(connection: &dyn std::any::Any) {
-    let Some(stream) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() else { return };
+fn bound_what_is_untaken(stream: &TcpStream) {
     let milliseconds = u32::try_from(UNTAKEN_MAX.as_millis()).unwrap_or(u32::MAX);
     if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(stream, milliseconds) {
         tracing::debug!(error = %error, "failed to bound how long a client may take nothing");
@@ -381,7 +453,7 @@ fn bound_what_is_untaken(connection: &dyn std::any::Any) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn bound_what_is_untaken(_: &dyn std::any::Any) {}
+fn bound_what_is_untaken(_: &TcpStream) {}
 
 /// A path segment nobody guesses.
 fn secret_path(entropy: &dyn Entropy) -> String {

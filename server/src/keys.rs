@@ -12,6 +12,7 @@ use domain::problem::FieldError;
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
@@ -33,6 +34,8 @@ const CACHE_SECONDS: i64 = 1;
 const LOOK_WAIT: Duration = Duration::from_secs(5);
 /// How often whoever waits long looks whether its key still counts: a key revoked by another process ends its waits within this time.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How many keys nobody has seen before wait to be looked up, all together. So many are looked up in about a tenth of a second.
+const UNKNOWN_WAITING_MAX: usize = 1_024;
 /// How many found keys are remembered.
 const CACHE_MAX: usize = 10_000;
 
@@ -101,6 +104,17 @@ pub fn new_key(request: CreateKeyRequest, secret: &SecretString, id: KeyId) -> R
 /// A principal, and when it was found.
 type Found = (DateTime<Utc>, Principal);
 
+/// Why a key could not be looked up; trying again may help.
+#[derive(Debug, Error)]
+pub enum LookError {
+    /// Too many others wait for the same.
+    #[error("too many keys wait to be looked up")]
+    Crowded,
+    /// The store could not say.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 /// Finds the principal behind a key, remembering what it found for a second.
 pub struct Authenticator {
     store: Arc<dyn Store>,
@@ -113,24 +127,34 @@ pub struct Authenticator {
     unknown: Semaphore,
     /// The key revoked last, by this process.
     revoked: watch::Sender<Option<KeyId>>,
+    /// Places in line for those. A key that counts was seen before, unless it is new or the server is.
+    waiting: Semaphore,
 }
 
 impl Authenticator {
     /// Looks keys up in `store`.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
-        let (known, unknown) = (Semaphore::new(1), Semaphore::new(1));
-        Self { store, clock, found: Mutex::default(), known, unknown, revoked: watch::Sender::new(None) }
+        Self {
+            store,
+            clock,
+            found: Mutex::default(),
+            known: Semaphore::new(1),
+            unknown: Semaphore::new(1),
+            waiting: Semaphore::new(UNKNOWN_WAITING_MAX),
+            revoked: watch::Sender::new(None),
+        }
     }
 
     /// The principal of the key with this hash; `None` for a key that does not count (any more).
-    pub async fn principal(&self, key_hash: [u8; 32]) -> Result<Option<Principal>, StoreError> {
+    pub async fn principal(&self, key_hash: [u8; 32]) -> Result<Option<Principal>, LookError> {
         let is_known = match self.remembered(key_hash) {
             Some((true, principal)) => return Ok(Some(principal)),
             stale => stale.is_some(),
         };
         let turn = if is_known { &self.known } else { &self.unknown };
+        let _in_line = if is_known { None } else { Some(self.waiting.try_acquire().map_err(|_| LookError::Crowded)?) };
         let turn = timeout(LOOK_WAIT, turn.acquire()).await;
-        let Ok(Ok(_turn)) = turn else { return Err(StoreError::Unavailable("too many keys wait to be looked up".into())) };
+        let Ok(Ok(_turn)) = turn else { return Err(LookError::Crowded) };
         if let Some((true, principal)) = self.remembered(key_hash) {
             return Ok(Some(principal));
         }
@@ -180,7 +204,9 @@ impl Authenticator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::SystemEntropy;
+    use crate::clock::{SystemClock, SystemEntropy};
+    use crate::store::sqlite::Exclusive;
+    use crate::store::{self, Database, Outside};
 
     #[test]
     fn a_key_has_its_role_its_length_and_a_check_that_finds_typos() {
@@ -192,6 +218,31 @@ mod tests {
             assert!(rest.bytes().all(|byte| BASE62.contains(&byte)));
         }
         assert_ne!(generate(Role::Agent, &SystemEntropy).expose_secret(), generate(Role::Agent, &SystemEntropy).expose_secret());
+    }
+
+    /// Whoever presents keys that do not count must not make a line for those that do.
+    #[tokio::test]
+    async fn so_many_unknown_keys_wait_to_be_looked_up_and_a_known_one_is_not_behind_them() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+        let database = Database::Sqlite(folder.path().join("keys.db"));
+        let store = store::open(&database, Exclusive::Beside, Outside::alone(clock.clone(), entropy)).await.unwrap();
+        let request = CreateKeyRequest { role: Role::Agent, name: "a".to_owned(), subject: None, owner: None };
+        let secret = SecretString::from("known");
+        store.create_key(new_key(request, &secret, KeyId(uuid::Uuid::nil())).unwrap()).await.unwrap();
+        let authenticator = Authenticator::new(store, clock);
+        assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
+        let turn = authenticator.unknown.acquire().await.unwrap();
+        let mut waiting: Vec<_> =
+            (0..UNKNOWN_WAITING_MAX).map(|number| Box::pin(authenticator.principal(hash(&number.to_string())))).collect();
+        for look in &mut waiting {
+            assert!(futures_util::poll!(look).is_pending());
+        }
+        assert!(matches!(authenticator.principal(hash("one more")).await, Err(LookError::Crowded)));
+        assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
+        waiting.pop();
+        drop(turn);
+        assert!(authenticator.principal(hash("one more")).await.unwrap().is_none(), "it waits behind the others, and is told");
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod clock;
 mod clock_watch;
 pub mod config;
+pub mod connection;
 pub mod http;
 mod instance;
 pub mod keys;

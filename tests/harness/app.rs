@@ -1,6 +1,6 @@
 //! A whole server in the test's process: real HTTP, a real SMTP dialogue, a real database file, a clock the test owns.
 
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use placet::Client;
 use placet_server::admission::Admission;
 use placet_server::app::{App, Serving, hold_after_restore};
 use placet_server::clock::SystemEntropy;
-use placet_server::config::{Config, Limits, MailConfig};
+use placet_server::config::{Config, Limits, MailConfig, Mode};
 use placet_server::keys::{generate, new_key};
 use placet_server::metrics::Metrics;
 use placet_server::store::{Database, Store};
@@ -121,7 +121,7 @@ impl TestApp {
             listen: address,
             database,
             public_url: None,
-            development: false,
+            mode: Mode::Production,
             mail: Some(MailConfig {
                 smtp_url: smtp.url().into(),
                 from: "Placet <placet@example.com>".into(),
@@ -268,6 +268,11 @@ impl TestApp {
     /// The places of requests, for who takes them.
     pub fn admission(&self) -> Arc<Admission> {
         self.running().admission.clone()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.config.listen
     }
 
     /// How much the server takes.

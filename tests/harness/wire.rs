@@ -77,12 +77,7 @@ impl Wire {
     ///
     /// The connection ended before all of it was there.
     pub async fn read(&mut self) -> io::Result<Answer> {
-        let end = loop {
-            if let Some(end) = self.unread.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
-                break end + 4;
-            }
-            self.more().await?;
-        };
+        let end = self.head().await?;
         let head = String::from_utf8_lossy(&self.unread[..end]).into_owned();
         let mut answer =
             Answer { status: head.get(9..12).and_then(|code| code.parse().ok()).unwrap_or_default(), head, body: Vec::new() };
@@ -93,6 +88,20 @@ impl Wire {
         answer.body = self.unread[end..end + length].to_vec();
         self.unread.drain(..end + length);
         Ok(answer)
+    }
+
+    /// Waits for the head of an answer and leaves it unread; returns its length.
+    ///
+    /// # Errors
+    ///
+    /// The connection ended before all of it was there.
+    pub async fn head(&mut self) -> io::Result<usize> {
+        loop {
+            if let Some(end) = self.unread.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                return Ok(end + 4);
+            }
+            self.more().await?;
+        }
     }
 
     async fn more(&mut self) -> io::Result<()> {

@@ -389,8 +389,10 @@ on_each_store! {
         for link in [&answered.link, &expired.link, &malformed] {
             assert!(same(&app.person().open(link).await) == same(&unknown), "{link}");
         }
-        for link in [&answered.link, &expired.link, &never_minted] {
-            assert!(same(&app.person().post(link, &[("value", "approve")]).await) == same(&unknown), "{link}");
+        let refused = app.person().post(&never_minted, &[("value", "approve")]).await;
+        assert_eq!((refused.status, &refused.html), (404, &unknown.html));
+        for link in [&answered.link, &expired.link, &malformed] {
+            assert!(same(&app.person().post(link, &[("value", "approve")]).await) == same(&refused), "{link}");
         }
         assert_eq!(app.agent().event_types(answered.intent).await.len(), 6, "nothing was recorded");
     }
@@ -412,6 +414,7 @@ on_each_store! {
             posted += 1.0;
         }
         assert_eq!((page.status, page.heading().as_str()), (429, "Too many tries"));
+        assert!(page.nonce() == nonce && page.html.contains("readonly value=\"maybe\""), "it can be sent again: {}", page.html);
         assert_untouched(app, &limited).await;
 
         let began = Instant::now();

@@ -11,6 +11,9 @@ use harness::browser::{Browser, BrowserOptions};
 use harness::smtp::Fault;
 use harness::{on_each_store, on_one_store};
 use placet::{Answer, Choice, Choices, Client, IntentId, Question, RequestInputError, Source, Style};
+use placet_server::admission::Class;
+use placet_server::config::Mode;
+use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -222,6 +225,7 @@ async fn endings(app: &TestApp, agent: &Api) -> Gallery {
 
 /// Pages that refuse, as they were served: what leads to them cannot be pressed, or is over in a moment.
 async fn refusals(app: &TestApp) -> Gallery {
+    let written = link(app, json!({"response_type": "text", "choices": []})).await;
     let link = link(app, refund()).await;
     let mut person = app.person();
     let nonce = person.open(&link).await.nonce();
@@ -238,6 +242,18 @@ async fn refusals(app: &TestApp) -> Gallery {
         last = person.post(&link, &fields).await;
     }
     pages.push(("too-many-tries", last));
+    pages.push(("no-method", person.send(person.request(Method::PUT, &link)).await));
+    let nonce = person.open(&written).await.nonce();
+    let letter =
+        "Dear Ms Groß,\n\nthe carrier lost your parcel. We are sorry, and we pay you back what you paid for it.\n\nYours";
+    let mut places = Vec::new();
+    for _ in 0..app.limits().concurrent_requests {
+        places.push(app.admission().enter(Class::Respond).await.unwrap());
+    }
+    let (mut reader, fields) = (person.clone(), [("nonce", nonce.as_str()), ("value", letter), ("comment", "Ask the carrier")]);
+    let (shown, posted) = tokio::join!(reader.open(&written), person.post(&written, &fields));
+    pages.extend([("cannot-show", shown), ("cannot-save", posted)]);
+    drop(places);
     let served = pages.into_iter().map(|(name, page)| (name, saved(name, &page.html), None));
     served.collect()
 }
@@ -424,7 +440,7 @@ on_one_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_mailbox_of_development_mode_is_a_page_like_any_other() {
     let app = TestApp::start_with(|config| {
-        config.development = true;
+        config.mode = Mode::Development;
         config.mail = None;
     })
     .await;

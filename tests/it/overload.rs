@@ -8,12 +8,17 @@ use std::num::NonZeroU32;
 
 use domain::authority::Role;
 use harness::api::Reply;
-use harness::app::TestApp;
+use harness::app::{Backend, TestApp};
 use harness::on_each_store;
+use harness::postgres::Cluster;
+use harness::wire::Wire;
 use placet_server::admission::{Class, Place};
+use placet_server::http::{BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_WAIT, PAGE_BODIES_BYTES_MAX};
+use placet_server::store::link::LinkToken;
 use reqwest::Method;
 use serde_json::json;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 /// Takes every place of a class.
 async fn fill(app: &TestApp, class: Class) -> Vec<Place> {
@@ -41,6 +46,22 @@ fn assert_turned_away(reply: &Reply, form: &str, seconds: &str) {
         (&form.parse().unwrap(), &seconds.parse().unwrap())
     );
     assert!(reply.headers.contains_key("x-request-id"));
+}
+
+/// Bodies that fill a room of so many bytes and do not arrive as a whole: until what `send` sends finds no room.
+async fn large_bodies(app: &TestApp, room: usize, head: &str, send: impl AsyncFn() -> u16) -> Vec<Wire> {
+    let bytes = format!("{head}host: placet\r\ncontent-length: {BODY_BYTES_MAX}\r\n\r\n{}", "x".repeat(240 * 1024));
+    let mut wires = Vec::new();
+    let filled = async {
+        while wires.len() < room / BODY_BYTES_MAX || send().await != 503 {
+            let mut wire = Wire::connect(app.address()).await.unwrap();
+            // Those beyond the room are refused while they send.
+            drop(wire.write(bytes.as_bytes()).await);
+            wires.push(wire);
+        }
+    };
+    timeout(BODY_WAIT, filled).await.unwrap();
+    wires
 }
 
 #[expect(clippy::disallowed_methods, reason = "the wait is joined by its test, which sees its panic")]
@@ -99,6 +120,14 @@ on_each_store! {
             full.extend(fill(app, class).await);
         }
         assert_eq!(agent.suspend(first, json!({})).await.status, 503);
+        // Whoever answers without a link must find the question first.
+        for reader in [app.operator(), app.api(Role::Channel)] {
+            reader.get(&format!("api/v1/suspensions/{second_id}")).await.ok();
+            reader.get(&format!("api/v1/intents/{second}")).await.ok();
+        }
+        let listed = app.operator().get("api/v1/suspensions?state=open").await.ok();
+        assert_eq!(listed["suspensions"].as_array().unwrap().len(), 2);
+        assert_eq!(app.operator().get("api/v1/intents").await.status, 503, "a log or a list that no answer needs");
         let mut person = app.person();
         let nonce = person.open(&link).await.nonce();
         let posted = person.post(&link, &[("nonce", &nonce), ("value", "approve")]).await;
@@ -117,20 +146,97 @@ on_each_store! {
         let mut person = app.person();
         let nonce = person.open(&link).await.nonce();
         let mut full = fill_answers(app).await;
-        let answer = [("nonce", nonce.as_str()), ("value", "approve")];
-        let (mut reader, mut second) = (person.clone(), person.clone());
+        let answer = [("nonce", nonce.as_str()), ("value", "approve"), ("comment", "Twice,\r\nthis & <that>")];
+        let (mut reader, mut second, mut foreign) = (person.clone(), person.clone(), person.clone());
         let operator = app.operator();
-        let (shown, posted, by_key) =
-            tokio::join!(reader.open(&link), second.post(&link, &answer), operator.respond(intent, &id, "deny"));
+        let forged = foreign.bare_form(&link, &answer).header("origin", "https://evil.example");
+        let (shown, posted, forged, by_key) = tokio::join!(
+            reader.open(&link),
+            second.post(&link, &answer),
+            foreign.send(forged),
+            operator.respond(intent, &id, "deny")
+        );
         assert_eq!((shown.status, shown.header("retry-after")), (503, "1"));
         assert_eq!(shown.heading(), "The server cannot show this question right now");
         assert_eq!((posted.status, posted.header("retry-after")), (503, "1"));
         assert!(posted.html.contains("Your answer was <strong>not</strong> recorded."), "{}", posted.html);
+        // What was typed is still there, and can be sent as it is; what another site sent is not repeated.
+        assert!(posted.html.contains("name=\"value\" dir=\"auto\" readonly value=\"approve\">"), "{}", posted.html);
+        assert!(posted.html.contains("readonly>\nTwice,\nthis &#38; &#60;that&#62;</textarea>"), "{}", posted.html);
+        assert!(forged.status == 503 && !forged.has_form() && !forged.html.contains("Twice"), "{}", forged.html);
         assert_turned_away(&by_key, OPENINTENTS, "1");
         assert_eq!(app.agent().suspension(&id).await["resolution"], json!(null));
         full.pop();
-        let posted = person.post(&link, &answer).await;
+        let nonce = posted.nonce();
+        let posted = person.post(&link, &[("nonce", nonce.as_str()), answer[1], answer[2]]).await;
         assert_eq!(person.follow(&link, &posted).await.heading(), "Your answer was recorded");
+        let record = app.agent().suspension(&id).await;
+        assert_eq!((&record["response"], &record["metadata"]["comment"]), (&json!("approve"), &json!("Twice,\nthis & <that>")));
+    }
+
+    /// Anybody can make links up. That takes no place, and no time, from those who were sent one.
+    async fn who_makes_links_up_takes_no_place_of_people(app: &mut TestApp) {
+        app.ask(json!({})).await;
+        let link = app.next_link().await;
+        let made_up = format!("{}a/{}", app.base, LinkToken::new(1, [9; 32]).expose());
+        let mut person = app.person();
+        assert_eq!(person.open(&made_up).await.status, 404);
+        let reads = fill(app, Class::Read).await;
+        let answer = [("nonce", "x"), ("value", "approve")];
+        for page in [
+            person.open(&made_up).await,
+            person.open(&format!("{made_up}/state")).await,
+            person.post(&made_up, &answer).await,
+        ] {
+            assert_eq!((page.status, page.header("retry-after")), (503, "2"), "{}", page.html);
+        }
+        assert_eq!(person.answer(&link, "deny").await.heading(), "Your answer was recorded");
+        drop(reads);
+        assert_eq!(person.post(&made_up, &answer).await.status, 404);
+    }
+
+    /// What a made-up link is sent is not even read, so it takes no room.
+    async fn no_body_is_awaited_for_a_link_that_opens_nothing(app: &mut TestApp) {
+        app.ask(json!({})).await;
+        let sent = app.next_link().await.rsplit('/').next().unwrap().to_owned();
+        for (token, is_read) in [("x", false), (LinkToken::new(1, [9; 32]).expose().as_str(), false), (sent.as_str(), true)] {
+            let mut wire = Wire::connect(app.address()).await.unwrap();
+            let head = format!("POST /a/{token} HTTP/1.1\r\nhost: placet\r\ncontent-length: 1000\r\n\r\n");
+            let answer = timeout(BODY_WAIT / 2, wire.send(head.as_bytes())).await;
+            assert_eq!(answer.is_err(), is_read, "{token}");
+            if let Ok(answer) = answer {
+                let answer = answer.unwrap();
+                assert_eq!((answer.status, answer.header("connection")), (404, Some("close")), "{token}");
+            }
+        }
+    }
+
+    /// What agents send must not keep out the long answers they wait for, nor long answers an agent.
+    async fn agents_and_people_have_room_of_their_own(app: &mut TestApp) {
+        let text = json!({"response_type": "text", "choices": []});
+        app.ask(text.clone()).await;
+        let first = app.next_link().await;
+        app.ask(text).await;
+        let second = app.next_link().await;
+        let (agent, large) = (app.agent(), "x".repeat(255 * 1024));
+        let long = "ä".repeat(8 * 1024); // 48 KiB in a form.
+        let mut person = app.person();
+        let nonce = person.open(&first).await.nonce();
+
+        let head = format!("POST /api/v1/intents HTTP/1.1\r\nx-api-key: {}\r\n", agent.key());
+        let sends = async || agent.post_bytes("api/v1/intents", large.clone()).await.status;
+        let held = large_bodies(app, BODIES_BYTES_MAX, &head, sends).await;
+        assert_eq!(person.post(&first, &[("nonce", &nonce), ("value", &long)]).await.status, 303);
+        drop(held);
+
+        let nonce = person.open(&second).await.nonce();
+        let head = format!("POST /a/{} HTTP/1.1\r\n", second.rsplit('/').next().unwrap());
+        let answers = async || app.person().post(&first, &[("value", &large)]).await.status;
+        let held = large_bodies(app, PAGE_BODIES_BYTES_MAX, &head, answers).await;
+        assert_eq!(sends().await, 422, "it is read, and no JSON");
+        // What most people send needs no room.
+        assert_eq!(person.post(&second, &[("nonce", &nonce), ("value", "yes")]).await.status, 303);
+        drop(held);
     }
 
     /// Thousands wait for minutes. If each kept a place, nobody could be answered.
@@ -212,6 +318,25 @@ on_each_store! {
         // Two for each wave of connections that arrives at once, on a machine as slow as any.
         assert!(looks < 150.0, "{looks} looks for 200 questions");
     }
+}
+
+/// A link somebody was sent before links had proofs still works. It waits with those who read, because it cannot be told from a made-up one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_without_a_proof_works_and_takes_no_place_of_people() {
+    let mut app = TestApp::start_on(Backend::Postgres, |_| {}).await;
+    app.ask(json!({})).await;
+    let link = app.next_link().await;
+    Cluster::of_this_process().sql(app.scratch().unwrap().name(), "DELETE FROM secrets WHERE name = 'link'").await;
+    app.restart().await;
+    let mut person = app.person();
+    let reads = fill(&app, Class::Read).await;
+    assert_eq!(person.open(&link).await.status, 503);
+    drop(reads);
+    let people = fill_answers(&app).await;
+    assert!(person.open(&link).await.has_form());
+    drop(people);
+    assert_eq!(person.answer(&link, "deny").await.heading(), "Your answer was recorded");
+    app.finish().await;
 }
 
 /// A limit per key is the operator's choice. It stops that key alone, and never an answer.

@@ -29,6 +29,8 @@ const OVERLOAD_CONNECTIONS: usize = 2_560;
 const OVERLOAD: f64 = 5.0;
 /// Answers that people give meanwhile, by link and by key.
 const ANSWERS: usize = 20;
+/// Clients that ask for 8 MiB each and take nothing.
+const TAKERS: u32 = 40;
 /// Memory of the server when large bodies arrive from everywhere: half of it is what 1,000 connections read ahead.
 const RESIDENT_MEBIBYTES_MAX: f64 = 256.0;
 /// The same of a build that nobody ships, which is larger and slower to give back.
@@ -264,7 +266,10 @@ async fn slow_clients_are_ended_and_keep_nobody_waiting() {
     let half_a_head = b"GET /api/v1/suspensions HTTP/1.1\r\nhost: placet\r\nx-slow: ".to_vec();
     let mut with_a_key = request("POST", "api/v1/intents", world.agent.key(), &"x".repeat(1_000));
     with_a_key.truncate(with_a_key.len() - 999);
-    let of_a_page = b"POST /a/x HTTP/1.1\r\nhost: placet\r\ncontent-length: 1000\r\n\r\nvalue=".to_vec();
+    // After a request that was answered, where no library looks at the clock any more.
+    let second_head = [b"GET /healthz HTTP/1.1\r\nhost: placet\r\n\r\n".to_vec(), half_a_head.clone()].concat();
+    let token = questions[1].2.rsplit('/').next().unwrap();
+    let of_a_page = format!("POST /a/{token} HTTP/1.1\r\nhost: placet\r\ncontent-length: 1000\r\n\r\nvalue=").into_bytes();
     let mut without_a_key = request("POST", "api/v1/intents", "nobodys", &"x".repeat(1_000));
     without_a_key.truncate(without_a_key.len() - 999);
     let in_chunks =
@@ -272,8 +277,9 @@ async fn slow_clients_are_ended_and_keep_nobody_waiting() {
             .to_vec();
     let ended = Arc::new(AtomicU64::new(0));
     let mut dripping = JoinSet::new();
+    let starts = [half_a_head, second_head, with_a_key, of_a_page, without_a_key, in_chunks];
     for number in 0..slow {
-        let start = [&half_a_head, &with_a_key, &of_a_page, &without_a_key, &in_chunks][number % 5].clone();
+        let start = starts[number % starts.len()].clone();
         dripping.spawn(drip(world.address, start, ended.clone()));
     }
     let mut pressed = measure(seconds()).await;
@@ -294,6 +300,36 @@ async fn slow_clients_are_ended_and_keep_nobody_waiting() {
     let factor = if is_measured() { 2.0 } else { 10.0 };
     assert!(meanwhile <= before.max(5.0) * factor, "{before} ms, beside slow clients {meanwhile} ms");
     assert!(resident < RESIDENT_MEBIBYTES_MAX, "{resident:.0} MiB");
+    world.server.kill().await;
+}
+
+/// Answers that nobody takes are given up when too many wait, so that they do not fill the memory; who takes an answer late gets all of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_nobody_takes_do_not_fill_the_memory() {
+    let (world, _) = World::start().await;
+    for _ in 0..130 {
+        world.agent.ask(json!({"timeout_seconds": 86_400, "context": {"log": "x".repeat(65_000)}})).await;
+    }
+    let eight_mebibytes = request("GET", "api/v1/suspensions?limit=1000", world.agent.key(), "");
+    let mut takers = Vec::new();
+    for _ in 0..TAKERS {
+        let mut wire = Wire::connect(world.address).await.unwrap();
+        wire.write(&eight_mebibytes).await.unwrap();
+        wire.head().await.unwrap();
+        takers.push(wire);
+    }
+    let resident = resident_mebibytes(&world.server);
+    let (mut whole, mut given_up) = (0, 0);
+    for mut wire in takers {
+        match wire.read().await {
+            Ok(answer) => whole += u32::from(answer.status == 200 && answer.body.len() > 8 << 20),
+            Err(_) => given_up += 1,
+        }
+    }
+    println!("of {TAKERS} answers nobody took {given_up} were given up, {whole} arrived; {resident:.0} MiB; {}", circumstances());
+    assert!(given_up > 0 && whole >= 8 && given_up + whole == TAKERS, "{given_up} given up, {whole} whole");
+    assert!(resident < RESIDENT_MEBIBYTES_MAX, "{resident:.0} MiB");
+    world.agent.active_intent().await;
     world.server.kill().await;
 }
 

@@ -260,6 +260,9 @@ pub const CONTEXT: &str = "Context";
 /// The label of the one field of a form that the agent did not define.
 pub const YOUR_ANSWER: &str = "Your answer";
 
+/// What somebody may add to an answer.
+pub const COMMENT: &str = "Comment";
+
 /// The label of a text answer.
 pub const TEXT_OF_YOUR_ANSWER: &str = "Text of your answer";
 

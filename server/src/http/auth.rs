@@ -39,7 +39,7 @@ pub(crate) async fn authenticate(
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     match admit(&shared, &mut request).await {
         Ok(Class::Respond | Class::Write) => Ok(to_its_end(next.call(request)).await??.map_into_boxed_body()),
-        Ok(Class::Read | Class::List) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Ok(Class::Inbox | Class::Read | Class::List) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(failure) => {
             let refusal = Surface::of(request.match_info().as_str()).error(failure).error_response();
             Ok(request.into_response(refusal))
@@ -64,7 +64,7 @@ async fn admit(shared: &web::Data<Shared>, request: &mut ServiceRequest) -> Resu
         // Before the place: whoever sends slowly must not hold one.
         let payload =
             request.extract::<web::Payload>().await.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
-        let body = body::read(shared, request.request(), payload).await?;
+        let body = body::read(&shared.bodies, request.request(), payload).await?;
         request.extensions_mut().insert(body);
     }
     let place = shared.admission.enter(class).await?;
@@ -76,8 +76,11 @@ async fn admit(shared: &web::Data<Shared>, request: &mut ServiceRequest) -> Resu
 fn class(method: &Method, route: &str, role: Role) -> Class {
     let ends_in = |ends: &[&str]| ends.iter().any(|end| route.ends_with(end));
     let reads = matches!(*method, Method::GET | Method::HEAD);
-    if matches!(role, Role::Operator | Role::Channel) && ends_in(&["/suspend/respond"]) {
+    let answers = matches!(role, Role::Operator | Role::Channel);
+    if answers && ends_in(&["/suspend/respond"]) {
         Class::Respond
+    } else if answers && reads && ends_in(&["/suspensions", "/suspensions/{suspension_id}", "/intents/{intent_id}"]) {
+        Class::Inbox
     } else if reads && ends_in(&["/intents", "/suspensions", "/events", "/deliveries", "/keys"]) {
         Class::List
     } else if reads || ends_in(&["/preview"]) {

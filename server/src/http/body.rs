@@ -15,7 +15,6 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Shared;
 use super::fields::Fields;
 use super::problem::Failure;
 use crate::keys::hash;
@@ -26,8 +25,10 @@ use domain::authority::Principal;
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
 /// How much of each body needs no room of all bodies: what people and most agents send, which large ones must not keep out.
 const BODY_FREE_BYTES: usize = 16 * 1024;
-/// How much all bodies that have not been read through may hold beyond that.
+/// How much all bodies of requests with a key that have not been read through may hold beyond that.
 pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// The same of answers by people, who have room of their own: whatever agents send must not keep out what they are waiting for.
+pub const PAGE_BODIES_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// What room is counted in.
 const ROOM_BYTES: usize = 1024;
 /// How long a body may take to arrive.
@@ -101,12 +102,13 @@ fn rule(message: &str) -> &'static str {
     }
 }
 
-/// The room of all bodies.
+/// The room of all bodies of a kind.
 pub(crate) struct Bodies(Arc<Semaphore>);
 
-impl Default for Bodies {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(BODIES_BYTES_MAX / ROOM_BYTES)))
+impl Bodies {
+    /// Room for so much, beyond what each body has for itself.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self(Arc::new(Semaphore::new(bytes_max / ROOM_BYTES)))
     }
 }
 
@@ -137,7 +139,7 @@ impl Body {
 }
 
 /// Reads a body whole, bounded in size and time.
-pub(crate) async fn read(shared: &Shared, request: &HttpRequest, mut payload: web::Payload) -> Result<Body, Failure> {
+pub(crate) async fn read(bodies: &Bodies, request: &HttpRequest, mut payload: web::Payload) -> Result<Body, Failure> {
     let too_large = || Failure::edge(edge::TOO_LARGE, format!("a body is at most {BODY_BYTES_MAX} bytes"));
     let declared = request.headers().get("content-length").and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if declared.is_some_and(|length| length > BODY_BYTES_MAX) {
@@ -152,7 +154,7 @@ pub(crate) async fn read(shared: &Shared, request: &HttpRequest, mut payload: we
                 return Err(too_large());
             }
             body.bytes.extend_from_slice(&chunk);
-            body.make_room(&shared.bodies)?;
+            body.make_room(bodies)?;
         }
         Ok(body)
     };
@@ -188,7 +190,7 @@ pub(crate) fn idempotency(
     body: &Json,
 ) -> Result<Option<Idempotency>, FieldError> {
     let Some(header) = request.headers().get("idempotency-key") else { return Ok(None) };
-    let valid = header.to_str().ok().filter(|key| (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()));
+    let valid = header.to_str().ok().filter(|key| is_key(key));
     let Some(key) = valid else {
         return Err(FieldError::new(
             "Idempotency-Key",
@@ -196,9 +198,18 @@ pub(crate) fn idempotency(
             format!("is 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters"),
         ));
     };
+    Ok(Some(Idempotency { key_hash: key_hash(principal, scope, key), body_hash: body.hash(request) }))
+}
+
+/// Whether a text can be an `Idempotency-Key`.
+pub(crate) fn is_key(text: &str) -> bool {
+    (1..=IDEMPOTENCY_KEY_MAX).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// What a key is kept under.
+pub(crate) fn key_hash(principal: &Principal, scope: &str, key: &str) -> [u8; 32] {
     // The lengths keep two parts from running into each other.
-    let key_hash = hash(&format!("{}:{}{}:{scope}{key}", principal.name.len(), principal.name, scope.len()));
-    Ok(Some(Idempotency { key_hash, body_hash: body.hash(request) }))
+    hash(&format!("{}:{}{}:{scope}{key}", principal.name.len(), principal.name, scope.len()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod body;
 mod deliveries;
 mod discovery;
 mod events;
+pub(crate) mod exchange;
 mod extensions;
 mod fields;
 mod health;
@@ -19,7 +20,6 @@ mod query;
 mod reminders;
 mod suspensions;
 pub(crate) mod trace;
-pub(crate) mod unread;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +45,7 @@ use crate::rates::Rates;
 use crate::store::{Outcome, Store};
 
 pub(crate) use self::auth::to_its_end;
-pub use self::body::{BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_WAIT, IDEMPOTENCY_KEY_MAX};
+pub use self::body::{BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_WAIT, IDEMPOTENCY_KEY_MAX, PAGE_BODIES_BYTES_MAX};
 pub(crate) use self::body::{Bodies, Body, read as read_body};
 pub use self::openapi::document;
 pub(crate) use self::problem::{Failure, RETRY_AFTER_SECONDS, TurnedAway};
@@ -99,7 +99,7 @@ impl Shared {
             waiters: Waiters::default(),
             admission: Arc::new(Admission::new(limits.concurrent_requests, &metrics.classes)),
             rates: Rates::new(limits),
-            bodies: Bodies::default(),
+            bodies: Bodies::new(BODIES_BYTES_MAX),
             health: health::Health::default(),
             metrics,
             instance,

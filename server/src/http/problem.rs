@@ -12,6 +12,7 @@ use domain::time::{naive, rfc3339};
 use serde_json::{Map, Value, json};
 
 use crate::admission::Refused;
+use crate::keys::LookError;
 use crate::store::StoreError;
 
 /// Seconds after which trying again makes sense when the store could not take a write.
@@ -127,9 +128,8 @@ impl From<Rejection> for Failure {
 }
 
 impl Failure {
-    fn not_now() -> Self {
-        let mut failure =
-            Self::edge(edge::UNAVAILABLE, "the server cannot do this right now; sending the same request again is safe");
+    fn not_now(detail: &str) -> Self {
+        let mut failure = Self::edge(edge::UNAVAILABLE, detail);
         failure.more.retry_after = Some(RETRY_AFTER_SECONDS);
         failure
     }
@@ -141,16 +141,30 @@ impl From<StoreError> for Failure {
             StoreError::Rejected(rejection) => rejection.into(),
             StoreError::Unavailable(why) => {
                 tracing::warn!(why, "the store could not take a request");
-                Self::not_now()
+                Self::not_now(
+                    "the server cannot say whether this was done; repeat it with the same Idempotency-Key, or look before you repeat it",
+                )
             }
             StoreError::Held(why) => {
                 tracing::debug!(why, "a request waits with the deadlines");
-                Self::not_now()
+                Self::not_now("time decides nothing at present, so this was not done; send the same request again")
             }
             StoreError::Failed(error) => {
                 tracing::error!(error = format!("{error:#}"), "a request failed");
                 Self::edge(edge::INTERNAL, "the server failed; the failure was logged")
             }
+        }
+    }
+}
+
+impl From<LookError> for Failure {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::Store(error) => error.into(),
+            LookError::Crowded => Self::overloaded(
+                "too many keys this server has not seen before wait to be looked up; the same request can be sent again",
+                RETRY_AFTER_SECONDS,
+            ),
         }
     }
 }

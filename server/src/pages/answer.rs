@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
+use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
@@ -21,14 +21,15 @@ use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseT
 use serde_json::{Map, Value};
 
 use super::Pages;
-use super::context::FIELD_PREFIX;
+use super::context::{FIELD_PREFIX, FIELDS_MAX};
 use super::live::script_path;
 use super::view::{
-    Answers, Asked, Choice, ChoiceStyle, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page,
-    PlanRow, Silence, Trouble, UnknownLink,
+    Again, Answers, Asked, Choice, ChoiceStyle, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome,
+    Page, PlanRow, Silence, Trouble, Typed, UnknownLink,
 };
 use crate::admission::{Class, Refused};
 use crate::http::{Body, Failure, RETRY_AFTER_SECONDS, Shared, TurnedAway, read_body, to_its_end};
+use crate::rates::seconds_until;
 use crate::store::link::LinkToken;
 use crate::store::{LinkView, Precondition, Request, StoreError, Target};
 
@@ -52,6 +53,12 @@ struct Form {
     folded: bool,
 }
 
+/// A form that arrived, and the room it takes until it is answered.
+struct Sent {
+    form: Form,
+    _body: Body,
+}
+
 /// Shows the question, or what became of it.
 pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     let (token, link) = match opened(&token, &shared, &pages).await {
@@ -71,12 +78,12 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
 /// What a link that is opened leads to, or the page that refuses it; each opening counts.
 pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Result<(LinkToken, LinkView), HttpResponse> {
     let token = LinkToken::parse(token).ok_or_else(|| unknown(pages))?;
-    let _place =
-        shared.admission.enter(Class::Respond).await.map_err(|refused| turned_away(pages, refused, Trouble::CannotRead))?;
+    let class = pages.class(&token);
+    let _place = shared.admission.enter(class).await.map_err(|refused| turned_away(pages, refused, Trouble::CannotRead))?;
     let link = match shared.store.link(token.clone()).await {
         Ok(Some(link)) => link,
         Ok(None) => return Err(unknown(pages)),
-        Err(_) => return Err(pages.trouble_for(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead)),
+        Err(_) => return Err(pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)),
     };
     pages.gets.check_key(&token.hash()).map_err(|refused| pages.too_many(&refused))?;
     if is_shown(&link, shared.clock.now()) { Ok((token, link)) } else { Err(unknown(pages)) }
@@ -84,9 +91,24 @@ pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Resul
 
 /// What is shown to whom there was no place for.
 fn turned_away(pages: &Pages, Refused(class): Refused, trouble: Trouble) -> HttpResponse {
-    let mut page = pages.trouble_for(class.retry_after_seconds(), StatusCode::SERVICE_UNAVAILABLE, trouble);
+    let mut page = pages.later(class.retry_after_seconds(), StatusCode::SERVICE_UNAVAILABLE, trouble, None);
     page.extensions_mut().insert(TurnedAway);
     page
+}
+
+/// The token of a form, if a server of ours made it; what it opens is another question.
+async fn invited(token: &str, shared: &Shared, pages: &Pages) -> Result<LinkToken, HttpResponse> {
+    let token = LinkToken::parse(token).ok_or_else(|| answers_nothing(pages))?;
+    let class = pages.class(&token);
+    if class == Class::Respond {
+        return Ok(token);
+    }
+    let _place = shared.admission.enter(class).await.map_err(|refused| turned_away(pages, refused, Trouble::CannotSave))?;
+    match shared.store.link(token.clone()).await {
+        Ok(Some(_)) => Ok(token),
+        Ok(None) => Err(answers_nothing(pages)),
+        Err(_) => Err(pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave, None)),
+    }
 }
 
 /// Takes the answer, once.
@@ -97,51 +119,66 @@ pub(super) async fn decide(
     shared: Data<Shared>,
     pages: Data<Pages>,
 ) -> Result<HttpResponse, actix_web::Error> {
-    // Read in any case: a body left unread closes the connection, and would tell one link from another.
-    let body = read_body(&shared, &request, payload).await;
-    let Some(token) = LinkToken::parse(&token) else { return Ok(unknown(&pages)) };
+    let token = match invited(&token, &shared, &pages).await {
+        Ok(token) => token,
+        Err(refusal) => return Ok(refusal),
+    };
+    // Only now: who makes links up must not fill the room of those who were sent one.
+    let body = read_body(&pages.bodies, &request, payload).await;
+    let sent = body.map(|body| Sent { form: Form::read(&body.bytes), _body: body });
     let place = match shared.admission.enter(Class::Respond).await {
         Ok(place) => place,
-        Err(refused) => return Ok(turned_away(&pages, refused, Trouble::CannotSave)),
+        Err(Refused(class)) => {
+            let mut page = cannot_save(&request, &pages, sent.ok().as_ref(), class.retry_after_seconds());
+            page.extensions_mut().insert(TurnedAway);
+            return Ok(page);
+        }
     };
     to_its_end(async move {
         let _place = place;
-        decided(request, token, body, shared, pages).await
+        decided(request, token, sent, shared, pages).await
     })
     .await
+}
+
+/// What is shown when an answer could not be recorded: it holds what was typed, and can be sent again.
+fn cannot_save(request: &HttpRequest, pages: &Pages, sent: Option<&Sent>, seconds: u32) -> HttpResponse {
+    let again = sent.and_then(|sent| sent.form.again(request, pages));
+    pages.later(seconds, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave, again)
 }
 
 async fn decided(
     request: HttpRequest,
     token: LinkToken,
-    body: Result<Body, Failure>,
+    sent: Result<Sent, Failure>,
     shared: Data<Shared>,
     pages: Data<Pages>,
 ) -> HttpResponse {
     let link = match shared.store.link(token.clone()).await {
         Ok(Some(link)) if is_shown(&link, shared.clock.now()) => link,
-        Ok(_) => return unknown(&pages),
-        Err(_) => return pages.trouble_for(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotSave),
+        Ok(_) => return answers_nothing(&pages),
+        Err(_) => return cannot_save(&request, &pages, sent.ok().as_ref(), RETRY_AFTER_SECONDS),
     };
+    // What there was no room for is none of the tries a link has.
+    if let Some(seconds) = sent.as_ref().err().and_then(|failure| failure.more.retry_after) {
+        return cannot_save(&request, &pages, None, seconds);
+    }
     if let Err(refused) = pages.posts.check_key(&token.hash()) {
-        return pages.too_many(&refused);
+        let again = sent.ok().and_then(|sent| sent.form.again(&request, &pages));
+        return pages.later(seconds_until(&refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, again);
     }
     if !pages.is_from_our_page(request.headers()) {
         return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
     }
-    let body = match body {
-        Ok(body) => body,
+    let form = match &sent {
+        Ok(sent) => &sent.form,
         Err(failure) => {
             let status = StatusCode::from_u16(failure.entry.status).unwrap_or(StatusCode::BAD_REQUEST);
-            return match failure.more.retry_after {
-                Some(seconds) => pages.trouble_for(seconds, status, Trouble::CannotSave),
-                None => pages.trouble(status, Trouble::Unreadable),
-            };
+            return pages.trouble(status, Trouble::Unreadable);
         }
     };
-    let form = Form::read(&body.bytes);
     let again = |error: FormError, status: StatusCode| {
-        let mut page = open_page(&request, &shared, &pages, &token, &link, &form, Some(error));
+        let mut page = open_page(&request, &shared, &pages, &token, &link, form, Some(error));
         *page.status_mut() = status;
         page
     };
@@ -206,6 +243,14 @@ fn unknown(pages: &Pages) -> HttpResponse {
         return pages.too_many(&refused);
     }
     pages.page(StatusCode::NOT_FOUND, UnknownLink::new(pages.host()).render())
+}
+
+/// As [`unknown`], for a form. Its connection ends in any case: it does if the body was left unread, and that must not tell one link from
+/// another.
+fn answers_nothing(pages: &Pages) -> HttpResponse {
+    let mut page = unknown(pages);
+    page.head_mut().set_connection_type(ConnectionType::Close);
+    page
 }
 
 fn see_other(location: &str) -> HttpResponse {
@@ -348,6 +393,16 @@ fn ending(link: &LinkView, now: DateTime<Utc>) -> Ending {
 }
 
 impl Form {
+    /// The form once more, on a page that knows nothing of the question. Not if another site sent it: nobody has read what it says.
+    fn again(&self, request: &HttpRequest, pages: &Pages) -> Option<Again> {
+        let fields = self.fields.iter().take(FIELDS_MAX).map(|(name, text)| (format!("{FIELD_PREFIX}{name}"), text.clone()));
+        let value = self.value.iter().map(|value| ("value".to_owned(), value.clone()));
+        let comment = (!self.comment.is_empty()).then(|| ("comment".to_owned(), self.comment.clone()));
+        let typed: Vec<Typed> = value.chain(fields).chain(comment).map(|(name, text)| Typed { name, text }).collect();
+        let ours = pages.is_from_our_page(request.headers()) && !typed.is_empty();
+        ours.then(|| Again { form_action: request.path().to_owned(), nonce: self.nonce.clone(), typed })
+    }
+
     fn read(body: &[u8]) -> Self {
         let mut form = Self::default();
         for (name, value) in url::form_urlencoded::parse(body) {

@@ -14,6 +14,7 @@ use actix_web::http::header::{ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, Head
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, Route};
+use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use channels::MemoryMailbox;
@@ -23,9 +24,11 @@ use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quot
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use self::view::{STYLESHEET, Trouble, TroublePage};
-use crate::http::{Allow, allowing};
+use self::view::{Again, STYLESHEET, Trouble, TroublePage};
+use crate::admission::Class;
+use crate::http::{Allow, Bodies, PAGE_BODIES_BYTES_MAX, allowing};
 use crate::rates::seconds_until;
+use crate::store::link::LinkToken;
 
 /// How often one link may be opened in a minute.
 pub const GETS_PER_MINUTE: u32 = 120;
@@ -40,6 +43,10 @@ pub(crate) struct Pages {
     public_url: Url,
     /// For the nonces of answer forms, and for nothing else.
     nonce_secret: [u8; 32],
+    /// Tells links that were sent to somebody from made-up ones.
+    link_secret: [u8; 32],
+    /// Room for answers that arrive.
+    bodies: Bodies,
     gets: DefaultKeyedRateLimiter<[u8; 32]>,
     posts: DefaultKeyedRateLimiter<[u8; 32]>,
     /// Links that open nothing, all together: guessing is slow, and costs those who hold a link nothing.
@@ -59,11 +66,18 @@ pub(crate) struct DevelopmentMailbox {
 }
 
 impl Pages {
-    pub(crate) fn new(public_url: Url, nonce_secret: [u8; 32], mailbox: Option<DevelopmentMailbox>) -> Self {
+    pub(crate) fn new(
+        public_url: Url,
+        nonce_secret: [u8; 32],
+        link_secret: [u8; 32],
+        mailbox: Option<DevelopmentMailbox>,
+    ) -> Self {
         let quota = |times| Quota::per_minute(NonZeroU32::new(times).unwrap_or(NonZeroU32::MIN));
         Self {
             public_url,
             nonce_secret,
+            link_secret,
+            bodies: Bodies::new(PAGE_BODIES_BYTES_MAX),
             gets: RateLimiter::keyed(quota(GETS_PER_MINUTE)),
             posts: RateLimiter::keyed(quota(POSTS_PER_MINUTE)),
             misses: RateLimiter::direct(quota(MISSES_PER_MINUTE)),
@@ -121,20 +135,25 @@ impl Pages {
         response
     }
 
-    fn trouble(&self, status: StatusCode, trouble: Trouble) -> HttpResponse {
-        self.page(status, askama::Template::render(&TroublePage::new(self.host(), trouble)))
+    /// Whose place a link may take. One from before links had proofs cannot be told from a made-up one: it waits with those who read.
+    fn class(&self, token: &LinkToken) -> Class {
+        if token.is_proven(&self.link_secret) { Class::Respond } else { Class::Read }
     }
 
-    /// As [`Pages::trouble`], which may be over in some seconds.
-    fn trouble_for(&self, seconds: u32, status: StatusCode, trouble: Trouble) -> HttpResponse {
-        let mut page = self.trouble(status, trouble);
+    fn trouble(&self, status: StatusCode, trouble: Trouble) -> HttpResponse {
+        self.page(status, TroublePage::new(self.host(), trouble, None).render())
+    }
+
+    /// As [`Pages::trouble`], which may be over in some seconds; with the form that was sent, if it is known.
+    fn later(&self, seconds: u32, status: StatusCode, trouble: Trouble, again: Option<Again>) -> HttpResponse {
+        let mut page = self.page(status, TroublePage::new(self.host(), trouble, again).render());
         page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         page
     }
 
-    /// What is shown when a link was opened or used too often.
+    /// What is shown when a link was opened too often, or nothing was found too often.
     fn too_many(&self, refused: &NotUntil<<DefaultClock as Clock>::Instant>) -> HttpResponse {
-        self.trouble_for(seconds_until(refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries)
+        self.later(seconds_until(refused), StatusCode::TOO_MANY_REQUESTS, Trouble::TooManyTries, None)
     }
 
     /// Forgets links that were quiet for a while, so that the counters stay small.

@@ -21,7 +21,7 @@ pub(super) use self::given::{Given, Silence};
 pub(super) use self::moment::machine;
 pub(super) use self::open::{Answers, FormError, OpenQuestion};
 pub(super) use self::outcome::{Ending, Outcome};
-pub(super) use self::trouble::{Trouble, TroublePage, UnknownLink};
+pub(super) use self::trouble::{Again, Trouble, TroublePage, Typed, UnknownLink};
 use super::context::Cell;
 pub(super) use super::context::{FieldError, FieldKind, FieldProblem, Fields};
 

@@ -3,6 +3,7 @@
 use askama::Template;
 use domain::words;
 
+use super::super::context::FIELD_PREFIX;
 use super::{Page, STYLESHEET, line};
 
 /// The page of every token that opens nothing: mistyped, replaced, or ended long ago.
@@ -28,6 +29,45 @@ impl UnknownLink {
 pub(in crate::pages) struct TroublePage {
     page: Page,
     trouble: Trouble,
+    /// The form that was sent, to be sent again.
+    again: Option<Again>,
+}
+
+/// A form that was refused unread: this page does not know the question, and repeats what was typed as it is.
+#[derive(Debug, Clone)]
+pub(in crate::pages) struct Again {
+    /// Where it is sent.
+    pub form_action: String,
+    /// Ties it to the cookie and the link.
+    pub nonce: String,
+    /// What was pressed and typed.
+    pub typed: Vec<Typed>,
+}
+
+/// One field of a form that is sent again.
+#[derive(Debug, Clone)]
+pub(in crate::pages) struct Typed {
+    /// Its name on the wire.
+    pub name: String,
+    /// What stands in it.
+    pub text: String,
+}
+
+/// The longest text that is shown on one line.
+const LINE_CHARS_MAX: usize = 60;
+
+impl Typed {
+    fn label(&self) -> String {
+        match self.name.strip_prefix(FIELD_PREFIX) {
+            Some(name) => line(name),
+            None if self.name == "comment" => words::COMMENT.to_owned(),
+            None => words::YOUR_ANSWER.to_owned(),
+        }
+    }
+
+    fn is_line(&self) -> bool {
+        !self.text.contains('\n') && self.text.chars().count() <= LINE_CHARS_MAX
+    }
 }
 
 /// What is in the way.
@@ -49,8 +89,8 @@ pub(in crate::pages) enum Trouble {
 
 impl TroublePage {
     /// The page of this host.
-    pub(in crate::pages) fn new(host: String, trouble: Trouble) -> Self {
-        Self { page: Page { host, answering_as: None }, trouble }
+    pub(in crate::pages) fn new(host: String, trouble: Trouble, again: Option<Again>) -> Self {
+        Self { page: Page { host, answering_as: None }, trouble, again }
     }
 
     fn title(&self) -> &'static str {
@@ -91,8 +131,28 @@ mod tests {
             (Trouble::NoMethod, "Nothing was changed."),
             (Trouble::Unreadable, "Nothing was recorded."),
         ] {
-            let html = TroublePage::new("placet.example".to_owned(), trouble).render().unwrap();
+            let html = TroublePage::new("placet.example".to_owned(), trouble, None).render().unwrap();
             assert!(html.contains(sentence), "{sentence}");
+        }
+    }
+    // What somebody typed survives whatever is in the way, down to its first line break, and is text.
+    #[test]
+    fn a_form_that_was_refused_can_be_sent_again() {
+        let typed = |name: &str, text: &str| Typed { name: name.to_owned(), text: text.to_owned() };
+        let again = Again {
+            form_action: "/a/plc_token".to_owned(),
+            nonce: "n0nce".to_owned(),
+            typed: vec![typed("value", "\nDear <b>"), typed("field.cap", "25 \"o"), typed("comment", &"x".repeat(61))],
+        };
+        for trouble in [Trouble::CannotSave, Trouble::TooManyTries] {
+            let html = TroublePage::new("placet.example".to_owned(), trouble, Some(again.clone())).render().unwrap();
+            assert!(
+                html.contains("<form method=\"post\" action=\"/a/plc_token\"") && html.contains("name=\"nonce\" value=\"n0nce\"")
+            );
+            assert!(html.contains("name=\"value\" rows=\"6\" dir=\"auto\" readonly>\n\nDear &#60;b&#62;</textarea>"), "{html}");
+            assert!(html.contains("name=\"field.cap\" dir=\"auto\" readonly value=\"25 &#34;o\">"), "{html}");
+            assert!(html.contains("<bdi>cap</bdi>") && html.contains("Your answer</bdi>") && html.contains("Comment</bdi>"));
+            assert!(html.contains("still here") && !html.contains("go back") && html.matches("<button").count() == 1);
         }
     }
 }

@@ -6,7 +6,6 @@ use diesel::sqlite::SqliteConnection;
 use domain::authority::Principal;
 use domain::body::IntentBody;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::{Lease, LeaseStatus};
 use domain::log::{Hash, Sealed};
 use domain::time::{from_micros, micros};
@@ -21,13 +20,13 @@ use super::schema::{
     suspensions, timers, tokens,
 };
 use super::statements as hot;
-use crate::store::LinePlace;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
     BounceRow, EventLink, IS_NOT_REPLACED, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult,
     SuspensionRow, TimerRow, TokenRow,
 };
 use crate::store::unit::day;
+use crate::store::{IntentFilter, LinePlace};
 
 /// How long an idempotency record counts, in hours.
 const IDEMPOTENCY_HOURS: i64 = 24;
@@ -49,15 +48,22 @@ impl ReadRows for SqliteConnection {
         intent_bodies::table.find(intent).first::<BodyColumns>(self)?.into_body()
     }
 
-    fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>> {
+    fn title(&mut self, intent: i64) -> RowsResult<String> {
+        Ok(intent_bodies::table.find(intent).select(intent_bodies::title).first(self)?)
+    }
+
+    fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>> {
         let mut query = intents::table.into_boxed();
         if let Some(creator) = creator {
             query = query.filter(intents::creator.eq(creator));
         }
-        if let Some(status) = status {
+        if let Some(status) = filter.status {
             query = query.filter(intents::status.eq(status.code()));
         }
-        let page = query.order(intents::rid.desc()).limit(i64::from(limit)).offset(i64::from(offset));
+        if let Some(before) = filter.before {
+            query = query.filter(intents::rid.lt(before));
+        }
+        let page = query.order(intents::rid.desc()).limit(i64::from(filter.limit)).offset(i64::from(filter.offset));
         page.load::<IntentColumns>(self)?.into_iter().map(IntentColumns::into_row).collect()
     }
 

@@ -20,7 +20,7 @@ use crate::store::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
-use crate::store::link::LinkToken;
+use crate::store::link::{LINK_SECRET, LinkToken};
 use crate::store::rows::{
     BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow,
 };
@@ -144,7 +144,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
     if presence::hold(rows.reads(), env.watch)?.is_some() {
         return Ok(leased);
     }
-    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
+    let secrets = Secrets { bounce: secret(rows, env, BOUNCE_SECRET)?, link: secret(rows, env, LINK_SECRET)? };
     let mut taking = Taking { leased, given_up: Vec::new() };
     let mut shared_room = turn.shared_room;
     let mut full = Vec::new();
@@ -165,7 +165,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
             _ => Vec::new(),
         };
         for row in due {
-            take(rows, env, row, &gate, &bounce_secret, now, &mut taking)?;
+            take(rows, env, row, &gate, &secrets, now, &mut taking)?;
         }
         let taken = u32::try_from(taking.leased.deliveries.len() - before).unwrap_or(u32::MAX);
         if let Gate::SharedRoom(_) = gate {
@@ -205,13 +205,19 @@ pub(super) fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(Suspen
     Ok((suspension, told))
 }
 
+/// What proves the tokens a message carries.
+struct Secrets {
+    bounce: [u8; 32],
+    link: [u8; 32],
+}
+
 /// Deals with one message that is due.
 fn take<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: OutboxRow,
     gate: &Gate,
-    bounce_secret: &[u8; 32],
+    secrets: &Secrets,
     now: DateTime<Utc>,
     taking: &mut Taking,
 ) -> RowsResult<()> {
@@ -238,8 +244,7 @@ fn take<R: Rows>(
     }
     match gate {
         Gate::Room(_) | Gate::SharedRoom(_) => {
-            let bounce_token = BounceToken::new(bounce_secret, row.rid, row.id);
-            leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, bounce_token, now)?);
+            leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, secrets, now)?);
         }
         Gate::Paused(wait) => {
             let pressed = is_pressed(&row, &suspension, &told.question, *wait, now);
@@ -284,7 +289,7 @@ pub(super) struct Told {
 impl Told {
     fn of<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<Self> {
         let question = rows.reads().question(suspension)?;
-        let intent_title = rows.reads().body(suspension.intent)?.title;
+        let intent_title = rows.reads().title(suspension.intent)?;
         let (first, asked_before) = (None, Vec::new());
         let mut told = Self { question, intent_title, first, asked_before, repeated: false, superseded: false };
         if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {
@@ -312,7 +317,7 @@ fn lease_delivery<R: Rows>(
     row: OutboxRow,
     suspension: SuspensionRow,
     told: Told,
-    bounce_token: BounceToken,
+    secrets: &Secrets,
     now: DateTime<Utc>,
 ) -> RowsResult<LeasedDelivery> {
     let mut lease = [0; 16];
@@ -321,7 +326,9 @@ fn lease_delivery<R: Rows>(
     let seconds = if planted(Bug::LeaseWithoutEnd) { 0 } else { DELIVERY_LEASE_SECONDS };
     rows.lease_outbox(row.rid, &lease, now + TimeDelta::seconds(seconds), tries)?;
     // A fresh token for every try: the one before may have left the house.
-    let token = LinkToken::new(rows.next(Table::Tokens)?, env.entropy.bytes32());
+    let mut random = [0; 16];
+    env.entropy.fill(&mut random);
+    let token = LinkToken::mint(&secrets.link, rows.next(Table::Tokens)?, random);
     rows.insert_token(&TokenRow {
         rid: token.row(),
         hash: if planted(Bug::TokenKept) { token.expose().into_bytes() } else { token.hash().to_vec() },
@@ -337,7 +344,7 @@ fn lease_delivery<R: Rows>(
         recipient: row.recipient,
         attempt: row.attempt,
         sequence: row.sequence,
-        bounce_token,
+        bounce_token: BounceToken::new(&secrets.bounce, row.rid, row.id),
         queued_at: row.queued_at,
         first: told.first,
         asked_before: told.asked_before,

@@ -16,11 +16,12 @@ pub(super) fn outcome<R: Rows>(
     command: &Command,
     events: &[Event],
     last: Option<Sealed>,
+    warnings: Vec<String>,
 ) -> RowsResult<Outcome> {
     match command {
         Command::Suspend(suspend) => {
             let suspension = loaded.intent.open.as_ref().ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
-            let record = Box::new(SuspensionRecord::of(suspension, &suspend.question));
+            let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(suspension, &suspend.question) });
             Ok(Outcome::Suspension { record, version: loaded.intent.version })
         }
         Command::Respond(_) => match events.first() {

@@ -1,4 +1,6 @@
-//! Bodies nobody reads: a connection must not stay open for the rest of one.
+//! What a connection must not stay open for: heads that do not end, and bodies nobody reads.
+//!
+//! The connection is told when a request begins and ends; see [`crate::connection`].
 //!
 //! actix discards the rest of a body in chunks once nobody holds it any more, for as long as its sender likes. A body that is held until its
 //! response has been sent makes it close the connection instead, as it does for one whose length was declared.
@@ -17,11 +19,14 @@ use actix_web::web::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::poll_fn;
 
-/// Holds a body in chunks until the response to it has been sent.
-pub(crate) async fn hold(
+use crate::connection::Exchange;
+
+/// Tells the connection that a request is under way, and holds a body in chunks until the response to it has been sent.
+pub(crate) async fn exchange(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    let _under_way = request.conn_data::<Exchange>().map(Exchange::begin);
     if !request.headers().contains_key(TRANSFER_ENCODING) {
         return Ok(next.call(request).await?.map_into_boxed_body());
     }

@@ -1,0 +1,369 @@
+//! Connections that end: how long a client may take over what it sends and takes, and how much may wait for those that are slow.
+//!
+//! Guarantee: no connection without a request under way outlives its deadlines, however little it sends; and what has been made ready for
+//! clients that do not take it is bounded, in time and in memory. Mechanism: actix bounds the first head and the pauses between requests,
+//! and nothing else, so the stream it reads and writes is wrapped; layers of the server tell the wrapper when a request begins and ends.
+//! Failure: to actix it looks as if the client had hung up, and the connection is closed.
+
+use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// How long a client may take to send a request head.
+pub(crate) const HEAD_WAIT: Duration = Duration::from_secs(10);
+/// How long a connection may idle. Longer than clients and proxies keep theirs (mostly 60 seconds), so that it is they who close
+/// it: a server that closes first may do so just when the next request leaves.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// How long a client may take to take what is sent to it, besides a second for each [`TAKE_BYTES_PER_SECOND`].
+const TAKE_WAIT: Duration = Duration::from_secs(30);
+/// How fast a client takes what is sent to it, at least.
+const TAKE_BYTES_PER_SECOND: usize = 64 * 1024;
+/// How much of what waits for a client needs no room of all clients: what people read, which large answers must not keep from them.
+const UNTAKEN_FREE_BYTES: usize = 64 * 1024;
+/// How much may wait for all clients beyond that.
+pub const UNTAKEN_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// What room is counted in.
+const ROOM_BYTES: usize = 1024;
+
+/// How patient a server is with its clients.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    head: Duration,
+    idle: Duration,
+    take: Duration,
+}
+
+const PATIENCE: Patience = Patience { head: HEAD_WAIT, idle: KEEP_ALIVE, take: TAKE_WAIT };
+
+/// How far a connection is with its requests.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// None has begun; actix bounds the first head itself, and says 408.
+    First,
+    /// One was answered then, and nothing has come since.
+    Idle(Instant),
+    /// Since then, a part of the next one's head has come.
+    Head(Instant),
+    /// One is under way.
+    Request,
+}
+
+/// Where the layers of the server tell a connection how far it is.
+#[derive(Clone)]
+pub(crate) struct Exchange(Rc<Cell<Phase>>);
+
+impl Exchange {
+    /// A request has come; it is under way until the guard is dropped.
+    pub(crate) fn begin(&self) -> UnderWay {
+        self.0.set(Phase::Request);
+        UnderWay(self.clone())
+    }
+}
+
+/// A request under way.
+#[must_use = "a request that is dropped at once has ended"]
+pub(crate) struct UnderWay(Exchange);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.0.set(Phase::Idle(Instant::now()));
+    }
+}
+
+/// Room for what waits for clients, in all connections together.
+#[derive(Clone)]
+pub(crate) struct UntakenRoom(Arc<Semaphore>);
+
+impl Default for UntakenRoom {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(UNTAKEN_BYTES_MAX / ROOM_BYTES)))
+    }
+}
+
+/// What a client has not taken yet.
+struct Untaken {
+    deadline: Pin<Box<Sleep>>,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl Untaken {
+    fn new(bytes: usize, patience: Duration) -> Self {
+        let seconds = u64::try_from(bytes / TAKE_BYTES_PER_SECOND).unwrap_or(u64::MAX);
+        let deadline = Instant::now() + patience.saturating_add(Duration::from_secs(seconds));
+        Self { deadline: Box::pin(sleep_until(deadline)), room: None }
+    }
+
+    /// Takes room for what there is now; it may have grown by another answer.
+    fn make_room(&mut self, bytes: usize, all: &UntakenRoom) -> bool {
+        let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let needed = bytes.saturating_sub(UNTAKEN_FREE_BYTES).div_ceil(ROOM_BYTES);
+        if needed <= taken {
+            return true;
+        }
+        let Ok(more) = all.0.clone().try_acquire_many_owned(u32::try_from(needed - taken).unwrap_or(u32::MAX)) else {
+            return false;
+        };
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            None => self.room = Some(more),
+        }
+        true
+    }
+}
+
+/// A client's connection.
+pub(crate) struct Connection<S> {
+    stream: S,
+    exchange: Exchange,
+    patience: Patience,
+    /// Made when it is first needed, and left to ring when its reason is gone: setting it for each request would cost more.
+    alarm: Option<Pin<Box<Sleep>>>,
+    untaken: Option<Untaken>,
+    room: UntakenRoom,
+}
+
+impl<S> Connection<S> {
+    /// A connection that was just taken.
+    pub(crate) fn new(stream: S, room: UntakenRoom) -> Self {
+        let exchange = Exchange(Rc::new(Cell::new(Phase::First)));
+        Self { stream, exchange, patience: PATIENCE, alarm: None, untaken: None, room }
+    }
+
+    /// Where it is told how far it is.
+    pub(crate) fn exchange(&self) -> Exchange {
+        self.exchange.clone()
+    }
+
+    /// Something has come.
+    fn heard(&self) {
+        if let Phase::Idle(_) = self.exchange.0.get() {
+            self.exchange.0.set(Phase::Head(Instant::now()));
+        }
+    }
+
+    /// Whether the client has been given up; wakes the task when it is.
+    fn is_given_up(&mut self, cx: &mut Context<'_>) -> bool {
+        let until = match self.exchange.0.get() {
+            // Who still takes an answer may take longer over the next request.
+            _ if self.untaken.is_some() => return false,
+            Phase::First | Phase::Request => return false,
+            Phase::Idle(since) => since + self.patience.idle,
+            Phase::Head(since) => since + self.patience.head,
+        };
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(until)));
+        if alarm.deadline() > until {
+            alarm.as_mut().reset(until);
+        }
+        while alarm.as_mut().poll(cx).is_ready() {
+            if alarm.deadline() >= until {
+                return true;
+            }
+            alarm.as_mut().reset(until);
+        }
+        false
+    }
+
+    /// Goes on waiting for a client that takes nothing, unless it has had its time or there is no room for what waits.
+    fn wait_for_taker(&mut self, bytes: usize, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let untaken = self.untaken.get_or_insert_with(|| Untaken::new(bytes, self.patience.take));
+        if !untaken.make_room(bytes, &self.room) {
+            return Poll::Ready(given_up(io::ErrorKind::OutOfMemory, "too much waits for clients that take nothing"));
+        }
+        ready!(untaken.deadline.as_mut().poll(cx));
+        Poll::Ready(given_up(io::ErrorKind::TimedOut, "a client took too long to take an answer"))
+    }
+}
+
+/// A client that is given up is no failure of ours.
+fn given_up(kind: io::ErrorKind, why: &'static str) -> io::Error {
+    tracing::debug!(why, "a connection is closed");
+    io::Error::new(kind, why)
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
+        if read.is_pending() {
+            // Nothing was read: the end of the stream, as if the client had hung up.
+            return if this.is_given_up(cx) { Poll::Ready(Ok(())) } else { Poll::Pending };
+        }
+        if buffer.filled().len() > before {
+            this.heard();
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        // actix writes all it has for a client at once, so what was not written is what waits.
+        match Pin::new(&mut this.stream).poll_write(cx, bytes) {
+            Poll::Pending => this.wait_for_taker(bytes.len(), cx).map(Err),
+            Poll::Ready(Ok(written)) => {
+                if written == bytes.len() {
+                    this.untaken = None;
+                }
+                Poll::Ready(Ok(written))
+            }
+            failed @ Poll::Ready(Err(_)) => failed,
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use futures_util::poll;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3_600);
+
+    /// A connection and its client.
+    async fn connected(patience: Patience, room: UntakenRoom) -> (Connection<TcpStream>, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (client, taken) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
+        (Connection { patience, ..Connection::new(taken.unwrap().0, room) }, client.unwrap())
+    }
+
+    /// Reads once; 0 is the end.
+    async fn read(connection: &mut Connection<TcpStream>) -> usize {
+        let mut bytes = [0; 64];
+        let mut buffer = ReadBuf::new(&mut bytes);
+        poll_fn(|cx| Pin::new(&mut *connection).poll_read(cx, &mut buffer)).await.unwrap();
+        buffer.filled().len()
+    }
+
+    async fn send(client: &TcpStream, bytes: &[u8]) {
+        client.writable().await.unwrap();
+        assert_eq!(client.try_write(bytes).unwrap(), bytes.len());
+    }
+
+    /// Writes until it waits for the client, or fails.
+    async fn fill(connection: &mut Connection<TcpStream>, bytes: &[u8]) -> Poll<io::Error> {
+        loop {
+            match poll!(poll_fn(|cx| Pin::new(&mut *connection).poll_write(cx, bytes))) {
+                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(error),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
+
+    /// Whoever has sent one request and a part of the next must not stay for ever; nor who sends nothing.
+    #[tokio::test]
+    async fn a_head_has_a_deadline_and_so_has_a_pause_and_a_request_has_none() {
+        for (head, idle, is_heard, is_ended) in [
+            (Duration::ZERO, LONG, true, true),
+            (Duration::ZERO, LONG, false, false),
+            (LONG, Duration::ZERO, false, true),
+            (LONG, Duration::ZERO, true, false),
+        ] {
+            let patience = Patience { head, idle, take: LONG };
+            let (mut connection, client) = connected(patience, UntakenRoom::default()).await;
+            send(&client, b"GET /").await;
+            assert_eq!(read(&mut connection).await, 5);
+            assert!(poll!(Box::pin(read(&mut connection))).is_pending(), "actix ends the first head");
+            let under_way = connection.exchange().begin();
+            send(&client, b"x").await;
+            assert_eq!(read(&mut connection).await, 1, "a body");
+            assert!(poll!(Box::pin(read(&mut connection))).is_pending(), "a request takes as long as it takes");
+            drop(under_way);
+            if is_heard {
+                send(&client, b"GET").await;
+                assert_eq!(read(&mut connection).await, 3);
+            }
+            if is_ended {
+                assert_eq!(read(&mut connection).await, 0);
+            } else {
+                assert!(poll!(Box::pin(read(&mut connection))).is_pending());
+            }
+        }
+    }
+
+    /// An alarm that was set for a pause must ring earlier for a head, and later for a pause if it was set for a head.
+    #[tokio::test]
+    async fn the_alarm_is_set_to_what_ends_first() {
+        let patience = Patience { head: Duration::ZERO, idle: LONG, take: LONG };
+        let (mut connection, client) = connected(patience, UntakenRoom::default()).await;
+        drop(connection.exchange().begin());
+        assert!(poll!(Box::pin(read(&mut connection))).is_pending());
+        send(&client, b"GET").await;
+        assert_eq!(read(&mut connection).await, 3);
+        assert_eq!(read(&mut connection).await, 0);
+        // It came through after all.
+        drop(connection.exchange().begin());
+        assert!(poll!(Box::pin(read(&mut connection))).is_pending());
+    }
+
+    /// What waits for slow clients must not fill the memory, and one that takes nothing must not be waited for.
+    #[tokio::test]
+    async fn what_nobody_takes_has_a_deadline_and_shares_a_room() {
+        let large = vec![0; UNTAKEN_FREE_BYTES + 2 * ROOM_BYTES];
+        let free = vec![0; UNTAKEN_FREE_BYTES];
+        let patience = |take| Patience { head: LONG, idle: LONG, take };
+        let room = UntakenRoom(Arc::new(Semaphore::new(3)));
+        let (mut first, _client) = connected(patience(LONG), room.clone()).await;
+        assert!(fill(&mut first, &large).await.is_pending());
+        assert!(fill(&mut first, &large).await.is_pending(), "room is taken once");
+        assert_eq!(room.0.available_permits(), 1);
+        let (mut second, _client) = connected(patience(LONG), room.clone()).await;
+        assert!(fill(&mut second, &free).await.is_pending(), "what people read needs no room");
+        let Poll::Ready(refused) = fill(&mut second, &large).await else { panic!("there is no room for it") };
+        assert_eq!(refused.kind(), io::ErrorKind::OutOfMemory);
+        drop(first);
+        assert_eq!(room.0.available_permits(), 3);
+        let (mut third, client) = connected(patience(LONG), room.clone()).await;
+        assert!(fill(&mut third, &large).await.is_pending());
+        // Once the client has taken it, its room is free and its time begins anew.
+        let mut taken = vec![0; 1 << 20];
+        while third.untaken.is_some() {
+            client.readable().await.unwrap();
+            drop(client.try_read(&mut taken));
+            drop(poll!(poll_fn(|cx| Pin::new(&mut third).poll_write(cx, &large[..1]))));
+        }
+        assert_eq!(room.0.available_permits(), 3);
+    }
+
+    /// The more there is to take, the longer it may take, and no longer.
+    #[tokio::test]
+    async fn a_client_has_time_by_what_there_is_to_take() {
+        for (bytes, seconds) in [(0, 0), (TAKE_BYTES_PER_SECOND, 1), (8 << 20, 128)] {
+            let now = Instant::now();
+            let untaken = Untaken::new(bytes, TAKE_WAIT);
+            let patience = untaken.deadline.deadline() - now;
+            assert!((patience - TAKE_WAIT).abs_diff(Duration::from_secs(seconds)) < Duration::from_secs(1), "{patience:?}");
+        }
+        let (mut connection, _client) =
+            connected(Patience { head: LONG, idle: LONG, take: Duration::ZERO }, UntakenRoom::default()).await;
+        let bytes = [0; 1_024];
+        let error = loop {
+            match poll_fn(|cx| Pin::new(&mut connection).poll_write(cx, &bytes)).await {
+                Ok(_) => {}
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+}
