@@ -577,6 +577,8 @@ pub struct CreateKeyRequest {
 pub struct IntentPage {
     /// Newest first.
     pub intents: Vec<IntentView>,
+    /// Where the next page begins; null at the end.
+    pub next_cursor: Option<String>,
 }
 
 /// The leases of an intent that were not given back.

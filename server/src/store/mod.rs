@@ -31,7 +31,9 @@ use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::{FieldError, Rejection};
 use domain::suspension::{Question, Suspension};
-use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord,
+};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -160,6 +162,17 @@ pub struct EventFilter {
     pub all: bool,
 }
 
+/// Which intents to read, newest first.
+#[derive(Clone, Copy, Debug)]
+pub struct IntentFilter {
+    pub limit: u32,
+    pub offset: u32,
+    /// Only those with this status.
+    pub status: Option<Status>,
+    /// Only those before this row.
+    pub before: Option<i64>,
+}
+
 /// Which suspensions to read, newest first.
 #[derive(Clone, Debug)]
 pub struct SuspensionFilter {
@@ -168,6 +181,8 @@ pub struct SuspensionFilter {
     pub open: bool,
     /// Only those before this row.
     pub before: Option<i64>,
+    /// Only the one asked under the idempotency key with this hash.
+    pub asked_under: Option<[u8; 32]>,
 }
 
 /// Which messages about one question to read, in the order of `sequence`.
@@ -338,7 +353,7 @@ pub trait Store: Send + Sync + 'static {
     /// Reads an intent.
     fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView>;
     /// Lists the intents the principal may read, newest first.
-    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>>;
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage>;
     /// Reads events as served.
     fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>>;
     /// Reads the leases of an intent.
@@ -363,7 +378,7 @@ pub trait Store: Send + Sync + 'static {
     /// Lists messages that have failed, over all questions.
     fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage>;
     /// Sends a message again that has failed, and records who asked for it; `NotFound` if none has this id.
-    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView>;
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView>;
     /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
     fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.
