@@ -8,7 +8,6 @@ use validator::ValidateEmail;
 use crate::channel::Channels;
 use crate::command::Suspend;
 use crate::ids::SuspensionId;
-use crate::json;
 use crate::problem::FieldError;
 use crate::retry::{PartialRetryPolicy, Schedule};
 use crate::secrets::{Finding, findings};
@@ -371,7 +370,7 @@ impl Check {
     }
 
     fn size(&mut self, field: &str, value: &impl serde::Serialize, bytes_max: usize) {
-        if json::canonical(value).map_or(0, |bytes| bytes.len()) > bytes_max {
+        if serde_json::to_vec(value).map_or(0, |bytes| bytes.len()) > bytes_max {
             self.error(field, "length", format!("is at most {bytes_max} bytes of JSON"));
         }
     }

@@ -18,7 +18,7 @@ use clap::builder::Resettable;
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::remote::{FAILED, tell};
-use crate::config::{WITHOUT_FLAGS, environment};
+use crate::config::{WITHOUT_FLAGS, is_set_to_nothing};
 use crate::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
 /// What commands log that say themselves whatever there is to say, in words for people.
@@ -121,8 +121,8 @@ impl Cli {
 /// Takes a variable that is set to nothing for one that is not set: so compositions and service files say that there is none.
 fn without_empty_variables(command: clap::Command) -> clap::Command {
     let of_one = |argument: Arg| {
-        let is_set = argument.get_env().and_then(OsStr::to_str).is_some_and(|name| environment(name).is_some());
-        if is_set { argument } else { argument.env(Resettable::Reset) }
+        let is_nothing = argument.get_env().and_then(OsStr::to_str).is_some_and(is_set_to_nothing);
+        if is_nothing { argument.env(Resettable::Reset) } else { argument }
     };
     command.mut_args(of_one).mut_subcommands(without_empty_variables)
 }

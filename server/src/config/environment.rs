@@ -26,8 +26,17 @@ pub fn secret_file(name: &str) -> Option<PathBuf> {
 }
 
 /// A variable, unless it is set to nothing.
-pub fn environment(name: &str) -> Option<String> {
+pub(super) fn environment(name: &str) -> Option<String> {
+    read(name).filter(|value| !value.is_empty())
+}
+
+/// Whether a variable is set, to nothing.
+pub fn is_set_to_nothing(name: &str) -> bool {
+    read(name).is_some_and(|value| value.is_empty())
+}
+
+fn read(name: &str) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
     let value = std::env::var(name);
-    value.ok().filter(|value| !value.is_empty())
+    value.ok()
 }

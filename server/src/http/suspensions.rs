@@ -23,6 +23,7 @@ use super::problem::{Detail, Failure, Problem};
 use super::query::Query;
 use super::{Shared, extensions, preview, reminders, resource, respond};
 use crate::admission::{Class, Place};
+use crate::store::hub::Watch;
 use crate::store::{Outcome, SuspensionFilter, Target};
 
 /// The longest wait, in seconds.
@@ -135,34 +136,33 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     let wait = query.number("wait", 0..=WAIT_SECONDS_MAX, 0);
     let after_version = query.parsed("after_version", "a version", |text| text.parse::<u32>().ok());
     let checked = query.finish(true);
+    // Register before you look: a change between the two is not lost.
+    let watch = (wait > 0).then(|| shared.store.hub().watch(id));
+    let mut changed = watch.as_ref().map(Watch::changed);
     let mut record = shared.store.suspension(caller.principal.clone(), id).await?;
     checked?;
     let done =
         |record: &SuspensionRecord| record.resolution.is_some() || after_version.is_some_and(|version| record.version > version);
-    if wait > 0 && !done(&record) {
+    if let Some(watch) = watch.as_ref().filter(|_| !done(&record)) {
         let _place = shared.waiters.enter(caller.principal.key_id)?;
         let until = Instant::now() + Duration::from_secs(u64::from(wait));
-        let watch = shared.store.hub().watch(id);
         let mut waiting = true;
         let mut place = request.extensions_mut().remove::<Place>();
         let class = place.as_ref().map_or(Class::Read, Place::class);
-        loop {
-            // Register before you look: a change between the two is not lost. What is shown is as it is now, to whom may see it now.
-            let changed = watch.changed();
-            record = look(&shared, &caller, id).await?;
-            if !waiting || done(&record) {
-                break;
-            }
+        while let Some(announced) = changed.take().filter(|_| waiting && !done(&record)) {
             // Who sleeps keeps nobody from working.
             drop(place.take());
             waiting = tokio::select! {
-                woken = timeout_at(until, changed) => woken.is_ok(),
+                woken = timeout_at(until, announced) => woken.is_ok(),
                 // The look tells.
                 () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id) => true,
                 // A server that stops answers with what there is; the client asks the next one.
                 () = shared.stopped() => false,
             };
             place = Some(shared.admission.enter_again(class).await?);
+            // What is shown is as it is now, to whom may see it now.
+            changed = Some(watch.changed());
+            record = look(&shared, &caller, id).await?;
         }
     }
     let version = record.version;

@@ -61,7 +61,7 @@ const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// What every connection is set to. A full sync on every commit is what makes a 200 a promise; there is no setting for it.
 const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-                       PRAGMA cache_size = -32768; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
+                       PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
 const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
 

@@ -30,8 +30,6 @@ use crate::store::{IntentFilter, LinePlace};
 
 /// How long an idempotency record counts, in hours.
 const IDEMPOTENCY_HOURS: i64 = 24;
-/// The most channels looked at in one turn; far more than anybody configures.
-const QUEUED_CHANNELS_MAX: i64 = 1_000;
 
 impl ReadRows for SqliteConnection {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
@@ -141,9 +139,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
-        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-        let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)));
-        let due = due.order(outbox::due_at).limit(i64::from(limit));
+        let due = hot::SelectDueOutbox { channel, due_at: &micros(now), limit: &i64::from(limit) };
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
@@ -205,9 +201,14 @@ impl ReadRows for SqliteConnection {
     }
 
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
-        let mut queued = hot::SelectQueuedChannels { limit: &QUEUED_CHANNELS_MAX }.load::<(String, i64)>(self)?;
-        queued.sort_by_key(|(_, next_due)| *next_due);
-        Ok(queued.into_iter().map(|(channel, next_due)| QueuedChannel { channel, next_due: from_micros(next_due) }).collect())
+        let (mut queued, mut after) = (Vec::new(), String::new());
+        let next = |conn: &mut Self, after: &str| hot::SelectNextQueue { after }.get_result::<(String, i64)>(conn).optional();
+        while let Some((channel, next_due)) = next(self, &after)? {
+            queued.push(QueuedChannel { channel: channel.clone(), next_due: from_micros(next_due) });
+            after = channel;
+        }
+        queued.sort_by_key(|queue| queue.next_due);
+        Ok(queued)
     }
 
     fn open_suspensions(&mut self) -> RowsResult<i64> {
@@ -225,7 +226,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
-        let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
+        let about = hot::SelectOutboxOf { suspension: &suspension };
         about.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_both).collect()
     }
 
@@ -315,6 +316,6 @@ fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
 
 /// A suspension's row links its intent by row; what is shown names it by id.
 fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
-    let id = intents::table.find(columns.intent()).select(intents::id).first::<Vec<u8>>(conn)?;
+    let id = hot::SelectIntentId { rid: &columns.intent() }.get_result::<Vec<u8>>(conn)?;
     columns.into_row(IntentId(uuid(&id)?))
 }

@@ -143,8 +143,8 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
                 Err(rejection) => return Ok(Err(rejection)),
                 Ok(warnings) => warnings,
             };
-            let served = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
-            let outcome = outcome(rows, &loaded, command, &events, served, warnings)?;
+            let last = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
+            let outcome = outcome(rows, &loaded, command, &events, last, warnings)?;
             remember(rows, &loaded, request, &outcome, now)?;
             Ok(Ok(outcome))
         }

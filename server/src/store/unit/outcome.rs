@@ -2,6 +2,7 @@
 
 use domain::command::Command;
 use domain::event::Event;
+use domain::log::Sealed;
 use domain::wire::{RespondResponse, SuspensionRecord};
 
 use super::Loaded;
@@ -14,7 +15,7 @@ pub(super) fn outcome<R: Rows>(
     loaded: &Loaded,
     command: &Command,
     events: &[Event],
-    served: Option<String>,
+    last: Option<Sealed>,
     warnings: Vec<String>,
 ) -> RowsResult<Outcome> {
     match command {
@@ -52,7 +53,10 @@ pub(super) fn outcome<R: Rows>(
             }
             _ => Err(RowsError::Inconsistent("a lease without its event")),
         },
-        Command::Append(_) => served.map(Outcome::Event).ok_or(RowsError::Inconsistent("an append without its event")),
+        Command::Append(_) => {
+            let appended = last.ok_or(RowsError::Inconsistent("an append without its event"))?;
+            Ok(Outcome::Event(appended.served()))
+        }
         Command::PatchState { .. }
         | Command::SetStatus { .. }
         | Command::DeadlineReached { .. }
