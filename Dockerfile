@@ -19,8 +19,8 @@ COPY --from=build /usr/local/bin/placet /usr/local/bin/placet
 USER 10001:10001
 WORKDIR /var/lib/placet
 VOLUME /var/lib/placet
-ENV PLACET_LISTEN=0.0.0.0:7420 \
-    PLACET_DATABASE_URL=sqlite:///var/lib/placet/placet.db
+# The database is where it is by default, in the working folder: a variable here would win over the file of whoever runs the image.
+ENV PLACET_LISTEN=0.0.0.0:7420
 EXPOSE 7420
 # Ready is: the database takes a write, and time may decide. The image has no curl; bash speaks enough HTTP.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \

@@ -1,7 +1,10 @@
 use std::{
     collections::VecDeque,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -15,6 +18,9 @@ use crate::{
 /// How many mails the mailbox keeps; the oldest goes first.
 pub const MAILS_KEPT_MAX: usize = 500;
 
+/// Why a mail that is only shown is reported as lost.
+const REACHES_NOBODY: &str = "kept in memory: this server is in development, so nobody was told";
+
 const FROM: &str = "Placet <placet@localhost>";
 
 /// A mailbox in memory, for development: every mail lands here, none is sent and none touches the disk.
@@ -23,6 +29,7 @@ const FROM: &str = "Placet <placet@localhost>";
 #[derive(Clone, Debug, Default)]
 pub struct MemoryMailbox {
     mails: Arc<Mutex<VecDeque<Arc<StoredMail>>>>,
+    reaches_nobody: Arc<AtomicBool>,
 }
 
 /// A mail as it would have been sent.
@@ -61,6 +68,11 @@ impl MemoryMailbox {
     /// An empty mailbox.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// From now on reports every mail as lost, though it is shown: where real people are asked, a page in memory is none of them.
+    pub fn reach_nobody(&self) {
+        self.reaches_nobody.store(true, Ordering::Relaxed);
     }
 
     /// The mails, newest first.
@@ -103,6 +115,9 @@ impl Channel for MemoryMailbox {
             mails.pop_front();
         }
         mails.push_back(Arc::new(mail));
+        if self.reaches_nobody.load(Ordering::Relaxed) {
+            return Err(DeliveryError::permanent(REACHES_NOBODY));
+        }
         Ok(Receipt::new("250 kept in memory"))
     }
 }

@@ -1,7 +1,6 @@
 //! What the operator of the server allows a question to be: a call may tighten these rules, never loosen them.
 
 use std::collections::BTreeSet;
-use std::mem;
 
 use serde_json::Value;
 use validator::ValidateEmail;
@@ -9,7 +8,6 @@ use validator::ValidateEmail;
 use crate::channel::Channels;
 use crate::command::Suspend;
 use crate::ids::SuspensionId;
-use crate::json;
 use crate::problem::FieldError;
 use crate::retry::{PartialRetryPolicy, Schedule};
 use crate::secrets::{Finding, findings};
@@ -96,6 +94,29 @@ pub enum SeemingSecret {
     Refuse,
 }
 
+impl SeemingSecret {
+    /// What is said of what was found: secrets are not for channels, nor for a log that is kept (RFC-0025 §11).
+    ///
+    /// # Errors
+    ///
+    /// What a server that refuses secrets has against the question.
+    pub fn judge(self, found: &[Finding]) -> Result<Vec<String>, Vec<FieldError>> {
+        match self {
+            Self::Refuse if !found.is_empty() => Err(found.iter().map(refusal).collect()),
+            Self::Refuse => Ok(Vec::new()),
+            Self::Warn => Ok(found.iter().map(warning).collect()),
+        }
+    }
+}
+
+fn warning(Finding { field, shape }: &Finding) -> String {
+    format!("{field} looks like {shape}; a question is no place for one")
+}
+
+fn refusal(Finding { field, shape }: &Finding) -> FieldError {
+    FieldError::new(field, "secret", format!("looks like {shape}, and this server refuses it (questions.secrets)"))
+}
+
 /// The operator's rules about questions.
 #[derive(Clone, Debug)]
 pub struct AskingPolicy {
@@ -143,7 +164,8 @@ impl AskingPolicy {
         let recipients = self.recipients(request.notify_to, &mut check);
         // The call's word counts before the server's, whichever of the two names it uses for it.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
-        let schedule = Schedule::resolve(request.retry_policy, request.timeout_seconds, self.default_retry_policy.as_ref());
+        let (call, server) = (request.retry_policy, self.default_retry_policy.as_ref());
+        let schedule = Schedule::resolve(call, request.timeout_seconds, request.fallback_value.as_ref(), server);
         let mut schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
         self.check_ladder(schedule.as_ref(), &mut check);
         let mut retry_policy = schedule.as_mut().and_then(|schedule| schedule.retry_policy.as_mut());
@@ -165,7 +187,9 @@ impl AskingPolicy {
         let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
         let context = request.context.unwrap_or_default();
         // What breaks no other rule is of a bounded size.
-        self.check_secrets(&findings(&request.question, &choices, &context, request.fallback_value.as_ref()), &mut check)?;
+        let (decision, fallback) = (request.decision_record.as_ref(), request.fallback_value.as_ref());
+        let found = findings(&request.question, &choices, &context, decision, fallback);
+        check.warnings.extend(self.seeming_secret.judge(&found)?);
         let question = Question {
             question: request.question,
             context,
@@ -187,6 +211,7 @@ impl AskingPolicy {
             fallback_policy,
             fallback_value: request.fallback_value,
             requires_delivery: self.fallback_requires_delivery,
+            seeming_secret: self.seeming_secret,
             supersedes: request.supersedes,
         };
         Ok(Accepted { suspend, warnings: check.warnings })
@@ -200,7 +225,7 @@ impl AskingPolicy {
     pub fn check_default_retry_policy(&self) -> Result<(), Vec<FieldError>> {
         let Some(policy) = &self.default_retry_policy else { return Ok(()) };
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
-        let schedule = Schedule::resolve(Some(policy.clone()), None, None)?;
+        let schedule = Schedule::resolve(Some(policy.clone()), None, None, None)?;
         self.check_ladder(Some(&schedule), &mut check);
         if let Some(fallback) = policy.final_fallback_policy {
             if !self.fallback_allowed.contains(&fallback) {
@@ -234,19 +259,6 @@ impl AskingPolicy {
                 check.warnings.push(format!("channel_hint names no channel of this server ({known}); the default is used"));
             }
         }
-    }
-
-    /// Secrets are not for channels, nor for a log that is kept (RFC-0025 §11).
-    fn check_secrets(&self, found: &[Finding], check: &mut Check) -> Result<(), Vec<FieldError>> {
-        for Finding { field, shape } in found {
-            match self.seeming_secret {
-                SeemingSecret::Warn => check.warnings.push(format!("{field} looks like {shape}; a question is no place for one")),
-                SeemingSecret::Refuse => {
-                    check.error(field, "secret", format!("looks like {shape}, and this server refuses it (questions.secrets)"));
-                }
-            }
-        }
-        if check.errors.is_empty() { Ok(()) } else { Err(mem::take(&mut check.errors)) }
     }
 
     /// Says so if nobody who is told at any attempt can answer: that ends as undeliverable, and its asker waits for nothing.
@@ -358,7 +370,7 @@ impl Check {
     }
 
     fn size(&mut self, field: &str, value: &impl serde::Serialize, bytes_max: usize) {
-        if json::canonical(value).map_or(0, |bytes| bytes.len()) > bytes_max {
+        if serde_json::to_vec(value).map_or(0, |bytes| bytes.len()) > bytes_max {
             self.error(field, "length", format!("is at most {bytes_max} bytes of JSON"));
         }
     }

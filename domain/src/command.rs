@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value};
 
+use crate::asking::SeemingSecret;
 use crate::authority::Action;
 use crate::body::Patch;
 use crate::delivery::{Asked, DeliveryRecord};
@@ -33,6 +34,8 @@ pub struct Suspend {
     pub fallback_value: Option<Value>,
     /// Whether a fallback other than `fail` needs somebody to have been reached.
     pub requires_delivery: bool,
+    /// What becomes of it if the title of its intent, which nobody has looked at, seems to hold a secret.
+    pub seeming_secret: SeemingSecret,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
 }

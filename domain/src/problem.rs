@@ -203,7 +203,7 @@ pub mod edge {
     pub const NO_ROUTE: Entry = entry("not_found", 404, "Not found");
     /// The route knows other methods.
     pub const NO_METHOD: Entry = entry("method_not_allowed", 405, "Method not allowed");
-    /// The store cannot take the write now; nothing was written, or the outcome is unknown: sending again is safe.
+    /// The store cannot take the write now; nothing was written, or the outcome is unknown: safe to repeat is what names itself.
     pub const UNAVAILABLE: Entry = entry("unavailable", 503, "Temporarily unavailable");
     /// Too much is under way; nothing was done.
     pub const OVERLOADED: Entry = entry("overloaded", 503, "Overloaded");

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::planted::{Bug, planted};
@@ -86,21 +87,6 @@ pub struct HumanRetryPolicy {
     pub final_fallback_policy: Option<FallbackPolicy>,
 }
 
-impl PartialRetryPolicy {
-    /// This call's policy over the server's. What is inherited gives way to what the call says: nobody is refused for words that are
-    /// not theirs.
-    fn over(self, server: &Self, timeout_seconds: Option<u32>) -> Self {
-        let mut inherited = server.clone();
-        if let (Some(ladder), Some(max_attempts)) = (&mut inherited.escalation_ladder, self.max_attempts) {
-            ladder.retain(|rung| rung.attempt <= max_attempts);
-        }
-        if let (Some(interval), Some(timeout)) = (&mut inherited.interval_seconds, timeout_seconds) {
-            *interval = (*interval).min(timeout);
-        }
-        self.or(&inherited)
-    }
-}
-
 impl HumanRetryPolicy {
     /// When attempt `attempt` (from 1) is due: always from `suspended_at`, so that lateness never adds up.
     pub fn due_at(&self, suspended_at: DateTime<Utc>, attempt: u32) -> DateTime<Utc> {
@@ -156,15 +142,27 @@ pub struct PartialRetryPolicy {
 }
 
 impl PartialRetryPolicy {
-    /// Fills the fields this level leaves open from the next one (call over agent over server, field by field).
+    /// This level over the next one, field by field (call over agent over server). What is inherited gives way to what the call says
+    /// besides: nobody is refused for words that are not theirs.
     #[must_use]
-    pub fn or(self, next: &Self) -> Self {
+    pub fn over(self, next: &Self, timeout_seconds: Option<u32>, fallback_value: Option<&Value>) -> Self {
+        let mut inherited = next.clone();
+        if let (Some(ladder), Some(max_attempts)) = (&mut inherited.escalation_ladder, self.max_attempts) {
+            ladder.retain(|rung| rung.attempt <= max_attempts);
+        }
+        if let (Some(interval), Some(timeout)) = (&mut inherited.interval_seconds, timeout_seconds) {
+            *interval = (*interval).min(timeout);
+        }
+        // Where nothing can stand in for an answer, a question fails as it does without a policy.
+        if fallback_value.is_none() {
+            inherited.final_fallback_policy = inherited.final_fallback_policy.filter(|policy| *policy == FallbackPolicy::Fail);
+        }
         Self {
-            max_attempts: self.max_attempts.or(next.max_attempts),
-            interval_seconds: self.interval_seconds.or(next.interval_seconds),
-            strategy: self.strategy.or(next.strategy),
-            escalation_ladder: self.escalation_ladder.or_else(|| next.escalation_ladder.clone()),
-            final_fallback_policy: self.final_fallback_policy.or(next.final_fallback_policy),
+            max_attempts: self.max_attempts.or(inherited.max_attempts),
+            interval_seconds: self.interval_seconds.or(inherited.interval_seconds),
+            strategy: self.strategy.or(inherited.strategy),
+            escalation_ladder: self.escalation_ladder.or(inherited.escalation_ladder),
+            final_fallback_policy: self.final_fallback_policy.or(inherited.final_fallback_policy),
         }
     }
 }
@@ -189,6 +187,7 @@ impl Schedule {
     pub fn resolve(
         call: Option<PartialRetryPolicy>,
         timeout_seconds: Option<u32>,
+        fallback_value: Option<&Value>,
         server: Option<&PartialRetryPolicy>,
     ) -> Result<Self, Vec<FieldError>> {
         let mut errors = Vec::new();
@@ -197,8 +196,8 @@ impl Schedule {
         }
         let partial = match (call, timeout_seconds, server) {
             // The server's default applies when the call says nothing at all about time.
-            (None, None, Some(server)) => Some(server.clone()),
-            (Some(call), _, Some(server)) => Some(call.over(server, timeout_seconds)),
+            (None, None, Some(server)) => Some(PartialRetryPolicy::default().over(server, None, fallback_value)),
+            (Some(call), _, Some(server)) => Some(call.over(server, timeout_seconds, fallback_value)),
             (call, _, _) => call,
         };
         let Some(partial) = partial else {
@@ -278,6 +277,8 @@ fn check_ladder(ladder: &[Rung], max_attempts: u32, errors: &mut Vec<FieldError>
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn partial(max_attempts: Option<u32>, interval_seconds: Option<u32>) -> PartialRetryPolicy {
@@ -287,11 +288,11 @@ mod tests {
     #[test]
     fn the_cascade_fills_field_by_field() {
         let server = partial(Some(3), Some(600));
-        let both_absent = Schedule::resolve(None, None, Some(&server)).unwrap();
+        let both_absent = Schedule::resolve(None, None, None, Some(&server)).unwrap();
         assert_eq!(both_absent.window_seconds, Some(1800));
-        let only_timeout = Schedule::resolve(None, Some(60), Some(&server)).unwrap();
+        let only_timeout = Schedule::resolve(None, Some(60), None, Some(&server)).unwrap();
         assert_eq!((only_timeout.retry_policy, only_timeout.window_seconds), (None, Some(60)));
-        let mixed = Schedule::resolve(Some(partial(Some(2), None)), None, Some(&server)).unwrap();
+        let mixed = Schedule::resolve(Some(partial(Some(2), None)), None, None, Some(&server)).unwrap();
         assert_eq!(mixed.window_seconds, Some(1200));
         assert_eq!(mixed.timeout_seconds, Some(600));
     }
@@ -302,23 +303,32 @@ mod tests {
             attempts.iter().map(|attempt| Rung { attempt: *attempt, channel_hint: None, notify_to: None }).collect()
         };
         let server = PartialRetryPolicy { escalation_ladder: Some(rungs(&[2, 3])), ..partial(Some(3), Some(3600)) };
-        let twice = Schedule::resolve(Some(partial(Some(2), None)), Some(600), Some(&server)).unwrap().retry_policy.unwrap();
+        let twice =
+            Schedule::resolve(Some(partial(Some(2), None)), Some(600), None, Some(&server)).unwrap().retry_policy.unwrap();
         assert_eq!((twice.escalation_ladder, twice.interval_seconds), (rungs(&[2]), 600));
+        // Without a value nothing can stand in for an answer.
+        let server = PartialRetryPolicy { final_fallback_policy: Some(FallbackPolicy::CompleteWithFallback), ..server };
+        for (value, expected) in [(None, None), (Some(json!("no")), Some(FallbackPolicy::CompleteWithFallback))] {
+            for call in [None, Some(partial(Some(2), None))] {
+                let policy = Schedule::resolve(call, None, value.as_ref(), Some(&server)).unwrap().retry_policy.unwrap();
+                assert_eq!(policy.final_fallback_policy, expected);
+            }
+        }
         // What the call says itself is its own mistake.
-        assert!(Schedule::resolve(Some(partial(Some(2), Some(601))), Some(600), Some(&server)).is_err());
+        assert!(Schedule::resolve(Some(partial(Some(2), Some(601))), Some(600), None, Some(&server)).is_err());
     }
 
     #[test]
     fn without_a_server_default_a_policy_needs_some_time() {
-        assert!(Schedule::resolve(Some(partial(Some(2), None)), None, None).is_err());
-        let alone = Schedule::resolve(Some(partial(None, Some(5))), None, None).unwrap();
+        assert!(Schedule::resolve(Some(partial(Some(2), None)), None, None, None).is_err());
+        let alone = Schedule::resolve(Some(partial(None, Some(5))), None, None, None).unwrap();
         assert_eq!(alone.window_seconds, Some(5));
-        assert_eq!(Schedule::resolve(None, None, None).unwrap().window_seconds, None);
+        assert_eq!(Schedule::resolve(None, None, None, None).unwrap().window_seconds, None);
     }
 
     #[test]
     fn every_bound_holds_and_breaks_one_beyond() {
-        let ok = |p: PartialRetryPolicy, t: Option<u32>| Schedule::resolve(Some(p), t, None).is_ok();
+        let ok = |p: PartialRetryPolicy, t: Option<u32>| Schedule::resolve(Some(p), t, None, None).is_ok();
         assert!(ok(partial(Some(ATTEMPTS_MAX), Some(1)), None));
         assert!(!ok(partial(Some(ATTEMPTS_MAX + 1), Some(1)), None));
         assert!(!ok(partial(Some(0), Some(1)), None));
@@ -329,9 +339,9 @@ mod tests {
         assert!(!ok(partial(Some(1), Some(INTERVAL_SECONDS_MAX + 1)), None));
         assert!(ok(partial(Some(1), Some(60)), Some(60)));
         assert!(!ok(partial(Some(1), Some(61)), Some(60)));
-        assert!(Schedule::resolve(None, Some(WINDOW_SECONDS_MAX), None).is_ok());
-        assert!(Schedule::resolve(None, Some(WINDOW_SECONDS_MAX + 1), None).is_err());
-        assert!(Schedule::resolve(None, Some(0), None).is_err());
+        assert!(Schedule::resolve(None, Some(WINDOW_SECONDS_MAX), None, None).is_ok());
+        assert!(Schedule::resolve(None, Some(WINDOW_SECONDS_MAX + 1), None, None).is_err());
+        assert!(Schedule::resolve(None, Some(0), None, None).is_err());
     }
 
     #[test]
@@ -339,7 +349,7 @@ mod tests {
         let rung = |attempt| Rung { attempt, channel_hint: None, notify_to: None };
         let with = |ladder: Vec<Rung>| {
             let policy = PartialRetryPolicy { escalation_ladder: Some(ladder), ..partial(Some(2), Some(60)) };
-            Schedule::resolve(Some(policy), None, None).is_ok()
+            Schedule::resolve(Some(policy), None, None, None).is_ok()
         };
         assert!(with(vec![rung(1), rung(2)]));
         assert!(!with(vec![rung(3)]));

@@ -134,11 +134,12 @@ fn compiled<T>(pattern: Result<T, regex::Error>) -> T {
     pattern.expect("a pattern of this file is no pattern")
 }
 
-/// Everything people would be shown of a question that looks like a secret, at most [`FINDINGS_MAX`].
+/// Everything a question is kept with that looks like a secret, at most [`FINDINGS_MAX`].
 pub fn findings(
     question: &str,
     choices: &[SuspensionChoice],
     context: &Map<String, Value>,
+    decision: Option<&Map<String, Value>>,
     fallback: Option<&Value>,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -149,12 +150,25 @@ pub fn findings(
         {
             text(&format!("choices[{index}].{name}"), words.map_or("", String::as_str), &mut found);
         }
+        if let Some(metadata) = &choice.metadata {
+            members(&format!("choices[{index}].metadata"), metadata, &mut found);
+        }
     }
     members("context", context, &mut found);
+    if let Some(decision) = decision {
+        members("decision_record", decision, &mut found);
+    }
     if let Some(fallback) = fallback {
         value("fallback_value", fallback, &mut found);
     }
     found.truncate(FINDINGS_MAX);
+    found
+}
+
+/// What looks like a secret in the title of the intent that asks: every mail has it in its head.
+pub fn title_findings(title: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    text("title of the intent", title, &mut found);
     found
 }
 
@@ -440,7 +454,9 @@ mod tests {
     fn findings_name_their_place_and_nothing_of_what_stands_there() {
         let key = format!("{}IOSFODNN7EXAMPLE", "AKIA");
         let question = format!("May I use {key}?");
-        let choice = json!({"value": "a", "label": "A", "style": "default", "description": format!("with {key}")});
+        let metadata = json!({"why": {"api_key": "k3y-for-prod"}});
+        let choice =
+            json!({"value": "a", "label": "A", "style": "default", "description": format!("with {key}"), "metadata": metadata});
         let choices: Vec<SuspensionChoice> = vec![serde_json::from_value(choice).unwrap()];
         let context = json!({
             "order": {"card": 4_111_111_111_111_111_u64, "lines": ["one", format!("two {key}")]},
@@ -449,11 +465,14 @@ mod tests {
             "none": {"pass": "first", "token": "USDC", "compass": "hunter2", "tokens": "abc123", "bypass": "hunter2"},
             key.as_str(): "a name can be one as well",
         });
-        let found = findings(&question, &choices, context.as_object().unwrap(), Some(&json!({"then": [key]})));
+        let decision = json!({"rationale": format!("{key} was found"), "confidence": 0.411_111_111_111_111_1});
+        let fallback = json!({"then": [key]});
+        let found = findings(&question, &choices, context.as_object().unwrap(), decision.as_object(), Some(&fallback));
         let mut fields: Vec<&str> = found.iter().map(|finding| finding.field.as_str()).collect();
         fields.sort_unstable();
         let expected = [
             "choices[0].description",
+            "choices[0].metadata.why.api_key",
             "context.db.password",
             "context.login.apiToken",
             "context.login.api_token",
@@ -463,19 +482,21 @@ mod tests {
             "context.order.card",
             "context.order.lines[1]",
             "context.…",
+            "decision_record.rationale",
             "fallback_value.then[0]",
             "question",
         ];
         assert_eq!(fields, expected);
         assert!(!format!("{found:?}").contains("IOSFODNN7") && !format!("{found:?}").contains("hunter2"));
-        assert_eq!(findings("", &[], &Map::new(), None), []);
+        assert_eq!(findings("", &[], &Map::new(), None, None), []);
+        assert_eq!((title_findings(&question).len(), title_findings("Refund order 12345").len()), (1, 0));
     }
 
     #[test]
     fn a_question_full_of_secrets_is_told_of_a_few() {
         let keys: Vec<Value> = (0..1_000).map(|_| json!(format!("{}IOSFODNN7EXAMPLE", "AKIA"))).collect();
         let context = json!({ "keys": keys });
-        assert_eq!(findings("", &[], context.as_object().unwrap(), None).len(), FINDINGS_MAX);
+        assert_eq!(findings("", &[], context.as_object().unwrap(), None, None).len(), FINDINGS_MAX);
     }
 
     /// Texts that make a backtracking search slow; this one reads each character a fixed number of times.

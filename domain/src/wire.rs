@@ -19,7 +19,9 @@ use crate::suspension::{
     FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice,
 };
 
-pub use self::deliveries::{BOUNCE_DETAIL_MAX, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
+pub use self::deliveries::{
+    BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
+};
 pub use self::schedule::{AtTheEnd, ExtendRequest, RemindRequest, ScheduledAttempt, SuspensionPreview, What};
 
 /// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
@@ -575,6 +577,8 @@ pub struct CreateKeyRequest {
 pub struct IntentPage {
     /// Newest first.
     pub intents: Vec<IntentView>,
+    /// Where the next page begins; null at the end.
+    pub next_cursor: Option<String>,
 }
 
 /// The leases of an intent that were not given back.

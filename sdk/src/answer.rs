@@ -20,6 +20,8 @@ pub struct Answer<T> {
     pub raw: Value,
     /// The question it answers: a capability, not for logs.
     pub suspension_id: SuspensionId,
+    /// What people read, which counts. Found under its idempotency key, the question may be worded otherwise than by this call.
+    pub question: String,
     /// The label of the selected choice.
     pub choice_label: Option<String>,
     /// Its description.
@@ -100,6 +102,7 @@ pub(crate) fn outcome<T>(
         source,
         raw,
         suspension_id: record.id,
+        question: record.question.clone(),
         choice_label: record.choice_label.clone(),
         choice_description: record.choice_description.clone(),
         responded_by: record.responded_by.clone(),

@@ -10,8 +10,8 @@ use domain::ids::{IntentId, SuspensionId};
 use domain::intent::Status;
 use domain::retry::PartialRetryPolicy;
 use domain::wire::{
-    AppendEventRequest, CancelRequest, EventView, IntentView, ServerConfigView, SetStatusRequest, SuspensionPreview,
-    SuspensionRecord,
+    AppendEventRequest, CancelRequest, EventView, IntentView, ServerConfigView, SetStatusRequest, SuspensionPage,
+    SuspensionPreview, SuspensionRecord,
 };
 use reqwest::header::HeaderValue;
 use secrecy::SecretString;
@@ -26,7 +26,7 @@ use crate::hooks::{HookList, Hooks};
 use crate::intent::{CreateIntent, Intent};
 use crate::pending::{Pending, WAIT_SECONDS};
 use crate::problem::Problem;
-use crate::question::Question;
+use crate::question::{Prepared, Question};
 use crate::transport::{Call, Options, Patience, Reply, Transport};
 
 /// How long a request may take, unless the builder says otherwise.
@@ -240,23 +240,43 @@ impl Client {
     /// Asks a person, without waiting yet.
     ///
     /// Dropping the future before it is done is safe too: whether or not the server took the question, asking again finds it or
-    /// asks it, and never twice.
+    /// asks it, and never twice. [`Question`] says what makes it the same one.
     pub async fn ask<T>(&self, intent_id: IntentId, question: Question<T>) -> Result<Pending<T>, RequestInputError> {
         let prepared = question.prepare(intent_id, self.default_retry_policy.as_ref()).map_err(RequestInputError::Refused)?;
         let segment = intent_id.to_string();
         let path = ["intents", segment.as_str(), "suspend"];
-        let call = Call::write(&path, &prepared.request, Repeat::Safe)?.header("idempotency-key", prepared.key);
-        let sent: Result<Reply<SuspensionRecord>, CallError> = self.transport.send(call).await;
-        let Reply { body: record, replayed: reattached } = sent.map_err(|error| match error {
-            CallError::Refused(problem) if lacks_suspensions(&problem) => RequestInputError::Unsupported,
-            CallError::Refused(problem) => RequestInputError::Refused(problem),
-            CallError::Transport(error) => RequestInputError::Transport(error),
-        })?;
+        let call = Call::write(&path, &prepared.request, Repeat::Safe)?.header("idempotency-key", prepared.key.clone());
+        let (record, reattached) = match self.transport.send(call).await {
+            Ok(Reply { body, replayed }) => (body, replayed),
+            Err(CallError::Refused(problem)) if problem.is("idempotency_mismatch") => {
+                (self.asked_before(&prepared, problem).await?, true)
+            }
+            Err(CallError::Refused(problem)) if lacks_suspensions(&problem) => return Err(RequestInputError::Unsupported),
+            Err(error) => return Err(error.into()),
+        };
         for warning in &record.warnings {
             tracing::warn!(intent.id = %intent_id, "the server warns about a question: {warning}");
         }
         self.hooks().requested(&record, reattached);
         Ok(Pending::new(self.clone(), record, prepared.read))
+    }
+
+    /// The question that was asked under the same key with other words; `refusal` stands if it is another question.
+    async fn asked_before<T>(
+        &self,
+        question: &Prepared<T>,
+        refusal: Box<Problem>,
+    ) -> Result<SuspensionRecord, RequestInputError> {
+        let key = question.key.to_str().unwrap_or_default();
+        let page: SuspensionPage = match self.send(Call::read(&["suspensions"]).query("idempotency_key", key)).await {
+            Ok(page) => page,
+            // Also by a server that cannot look a key up.
+            Err(CallError::Refused(_)) => return Err(RequestInputError::Refused(refusal)),
+            Err(CallError::Transport(error)) => return Err(error.into()),
+        };
+        let found = page.suspensions.into_iter().find(|asked| question.is(asked)).ok_or(RequestInputError::Refused(refusal))?;
+        tracing::info!(intent.id = %question.intent_id, "a question was asked before in other words, or under another policy; those count");
+        Ok(found)
     }
 
     /// Says who would be told when, and what silence would do, if `question` were asked now. Nothing is kept, and nobody is told.

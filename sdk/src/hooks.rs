@@ -63,9 +63,9 @@ pub trait Hooks: Send + Sync + 'static {
     /// `reattached` means that it was on record before: an earlier call asked it, or an earlier try of this call whose reply was
     /// lost. It may have ended already.
     ///
-    /// While it is waited for, told again for each further attempt to reach people (RFC-0026 §4.5), with `reattached`;
-    /// `record.attempt` says which, and `record.retry_policy` how many there will be. Attempts that pass between two looks are told
-    /// once, and not at all if the question ended in between.
+    /// While it is waited for, told again for each further attempt to reach people, with `reattached`; the context has `_attempt`, the
+    /// number of the attempt from 1, `_max_attempts`, and `_notify_to`, the list of those who are asked, then (RFC-0026 §4.5). Attempts
+    /// that pass between two looks are told once, and not at all if the question ended in between.
     fn on_input_requested(&self, record: &SuspensionRecord, reattached: bool) {}
 
     /// A person answered (RFC-0025 §9.3); `answer` has the fields of the RFC's `InputResponse` (§10).
@@ -128,6 +128,20 @@ impl HookList {
     /// Tells that people are asked.
     pub(crate) fn requested(&self, record: &SuspensionRecord, reattached: bool) {
         self.tell(|hooks| hooks.on_input_requested(record, reattached));
+    }
+
+    /// Tells that people are asked again; the context says how often they were, and who they are (RFC-0026 §4.5).
+    pub(crate) fn requested_again(&self, record: &SuspensionRecord) {
+        if self.hooks.is_empty() {
+            return;
+        }
+        let question = record.clone().into_question();
+        let max_attempts = question.retry_policy.as_ref().map_or(record.attempt, |policy| policy.max_attempts);
+        let mut told = record.clone();
+        told.context.insert("_attempt".to_owned(), record.attempt.into());
+        told.context.insert("_max_attempts".to_owned(), max_attempts.into());
+        told.context.insert("_notify_to".to_owned(), question.recipients_at(record.attempt).into());
+        self.requested(&told, true);
     }
 
     /// Tells how a question ended; nothing while it is open.

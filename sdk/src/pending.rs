@@ -73,7 +73,7 @@ impl<T> Pending<T> {
             let asked_again = newer.attempt > self.record.attempt && newer.resolution.is_none();
             self.record = newer;
             if asked_again {
-                self.client.hooks().requested(&self.record, true);
+                self.client.hooks().requested_again(&self.record);
             }
             if unchanged && self.record.resolution.is_none() {
                 sleep(POLL_INTERVAL.saturating_sub(sent_at.elapsed())).await;

@@ -1,13 +1,14 @@
 //! A question and the type of its answer.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use domain::engagement::EngagementDecision;
 use domain::ids::{IntentId, SuspensionId};
 use domain::problem::FieldError;
 use domain::retry::PartialRetryPolicy;
-use domain::suspension::{FallbackPolicy, ResponseType};
-use domain::wire::SuspendRequest;
+use domain::suspension::{FallbackPolicy, Resolution, ResponseType};
+use domain::wire::{SuspendRequest, SuspensionRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -37,8 +38,13 @@ use crate::problem::Problem;
 ///   batch), or say [`again`](Question::again) to ask the very same once more.
 ///   [`Answer::replayed`](crate::Answer::replayed) tells whether the question had ended before this call.
 /// * If the wording comes from a language model or holds a time, it is different after every restart. Give it a name of its own
-///   with [`idempotency_key`](Question::idempotency_key) then; the same key with another question is refused
-///   (`idempotency_mismatch`).
+///   with [`idempotency_key`](Question::idempotency_key) then.
+///
+/// What counts is the question as it was first asked: its words, its people, its deadline. Words may differ under a key, and so may
+/// the client's [default policy](crate::ClientBuilder::default_retry_policy) under any key, but not what an answer means. Another kind
+/// of answer, other values to choose from, another fallback while nobody has answered, and another intent are refused
+/// (`idempotency_mismatch`), and so is a question that [`supersedes`](Question::supersedes) the one it would find.
+/// [`Answer::question`](crate::Answer::question) says what the person read.
 #[must_use = "a question reaches nobody until it is asked"]
 pub struct Question<T> {
     request: SuspendRequest,
@@ -202,8 +208,8 @@ impl<T> Question<T> {
     }
 
     /// Names this question, in 1 to 255 printable ASCII characters without spaces, so that it is found again however it is worded.
-    /// One key is one question of one agent on one intent, for as long as the question is kept; on another intent the key is
-    /// refused. An intent's own key ([`CreateIntent::idempotency_key`](crate::CreateIntent::idempotency_key)) finds it for 24 hours.
+    /// One key is one question of one agent on one intent, for as long as the question is kept; [`Question`] says what is refused.
+    /// An intent's own key ([`CreateIntent::idempotency_key`](crate::CreateIntent::idempotency_key)) finds it for 24 hours.
     ///
     /// Replaces [`again`](Question::again).
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
@@ -236,10 +242,12 @@ impl<T> Question<T> {
         intent_id: IntentId,
         agent: Option<&PartialRetryPolicy>,
     ) -> Result<Prepared<T>, Box<Problem>> {
-        cascade(&mut self.request, agent);
+        // The key covers what the question says itself: a client with another default must find it.
+        cascade(&mut self.request, None);
         let key = self.key.header(intent_id, &self.request).map_err(|error| self.errors.push(error));
+        cascade(&mut self.request, agent);
         match key {
-            Ok(key) if self.errors.is_empty() => Ok(Prepared { request: self.request, key, read: self.codec.read }),
+            Ok(key) if self.errors.is_empty() => Ok(Prepared { intent_id, request: self.request, key, read: self.codec.read }),
             Ok(_) | Err(()) => Err(Box::new(Problem::invalid(self.errors))),
         }
     }
@@ -247,9 +255,29 @@ impl<T> Question<T> {
 
 /// A question ready to be sent.
 pub(crate) struct Prepared<T> {
+    pub(crate) intent_id: IntentId,
     pub(crate) request: SuspendRequest,
     pub(crate) key: reqwest::header::HeaderValue,
     pub(crate) read: fn(&Value) -> Result<T, String>,
+}
+
+impl<T> Prepared<T> {
+    /// Whether `asked`, which was asked under this key, is this question in other words: an answer to it, or silence, must mean here
+    /// what it meant there.
+    pub(crate) fn is(&self, asked: &SuspensionRecord) -> bool {
+        let Self { intent_id, request, .. } = self;
+        let offered: BTreeSet<&str> = request.choices.iter().flatten().map(|choice| choice.value.as_str()).collect();
+        let recorded: BTreeSet<&str> = asked.choices.iter().map(|choice| choice.value.as_str()).collect();
+        let answers_alike = request.response_type == Some(asked.response_type)
+            && (asked.response_type != ResponseType::Choice || offered == recorded);
+        // A program that allows no fallback may take every answer for a person's.
+        let silence_alike = asked.resolution == Some(Resolution::Responded)
+            || asked.fallback_policy == FallbackPolicy::Fail
+            || asked.fallback_value == request.fallback_value;
+        // To replace the question that the key names is not to find it.
+        let replaces = request.supersedes.as_ref() == Some(&asked.id.expose());
+        *intent_id == asked.intent_id && answers_alike && silence_alike && !replaces
+    }
 }
 
 /// Merges the agent's level of the cascade into the call (RFC-0026): the call wins, field by field.
@@ -264,7 +292,7 @@ fn cascade(request: &mut SuspendRequest, agent: Option<&PartialRetryPolicy>) {
     // agent's and the server's defaults say there.
     let called = PartialRetryPolicy { final_fallback_policy: policy.final_fallback_policy.or(request.fallback_policy), ..policy };
     request.retry_policy = Some(match agent {
-        Some(agent) => called.or(agent),
+        Some(agent) => called.over(agent, request.timeout_seconds, request.fallback_value.as_ref()),
         None => called,
     });
 }
@@ -309,6 +337,7 @@ fn read_confirm(raw: &Value) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
+    use domain::retry::Rung;
     use serde_json::json;
 
     use super::*;
@@ -377,6 +406,28 @@ mod tests {
         let form = Question::form::<Vec<u8>>("How many?");
         assert_eq!((form.codec.read)(&json!([1, 2])), Ok(vec![1, 2]));
         assert!((form.codec.read)(&json!({"a": 1})).is_err());
+    }
+
+    #[test]
+    fn what_the_agent_says_gives_way_to_what_the_call_says() {
+        let rung = |attempt| Rung { attempt, channel_hint: None, notify_to: None };
+        let agent = PartialRetryPolicy {
+            max_attempts: Some(3),
+            interval_seconds: Some(3600),
+            escalation_ladder: Some(vec![rung(2), rung(3)]),
+            final_fallback_policy: Some(FallbackPolicy::CompleteWithFallback),
+            ..PartialRetryPolicy::default()
+        };
+        let attempts = |max_attempts| PartialRetryPolicy { max_attempts: Some(max_attempts), ..PartialRetryPolicy::default() };
+        let policy = |question: Question<bool>| sent(question, Some(&agent))["retry_policy"].clone();
+        let ask = || Question::confirm("Go?");
+        let twice = policy(ask().timeout_seconds(60).retry_policy(attempts(2)));
+        assert_eq!(twice, json!({"max_attempts": 2, "interval_seconds": 60, "escalation_ladder": [{"attempt": 2}]}));
+        // The agent's last word needs a value to stand in.
+        assert_eq!(policy(ask()).get("final_fallback_policy"), None);
+        assert_eq!(policy(ask().fallback(false))["final_fallback_policy"], json!("complete_with_fallback"));
+        let explicit = ask().fallback_policy(FallbackPolicy::CompleteWithFallback);
+        assert_eq!(policy(explicit)["final_fallback_policy"], json!("complete_with_fallback"), "the call's own mistake");
     }
 
     #[test]

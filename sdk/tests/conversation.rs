@@ -170,6 +170,20 @@ async fn an_answer_given_while_the_agent_was_away_is_marked_as_replayed() {
     assert_eq!(server.join().unwrap()[0].header("idempotency-key"), Some("deploy-7"));
 }
 
+/// At stake: the answer to a question that is worded anew after a crash, also while the connection is bad. A server that cannot look a
+/// key up refuses as before.
+#[tokio::test]
+async fn a_question_in_other_words_is_looked_up_by_its_key() {
+    let page = json!({"suspensions": [record(json!({"question": "Shall I?"}))], "next_cursor": null});
+    let mismatch = || problem(422, "idempotency_mismatch");
+    let (client, server) = serve(vec![mismatch(), HangUp, ok(page), mismatch(), problem(422, "invalid")]);
+    let question = || Question::confirm("Go?").idempotency_key("deploy&7");
+    assert_eq!(client.ask(intent_id(), question()).await.unwrap().record().question, "Shall I?");
+    let refused = client.ask(intent_id(), question()).await.unwrap_err();
+    assert!(matches!(refused, RequestInputError::Refused(problem) if problem.is("idempotency_mismatch")));
+    assert_eq!(server.join().unwrap()[2].line, "GET /api/v1/suspensions?idempotency_key=deploy%267 HTTP/1.1");
+}
+
 /// RFC-0025 §12.
 #[tokio::test]
 async fn a_server_without_suspensions_and_an_unknown_intent_are_two_things() {

@@ -23,7 +23,7 @@ use domain::time::rfc3339;
 use url::Url;
 
 use crate::admission::Admission;
-use crate::config::{Config, Limits};
+use crate::config::{Config, Limits, Mode};
 use crate::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
 use crate::http::{self, Shared};
 use crate::instance::{INSTANCE_SECRET, Instance};
@@ -32,7 +32,7 @@ use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
 use crate::store::link::LINK_SECRET;
 use crate::store::sqlite::Exclusive;
-use crate::store::{self, Database, Outside, Store, StoreError};
+use crate::store::{self, Database, Outside, PRODUCTION_MARK, Store, StoreError};
 use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Surroundings};
@@ -55,6 +55,7 @@ pub struct App {
     server: Server,
     address: SocketAddr,
     public_url: Url,
+    mode: Mode,
     instance: Instance,
     store: Arc<dyn Store>,
     shared: web::Data<Shared>,
@@ -90,7 +91,7 @@ impl App {
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
         // Before the database: a server that cannot start leaves no file behind.
-        let mailbox = config.development.then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
+        let mailbox = config.mode.is_development().then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
         let address = listener.local_addr()?;
         let lanes = lanes(&config, mailbox.as_ref().map(|(mailbox, _)| mailbox), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
@@ -98,6 +99,7 @@ impl App {
         let channels = config.asking.channels.clone();
         let outside = Outside::observed(clock.clone(), entropy.clone(), channels, metrics.clone(), traces.clone());
         let store = store::open(&config.database, Exclusive::Serve, outside).await?;
+        keep_off_production(&*store, &config, mailbox.as_ref().map(|(mailbox, _)| mailbox)).await?;
         // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
         let released = store.release_deliveries().await?;
         if released > 0 {
@@ -128,7 +130,20 @@ impl App {
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock, move || beats.health.deadlines_beat()));
         let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), &shared.asking));
         let server = serve(listener, shared.clone(), pages.clone(), &config.limits)?;
-        Ok(Self { server, address, public_url, instance, store, shared, pages, mailbox, deadlines, deliveries, traces })
+        Ok(Self {
+            server,
+            address,
+            public_url,
+            mode: config.mode,
+            instance,
+            store,
+            shared,
+            pages,
+            mailbox,
+            deadlines,
+            deliveries,
+            traces,
+        })
     }
 
     /// Where it listens.
@@ -189,6 +204,9 @@ impl App {
     ///
     /// The store stopped taking writes, or upkeep could not start.
     pub async fn run_until(self, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+        if self.mode == Mode::Production {
+            self.store.secret(PRODUCTION_MARK).await?;
+        }
         let (pages, shared) = (self.pages.clone(), self.shared.clone());
         let forget_quiet = move || {
             pages.forget_quiet_links();
@@ -267,17 +285,34 @@ fn lanes(config: &Config, mailbox: Option<&MemoryMailbox>, address: SocketAddr) 
     Ok(lanes)
 }
 
+/// Keeps development, in which mails go nowhere, off data that people rely on: a start that has lost its settings must not find silence
+/// where nobody was told, and take it for an answer.
+async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option<&MemoryMailbox>) -> anyhow::Result<()> {
+    if !config.mode.is_development() || !store.was_in_production().await? {
+        return Ok(());
+    }
+    if config.mode == Mode::DevelopmentByDefault {
+        store.close().await;
+        anyhow::bail!(
+            "{} has been served in production, and without a mail server this start would be development, in which nobody is told; \
+             set PLACET_SMTP_URL and the rest as before (is the environment or --config missing?), or add --dev if that is what you want",
+            config.database
+        );
+    }
+    tracing::warn!("this database has been served in production: in development its mails are shown, and count as lost");
+    if let Some(mailbox) = mailbox {
+        mailbox.reach_nobody();
+    }
+    Ok(())
+}
+
 /// Prepares a database that was restored, before a server is built on it: see [`Store::hold_after_restore`].
 ///
 /// # Errors
 ///
 /// A database that is not there, cannot be used, or is served by another server.
 pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<()> {
-    if let Database::Sqlite(path) = database
-        && !path.exists()
-    {
-        anyhow::bail!("there is no database at {database}; restore it first");
-    }
+    database.must_exist()?;
     let store = store::open(database, Exclusive::Serve, Outside::alone(clock, entropy)).await?;
     let held = store.hold_after_restore().await;
     store.close().await;

@@ -3,6 +3,9 @@
 //! Flags win over the environment, the environment over the file, the file over the defaults. Every key is in `docs/operating.md`.
 
 mod channels;
+mod database;
+mod environment;
+mod help;
 mod limits;
 
 use std::net::{IpAddr, SocketAddr};
@@ -21,18 +24,17 @@ use url::Url;
 
 use self::channels::ChannelsSection;
 pub use self::channels::WebhookConfig;
+pub use self::database::{DATABASE_URL, DatabaseArgs};
+use self::environment::environment;
+pub use self::environment::{is_set_to_nothing, secret_file, secret_from_environment};
+pub use self::help::WITHOUT_FLAGS;
 use self::limits::LimitsSection;
 pub use self::limits::{Limits, raise_files_max};
 use crate::store::Database;
-use crate::store::postgres::{Address, CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
+use crate::store::postgres::{CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
 
 /// Where the server listens by default.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
-/// The setting that says where the data is; with `_FILE`, a file that does.
-pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";
-/// Where it keeps its data by default.
-pub const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
-
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
 const KEYS: [&str; 42] = [
@@ -105,33 +107,7 @@ impl ServeArgs {
         if !(CONNECTIONS_MIN..=CONNECTIONS_MAX).contains(&connections) {
             bail!("PLACET_DATABASE_CONNECTIONS must be {CONNECTIONS_MIN} to {CONNECTIONS_MAX}");
         }
-        parse_database(&self.database, file, connections)
-    }
-}
-
-/// Where the data is, for every command that needs it.
-#[derive(Args, Clone, Debug, Default)]
-pub struct DatabaseArgs {
-    /// The database: `sqlite://PATH`, or `postgres://user:password@host/database`.
-    #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", hide_env_values = true, help = format!("The database: sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE (with a password better in the environment) [default: {DATABASE_URL_DEFAULT}]"))]
-    pub database_url: Option<String>,
-    /// A TOML file with the settings of docs/operating.md.
-    #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
-    pub config: Option<PathBuf>,
-}
-
-impl DatabaseArgs {
-    /// Where the database is, for a command that does one thing with it; also when other settings are wrong.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be understood or read, a URL of another kind of database, or one that names none.
-    pub fn database(&self) -> anyhow::Result<Database> {
-        parse_database(self, &self.file()?, CONNECTIONS_MIN)
-    }
-
-    fn file(&self) -> anyhow::Result<FileConfig> {
-        Ok(self.config.as_deref().map(read_file).transpose()?.unwrap_or_default())
+        self.database.parse(file, connections)
     }
 }
 
@@ -195,6 +171,32 @@ pub struct MailConfig {
     pub allow_insecure: bool,
 }
 
+/// Whether messages leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// They do.
+    Production,
+    /// Mails stay in memory and `/dev/…` exists, because the operator said `--dev`.
+    Development,
+    /// The same, because no mail server is set and nobody but this machine reaches the server: what forgetting the settings looks like.
+    DevelopmentByDefault,
+}
+
+impl Mode {
+    /// Whether mails stay in memory.
+    pub fn is_development(self) -> bool {
+        self != Self::Production
+    }
+
+    fn of(said: bool, has_mail_server: bool, at_home: bool) -> Self {
+        match (said, has_mail_server, at_home) {
+            (true, _, _) => Self::Development,
+            (false, false, true) => Self::DevelopmentByDefault,
+            (false, _, _) => Self::Production,
+        }
+    }
+}
+
 /// What the server runs with.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -202,8 +204,7 @@ pub struct Config {
     pub database: Database,
     /// As given; `http://<the bound address>` otherwise.
     pub public_url: Option<Url>,
-    /// Mails stay in memory, `/dev/…` exists.
-    pub development: bool,
+    pub mode: Mode,
     pub mail: Option<MailConfig>,
     pub webhooks: Vec<WebhookConfig>,
     pub asking: AskingPolicy,
@@ -228,14 +229,14 @@ impl Config {
         let public_url = args.public_url.clone().or(file.public_url).map(|url| check_public_url(&url)).transpose()?;
         let smtp_url = args.smtp_url.clone().or(file.smtp_url).filter(|url| !url.expose_secret().is_empty());
         let at_home = listen.ip().is_loopback() && public_url.as_ref().is_none_or(is_loopback);
-        let development = args.dev || (smtp_url.is_none() && at_home);
+        let mode = Mode::of(args.dev, smtp_url.is_some(), at_home);
         if public_url.is_none() && !listen.ip().is_loopback() {
             bail!("people need an address to reach this server under; set PLACET_PUBLIC_URL=https://…");
         }
         let bounce_to = args.mail_bounce_to.clone().or(file.mail_bounce_to).filter(|address| !address.is_empty());
         let from = args.mail_from.clone().or(file.mail_from);
         let mail = mail(smtp_url, from, bounce_to, args.smtp_insecure.or(file.smtp_insecure))?;
-        if !development && mail.is_none() && file.channels.webhook.is_empty() {
+        if !mode.is_development() && mail.is_none() && file.channels.webhook.is_empty() {
             bail!(
                 "a server that is not for development needs a channel: set PLACET_SMTP_URL and PLACET_MAIL_FROM, or name a [[channels.webhook]] in the file, or start it with --dev"
             );
@@ -244,30 +245,13 @@ impl Config {
         let notify_allow = args.notify_allow.clone().or(file.notify_allow);
         // Development keeps mails in memory, so there they are always.
         let unknown = file.channels.unknown();
-        let (channels, webhooks) = file.channels.resolve(development || mail.is_some(), &secret_from_environment)?;
+        let (channels, webhooks) = file.channels.resolve(mode.is_development() || mail.is_some(), &secret_from_environment)?;
         let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown, &file.questions)?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
         let limits = file.limits.resolve()?;
-        Ok(Self { listen, database, public_url, development, mail, webhooks, asking, otlp_endpoint, limits })
+        Ok(Self { listen, database, public_url, mode, mail, webhooks, asking, otlp_endpoint, limits })
     }
-}
-
-/// The URL the environment's file or the settings' file holds, unless one was given; the default where there is none.
-fn parse_database(args: &DatabaseArgs, file: &FileConfig, connections: u32) -> anyhow::Result<Database> {
-    let kept = secret_from_environment(DATABASE_URL)?;
-    let given = args.database_url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret));
-    let url = given.or(file.database_url.as_deref()).unwrap_or(DATABASE_URL_DEFAULT);
-    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-        return Ok(Database::Postgres { address: Box::new(Address::parse(url)?), connections });
-    }
-    let path = url
-        .strip_prefix("sqlite://")
-        .with_context(|| format!("the database URL {} must begin with sqlite:// or postgres://", shown(url)))?;
-    if path.is_empty() {
-        bail!("the database URL names no file; write sqlite://placet-data/placet.db, or sqlite:///absolute/path.db");
-    }
-    Ok(Database::Sqlite(PathBuf::from(path)))
 }
 
 fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
@@ -441,32 +425,6 @@ fn asking(
     Ok(asking)
 }
 
-/// Reads the secrets the environment holds; they have no flags, because command lines are seen by others.
-///
-/// # Errors
-///
-/// A `…_FILE` that cannot be read, or one beside the secret itself.
-pub fn secret_from_environment(name: &str) -> anyhow::Result<Option<SecretString>> {
-    let value = environment(name);
-    let Some(file) = secret_file(name) else { return Ok(value.map(SecretString::from)) };
-    if value.is_some() {
-        bail!("{name} and {name}_FILE are both set; keep one of them");
-    }
-    let text = std::fs::read_to_string(&file).with_context(|| format!("failed to read {name}_FILE ({})", file.display()))?;
-    Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned().into()))
-}
-
-/// The file a secret is read from, if the environment names one.
-pub fn secret_file(name: &str) -> Option<PathBuf> {
-    environment(&format!("{name}_FILE")).map(PathBuf::from)
-}
-
-fn environment(name: &str) -> Option<String> {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
-    let value = std::env::var(name);
-    value.ok().filter(|value| !value.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -491,16 +449,14 @@ mod tests {
 
     #[test]
     fn development_is_what_wire_says_it_is() {
-        assert!(load(|_| {}).unwrap().development);
-        assert!(!load(smtp).unwrap().development);
-        assert!(
-            load(|args| {
-                smtp(args);
-                args.dev = true;
-            })
-            .unwrap()
-            .development
-        );
+        assert_eq!(load(|_| {}).unwrap().mode, Mode::DevelopmentByDefault);
+        assert_eq!(load(|args| args.dev = true).unwrap().mode, Mode::Development);
+        assert_eq!(load(smtp).unwrap().mode, Mode::Production);
+        let said = load(|args| {
+            smtp(args);
+            args.dev = true;
+        });
+        assert_eq!(said.unwrap().mode, Mode::Development);
         assert!(load(|args| args.listen = Some("0.0.0.0:7420".parse().unwrap())).is_err());
         assert!(load(|args| args.public_url = Some("https://placet.example.com".into())).is_err());
     }
@@ -659,6 +615,25 @@ mod tests {
             keys.extend(expected.split('`').skip(1).step_by(2).map(str::to_owned));
         }
         assert_eq!(keys, KEYS.map(str::to_owned).into());
+    }
+
+    /// A setting nobody can find is no setting: every key of the file is a flag, or stands in what `--help` says besides; and so in the
+    /// table of the documents.
+    #[test]
+    fn help_and_documents_know_every_key_of_the_file() {
+        let command = ServeArgs::augment_args(clap::Command::new("serve"));
+        let flags: Vec<String> = command.get_arguments().filter_map(|flag| Some(flag.get_long()?.replace('-', "_"))).collect();
+        let words = |text: &str| -> std::collections::BTreeSet<String> {
+            text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map(str::to_owned).collect()
+        };
+        let (said, documented) = (words(WITHOUT_FLAGS), words(include_str!("../../docs/operating.md")));
+        for key in KEYS {
+            assert!(flags.iter().any(|flag| flag == key) || said.contains(key), "{key} is not in the help");
+            assert!(documented.contains(key), "{key} is not in docs/operating.md");
+        }
+        for flag in flags.iter().filter(|flag| !["config", "dev"].contains(&flag.as_str())) {
+            assert!(KEYS.contains(&flag.as_str()), "--{flag} is no key of the file, though the help says so");
+        }
     }
 
     #[test]

@@ -414,22 +414,12 @@ impl Metrics {
             }
             Fact::DeadlineApplied { late } => self.late_seconds.observe(seconds_of(*late)),
             Fact::DeliveryAttempted { channel, result } => {
-                let result = match result {
-                    Attempted::Sent => "sent",
-                    Attempted::Retry => "retry",
-                    Attempted::Failed => "failed",
-                };
-                self.attempts.get_or_create(&AttemptLabels { channel: channel.clone(), result }).inc();
+                let labels = AttemptLabels { channel: channel.clone(), result: result.as_str() };
+                self.attempts.get_or_create(&labels).inc();
             }
             Fact::Delivery { channel, state } => {
-                let state = match state {
-                    Settled::Queued => "queued",
-                    Settled::Sent => "sent",
-                    Settled::Failed => "failed",
-                    Settled::Bounced => "bounced",
-                    Settled::Obsolete => "obsolete",
-                };
-                self.deliveries.get_or_create(&DeliveryLabels { channel: channel.clone(), state }).inc();
+                let labels = DeliveryLabels { channel: channel.clone(), state: state.as_str() };
+                self.deliveries.get_or_create(&labels).inc();
             }
             Fact::BounceReported { kind } => {
                 self.bounces.get_or_create(&BounceLabel { kind: bounce_word(*kind) }).inc();
@@ -443,6 +433,16 @@ impl Metrics {
             Fact::TimerMended => {
                 self.timers_mended.inc();
             }
+        }
+    }
+
+    /// Begins the series of a channel at zero: an increase from nothing is none to Prometheus, so the first failure would go unseen.
+    pub(crate) fn channel_known(&self, channel: &str) {
+        for result in Attempted::ALL {
+            drop(self.attempts.get_or_create(&AttemptLabels { channel: channel.to_owned(), result: result.as_str() }));
+        }
+        for state in Settled::ALL {
+            drop(self.deliveries.get_or_create(&DeliveryLabels { channel: channel.to_owned(), state: state.as_str() }));
         }
     }
 

@@ -19,7 +19,7 @@ use placet::Client;
 use placet_server::admission::Admission;
 use placet_server::app::{App, Serving, hold_after_restore};
 use placet_server::clock::SystemEntropy;
-use placet_server::config::{Config, Limits, MailConfig};
+use placet_server::config::{Config, Limits, MailConfig, Mode};
 use placet_server::keys::{generate, new_key};
 use placet_server::metrics::Metrics;
 use placet_server::store::{Database, Store};
@@ -121,7 +121,7 @@ impl TestApp {
             listen: address,
             database,
             public_url: None,
-            development: false,
+            mode: Mode::Production,
             mail: Some(MailConfig {
                 smtp_url: smtp.url().into(),
                 from: "Placet <placet@example.com>".into(),

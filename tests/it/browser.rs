@@ -12,6 +12,7 @@ use harness::smtp::Fault;
 use harness::{on_each_store, on_one_store};
 use placet::{Answer, Choice, Choices, Client, IntentId, Question, RequestInputError, Source, Style};
 use placet_server::admission::Class;
+use placet_server::config::Mode;
 use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -439,7 +440,7 @@ on_one_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_mailbox_of_development_mode_is_a_page_like_any_other() {
     let app = TestApp::start_with(|config| {
-        config.development = true;
+        config.mode = Mode::Development;
         config.mail = None;
     })
     .await;

@@ -268,7 +268,7 @@ on_each_store! {
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
         app.smtp.mailed().await;
         let shown = report(app, &token(app, OPERATOR), "hard").await.ok();
-        assert_eq!((&shown["state"], &shown["suspension_id"], &shown["detail"]), (&json!("bounced"), &json!(id), &json!("250 2.0.0 kept")));
+        assert_eq!((&shown["state"], &shown["recipient"]), (&json!("bounced"), &json!(OPERATOR)));
         assert_eq!(shown["bounce"], json!({"kind": "hard", "reported_at": "2026-11-24T08:00:00.000000Z", "detail": "550 5.1.1 no such mailbox"}));
         assert_eq!(app.agent().suspension(&id).await["reached"], json!(false));
         let [bounced] = told(app, intent, "delivery.bounced").await.try_into().unwrap();
@@ -375,6 +375,20 @@ on_each_store! {
             let late = app.agent().everything(intent).await;
             report(app, &token, "soft").await.ok();
             assert_eq!(app.agent().everything(intent).await, late);
+        }
+    }
+
+    /// What reads returned mail has a key that answers for anybody whose question it can name: a report must not hand it the question.
+    async fn a_report_is_answered_without_the_question(app: &mut TestApp) {
+        let (intent, id) = app.ask(ladder()).await;
+        let receipt = report(app, &token(app, OPERATOR), "hard").await.ok();
+        let fields: Vec<&String> = receipt.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["bounce", "id", "recipient", "state"]);
+        assert!(!mentions(&receipt, &id) && !mentions(&receipt, &intent.to_string()), "{receipt}");
+        let channel = app.api(Role::Channel);
+        let message = receipt["id"].as_str().unwrap();
+        for path in ["api/v1/deliveries".to_owned(), format!("api/v1/suspensions/{message}"), "api/v1/suspensions".to_owned()] {
+            assert!([403, 404].contains(&channel.get(&path).await.status), "{path}");
         }
     }
 

@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use placet_server::config::{Config, ServeArgs};
+
 fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).unwrap()
 }
@@ -20,12 +22,41 @@ fn settings(text: &str) -> BTreeSet<&str> {
 #[test]
 fn every_setting_of_the_image_and_the_composition_is_one_of_the_programs() {
     let known = read("docs/operating.md");
-    for file in ["Dockerfile", "docker-compose.yml"] {
+    for (file, at_least) in [("Dockerfile", 1), ("docker-compose.yml", 2)] {
         let text = read(file);
         let unknown: Vec<_> = settings(&text).into_iter().filter(|name| !known.contains(&format!("`{name}`"))).collect();
         assert!(unknown.is_empty(), "{file} sets {unknown:?}");
-        assert!(settings(&text).len() > 1, "{file} sets nothing");
+        assert!(settings(&text).len() >= at_least, "{file} sets nothing");
     }
+}
+
+/// Who writes a client reads there what can come back; a code that is missing is met in production.
+#[test]
+fn every_code_of_a_refusal_is_documented_with_its_status() {
+    let (sources, documented) = (read("domain/src/problem.rs"), read("docs/http.md"));
+    let rows = sources.split("entry(\"").skip(1).filter_map(|rest| {
+        let (code, rest) = rest.split_once("\", ")?;
+        Some(format!("| `{code}` | {} |", rest.split(',').next()?))
+    });
+    let rows: BTreeSet<String> = rows.collect();
+    assert!(rows.len() > 25, "{rows:?}");
+    let missing: Vec<&String> = rows.iter().filter(|row| !documented.contains(*row)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// A file the composition hands to its servers and that they refuse is a composition that does not start.
+#[test]
+fn the_compositions_settings_are_ones_a_server_takes() {
+    let compose = read("docker-compose.yml");
+    assert!(
+        compose.contains("./docker/placet.toml}:/etc/placet/placet.toml:ro")
+            && compose.contains("PLACET_CONFIG: /etc/placet/placet.toml")
+    );
+    let mut args = ServeArgs { smtp_url: Some("smtp://mail:1025".to_owned().into()), ..ServeArgs::default() };
+    args.mail_from = Some("Placet <placet@example.com>".into());
+    args.database.config = Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docker/placet.toml"));
+    let config = Config::load(&args).unwrap();
+    assert_eq!(config.asking.fallback_min_window_seconds, 300);
 }
 
 /// Whoever starts the composition without reading it must not have everybody's password.
@@ -57,5 +88,7 @@ fn the_proxy_waits_longer_than_a_question_is_waited_for() {
     for server in ["placet-1:7420", "placet-2:7420"] {
         assert!(text.contains(server) && read("docker-compose.yml").contains(server.split(':').next().unwrap()), "{server}");
     }
+    // Otherwise it goes on asking the address a container had before it was made anew.
+    assert_eq!(text.matches(":7420 resolve ").count(), 2);
     assert!(text.contains("access_log off"), "paths hold the tokens of answer links");
 }

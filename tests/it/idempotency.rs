@@ -79,6 +79,26 @@ on_each_store! {
         assert_ne!(second["id"], first["id"]);
     }
 
+    /// An agent whose words differ after each restart looks its question up by the key. Nobody else may learn of it.
+    async fn a_question_is_listed_by_the_key_it_was_asked_under(app: &mut TestApp) {
+        let (agent, operator) = (app.agent(), app.operator());
+        let intent = agent.active_intent().await;
+        let first = suspend(&agent, intent, "k 1", question()).await.ok();
+        let list = |key: &str, more: &str| format!("api/v1/suspensions?idempotency_key={key}{more}");
+        let listed = async |api: &Api, path: String| api.get(&path).await.ok()["suspensions"].as_array().unwrap().clone();
+        assert_eq!(listed(&agent, list("k%201", "")).await[0]["id"], first["id"]);
+        assert!(listed(&agent, list("k", "")).await.is_empty());
+        // The key is one of the agent's own: somebody who may read the question has none of this name.
+        assert!(listed(&operator, list("k%201", "")).await.is_empty());
+        operator.respond(intent, first["id"].as_str().unwrap(), "yes").await.ok();
+        app.restart().await;
+        let (ended, cursor) = (listed(&agent, list("k%201", "")).await, list("k%201", "&cursor=-999999999"));
+        assert_eq!((&ended[0]["id"], &ended[0]["resolution"]), (&first["id"], &json!("responded")));
+        assert_eq!(ended.len(), 1);
+        assert!(listed(&agent, list("k%201", "&state=open")).await.is_empty());
+        assert!(listed(&agent, cursor).await.is_empty());
+    }
+
     /// Who names the intent and its question by one key finds both for a day. Later the key must not ask people a second time.
     async fn after_a_day_a_key_for_intent_and_question_asks_nobody(app: &mut TestApp) {
         let agent = app.agent();

@@ -237,12 +237,27 @@ on_each_store! {
         assert_eq!(titles(&agent, "?status=draft").await, "31");
         assert_eq!(titles(&agent, "?status=active&limit=1000").await, "420");
         assert_eq!(titles(&agent, "?status=").await, "43210");
+        // By the cursor an auditor comes to the oldest one, however many there are, and sees none twice while new ones are made.
+        let auditor = app.api(Role::Auditor);
+        let (mut seen, mut cursor) = (String::new(), String::new());
+        for number in 0.. {
+            let page = auditor.get(&format!("api/v1/intents?status=active&limit=2&cursor={cursor}")).await.ok();
+            seen.extend(page["intents"].as_array().unwrap().iter().map(|intent| intent["title"].as_str().unwrap()));
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            cursor = next.to_owned();
+            assert!(number < 2, "{page}");
+            if number == 0 {
+                app.agent().active_intent().await;
+            }
+        }
+        assert_eq!(seen, "Refund order 12345420");
+        assert_eq!(auditor.get("api/v1/intents?limit=7").await.ok()["next_cursor"], json!(null));
         for role in [Role::Operator, Role::Admin, Role::Auditor] {
-            assert_eq!(titles(&app.api(role), "").await, "Refund order 1234543210", "{role}");
+            assert_eq!(titles(&app.api(role), "").await, "Refund order 12345Refund order 1234543210", "{role}");
         }
         for (query, field) in [
             ("?limit=0", "limit"), ("?limit=1001", "limit"), ("?limit=x", "limit"), ("?limit=-1", "limit"), ("?offset=-1", "offset"),
-            ("?status=bogus", "status"), ("?limit=1&limit=2", "limit"),
+            ("?status=bogus", "status"), ("?cursor=x", "cursor"), ("?limit=1&limit=2", "limit"),
         ] {
             let refused = agent.get(&format!("api/v1/intents{query}")).await;
             assert_eq!((refused.status, refused.field_problem().2), (422, field), "{query}");

@@ -157,6 +157,9 @@ on_each_store! {
         let version = |version: u64| format!("api/v1/suspensions/{id}?after_version={version}");
         agent.get(&version(u32::MAX.into())).await.ok();
         assert_named(&agent.get(&version(u64::from(u32::MAX) + 1)).await, "after_version", "type");
+        let key = |length: usize| format!("api/v1/suspensions?idempotency_key={}", "k".repeat(length));
+        agent.get(&key(255)).await.ok();
+        assert_named(&agent.get(&key(256)).await, "idempotency_key", "type");
         agent.post_once("api/v1/intents", &"k".repeat(255), json!({"title": "t"})).await.ok();
         let beyond = agent.post_once("api/v1/intents", &"k".repeat(256), json!({"title": "t"})).await;
         assert_named(&beyond, "Idempotency-Key", "length");

@@ -50,7 +50,16 @@ async fn a_day(app: &mut TestApp) {
     app.settle().await;
     let link = app.smtp.received().last().unwrap().link(&app.base);
     app.person().open(&link).await;
-    for page in ["intents", "intents?status=active", "suspensions", "suspensions?state=open", "deliveries?state=failed", "keys"] {
+    for page in [
+        "intents",
+        "intents?status=active",
+        "intents?cursor=9",
+        "suspensions",
+        "suspensions?state=open",
+        "suspensions?idempotency_key=k",
+        "deliveries?state=failed",
+        "keys",
+    ] {
         for reader in [&agent, &auditor, &app.api(Role::Admin)] {
             reader.get(&format!("api/v1/{page}")).await;
         }

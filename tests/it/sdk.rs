@@ -8,8 +8,8 @@ use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::Fault;
 use placet::{
-    Answer, CallError, CancelReason, Choice, Choices, Client, Engagement, EngagementSignals, IntentId, Question,
-    RequestInputError, Source, Status, TimeoutReason,
+    Answer, CallError, CancelReason, Choice, Choices, Client, Engagement, EngagementSignals, IntentId, PartialRetryPolicy,
+    Pending, Question, RequestInputError, Source, Status, TimeoutReason,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -81,6 +81,82 @@ on_each_store! {
         app.settle().await;
         app.person().answer(&app.next_link().await, "approve").await;
         assert_eq!(other.answer().await.unwrap().value, Refund::Approve);
+    }
+
+    /// A question that a model words is worded anew after a crash. The person's answer to the first words must reach the agent, with
+    /// those words, and nobody may be asked twice.
+    async fn a_question_with_a_name_is_found_again_however_it_is_worded(app: &mut TestApp) {
+        let intent = begun(app).await;
+        let worded = |words: &str, order: &str| {
+            Question::choice::<Refund>(words).context("why", order).timeout_seconds(3600).idempotency_key("refund-1")
+        };
+        let mut first = program(app.client(), intent, worded("Refund order 12345?", "the parcel is lost"));
+        let link = app.carried().await.link(&app.base);
+        first.shutdown().await;
+        drop(first);
+        app.restart().await;
+        // The policy of the program may have changed as well.
+        let policy = PartialRetryPolicy { max_attempts: Some(3), interval_seconds: Some(60), ..PartialRetryPolicy::default() };
+        let client = app.client().with_default_retry_policy(policy);
+        let reworded = Question::choice::<Refund>("May I pay 12345 back?").notify_to(["other@example.com"]).idempotency_key("refund-1");
+        let mut again = client.ask(intent, reworded).await.unwrap();
+        assert_eq!((again.record().question.as_str(), again.record().attempt), ("Refund order 12345?", 1));
+        app.settle().await;
+        assert!(!app.smtp.has_unread(), "asking again asked the person again");
+        app.person().answer(&link, "deny").await;
+        let answer = again.answer().await.unwrap();
+        assert_eq!((answer.value, answer.replayed, answer.question.as_str()), (Refund::Deny, false, "Refund order 12345?"));
+        // A program that starts after the answer came finds it, too, with the key of another day.
+        let client = Client::new(app.base.clone(), app.new_key(Role::Agent, "test-agent").await).unwrap();
+        let late = client.request_input(intent, worded("Is a refund for 12345 all right?", "lost")).await.unwrap();
+        assert_eq!((late.value, late.replayed, late.suspension_id), (Refund::Deny, true, answer.suspension_id));
+        let asked = app.agent().event_types(intent).await;
+        assert_eq!(asked.iter().filter(|event| *event == "intent.suspended").count(), 1);
+    }
+
+    /// A name must not carry an answer over to where it means something else, least of all silence to where it means consent.
+    async fn a_name_finds_no_question_whose_answer_means_something_else(app: &mut TestApp) {
+        let (client, intent) = (app.client(), begun(app).await);
+        let named = |question: Question<Refund>| question.timeout_seconds(3600).idempotency_key("refund-1");
+        let id = client.ask(intent, named(refund().fallback(Refund::Approve))).await.unwrap().suspension_id();
+        let refused = |outcome: Result<Pending<Refund>, RequestInputError>| {
+            let error = outcome.unwrap_err();
+            assert!(matches!(&error, RequestInputError::Refused(problem) if problem.is("idempotency_mismatch")), "{error:?}");
+        };
+        refused(client.ask(intent, named(refund())).await);
+        refused(client.ask(intent, named(refund().fallback(Refund::Deny))).await);
+        refused(client.ask(intent, named(refund().fallback(Refund::Approve).supersedes(id))).await);
+        refused(client.ask(begun(app).await, named(refund().fallback(Refund::Approve))).await);
+        let others = || Question::choices("Refund it?", [Choice::new("approve", "Yes"), Choice::new("never", "No")]);
+        assert!(client.ask(intent, others().timeout_seconds(3600).idempotency_key("refund-1")).await.is_err());
+        assert!(client.ask(intent, Question::text("Refund it?").timeout_seconds(3600).idempotency_key("refund-1")).await.is_err());
+        let stranger = Client::new(app.base.clone(), app.new_key(Role::Agent, "stranger").await).unwrap();
+        assert!(stranger.ask(intent, named(refund())).await.is_err());
+        // What a person has answered is no silence any more.
+        app.operator().respond(intent, &id.expose(), "deny").await.ok();
+        assert_eq!(client.request_input(intent, named(refund())).await.unwrap().value, Refund::Deny);
+        assert!(client.request_input(intent, others().timeout_seconds(60).idempotency_key("refund-1")).await.is_err());
+        app.settle().await;
+    }
+
+    /// A new version of a program may have another default policy. It must find what the old one asked, under a name or without.
+    async fn a_question_is_found_under_another_default_policy(app: &mut TestApp) {
+        let policy = |attempts| PartialRetryPolicy {
+            max_attempts: Some(attempts),
+            interval_seconds: Some(600),
+            ..PartialRetryPolicy::default()
+        };
+        let ask = || Question::confirm("Go?");
+        for name in [None, Some("go")] {
+            let intent = begun(app).await;
+            let question = || name.map_or_else(ask, |name| ask().idempotency_key(name));
+            let old = app.client().with_default_retry_policy(policy(2)).ask(intent, question()).await.unwrap();
+            let new = app.client().with_default_retry_policy(policy(3)).ask(intent, question()).await.unwrap();
+            assert_eq!(new.suspension_id(), old.suspension_id());
+            assert_eq!(app.client().ask(intent, question()).await.unwrap().suspension_id(), old.suspension_id());
+            assert_eq!(new.record().retry_policy.as_ref().unwrap().max_attempts, 2);
+        }
+        app.settle().await;
     }
 
     /// The server may be updated while somebody waits; a waiting program must not notice.

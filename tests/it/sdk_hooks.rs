@@ -10,8 +10,8 @@ use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::Fault;
 use placet::{
-    Answer, CancelReason, Client, EngagementDecision, EngagementSignals, Expiry, Hooks, IntentId, PartialRetryPolicy, Question,
-    RequestInputError, SuspensionRecord, TimeoutReason,
+    Answer, CancelReason, Client, EngagementDecision, EngagementSignals, Expiry, Hooks, IntentId, OneOrMany, PartialRetryPolicy,
+    Question, RequestInputError, Rung, SuspensionRecord, TimeoutReason,
 };
 use serde_json::{Value, json};
 
@@ -36,7 +36,11 @@ impl Told {
 
 impl Hooks for Told {
     fn on_input_requested(&self, record: &SuspensionRecord, reattached: bool) {
-        self.note(format!("requested {} {}", record.question, if reattached { "before" } else { "now" }));
+        let again = record.context.get("_attempt").map_or_else(String::new, |attempt| {
+            assert_eq!(*attempt, json!(record.attempt));
+            format!(", attempt {attempt} of {}, to {}", record.context["_max_attempts"], record.context["_notify_to"])
+        });
+        self.note(format!("requested {} {}{again}", record.question, if reattached { "before" } else { "now" }));
     }
 
     fn on_input_received(&self, record: &SuspensionRecord, answer: &Answer<Value>) {
@@ -121,7 +125,13 @@ on_each_store! {
     async fn each_further_attempt_is_told_while_the_question_is_waited_for(app: &mut TestApp) {
         let (client, told) = watched(app);
         let intent = app.agent().active_intent().await;
-        let policy = PartialRetryPolicy { max_attempts: Some(2), interval_seconds: Some(60), ..PartialRetryPolicy::default() };
+        let rung = Rung { attempt: 2, channel_hint: None, notify_to: Some(OneOrMany(vec!["lead@example.com".to_owned()])) };
+        let policy = PartialRetryPolicy {
+            max_attempts: Some(2),
+            interval_seconds: Some(60),
+            escalation_ladder: Some(vec![rung]),
+            ..PartialRetryPolicy::default()
+        };
         let mut asked = client.ask(intent, go().retry_policy(policy)).await.unwrap();
         app.settle().await;
         assert_eq!(told.news(), ["requested Go? now"]);
@@ -137,7 +147,8 @@ on_each_store! {
                 }
             };
             tokio::time::timeout(Duration::from_mins(1), heard).await.expect("nothing was told of the reminder");
-            assert_eq!((told.news(), other_told.news()), (vec!["requested Go? before".into()], vec!["requested Go? before".into()]));
+            let again = vec![r#"requested Go? before, attempt 2 of 2, to ["lead@example.com"]"#.to_owned()];
+            assert_eq!((told.news(), other_told.news()), (again.clone(), again));
             app.advance(60).await;
         };
         let (ended, other_ended, ()) = tokio::join!(asked.answer(), taken_up.answer(), passing);

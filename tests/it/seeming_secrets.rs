@@ -13,7 +13,8 @@ fn key() -> String {
 fn careless() -> Value {
     json!({
         "question": format!("Deploy with {}?", key()),
-        "choices": [{"value": "yes", "label": "Yes", "description": "card 4111 1111 1111 1111"}, {"value": "no", "label": "No"}],
+        "choices": [{"value": "yes", "label": "Yes", "description": "card 4111 1111 1111 1111"}, {"value": "no", "label": "No", "metadata": {"note": key()}}],
+        "decision_record": {"rationale": "DB_PASSWORD=hunter2 was in the log"},
         "context": {"database": {"password": "hunter2"}, "order": "12345", "who": "alice@example.com, +49 30 123456"},
         "timeout_seconds": 60,
     })
@@ -28,7 +29,9 @@ on_each_store! {
         let warnings = json!([
             "question looks like an AWS access key; a question is no place for one",
             "choices[0].description looks like the number of a payment card; a question is no place for one",
+            "choices[1].metadata.note looks like an AWS access key; a question is no place for one",
             "context.database.password looks like a password or a key; a question is no place for one",
+            "decision_record.rationale looks like a password or a key; a question is no place for one",
         ]);
         assert_eq!(asked["warnings"], warnings);
         assert_eq!(agent.post("api/v1/suspensions/preview", careless()).await.ok()["warnings"], warnings);
@@ -36,6 +39,29 @@ on_each_store! {
         assert_eq!(agent.suspension(asked["id"].as_str().unwrap_or_default()).await.get("warnings"), None);
         let harmless = agent.suspend(agent.active_intent().await, json!({"context": {"commit": "4f2a91c", "order": 12345}})).await.ok();
         assert_eq!(harmless.get("warnings"), None);
+    }
+
+    /// The title of the intent stands in the head of every mail, and nobody sees it where the question is written.
+    async fn a_secret_in_the_title_of_the_intent_is_found_when_it_asks(app: &mut TestApp) {
+        let strict = TestApp::start_with(|config| config.asking.seeming_secret = SeemingSecret::Refuse).await;
+        for app in [&*app, &strict] {
+            let agent = app.agent();
+            let title = format!("Deploy with {}", key());
+            let intent = agent.post("api/v1/intents", json!({"title": title, "status": "active"})).await.ok();
+            let intent = intent["id"].as_str().unwrap_or_default().parse().unwrap_or_else(|_| panic!("{intent}"));
+            let asked = agent.suspend(intent, json!({})).await;
+            if app.base == strict.base {
+                assert_eq!(asked.field_problem(), (422, "invalid", "title of the intent", "secret"));
+                assert!(!asked.text.contains(&key()));
+                assert_eq!(agent.status(intent).await, "active");
+            } else {
+                let warning = "title of the intent looks like an AWS access key; a question is no place for one";
+                let asked = asked.ok();
+                assert_eq!(asked["warnings"], json!([warning]));
+                assert_eq!(agent.suspension(asked["id"].as_str().unwrap_or_default()).await.get("warnings"), None);
+            }
+        }
+        strict.finish().await;
     }
 
     /// A server may refuse instead: nobody is asked, nothing is kept, and the refusal holds no secret either.
@@ -52,7 +78,8 @@ on_each_store! {
         for reply in [&preview, &refused] {
             assert_eq!(reply.field_problem(), (422, "invalid", "question", "secret"), "{}", reply.text);
             let fields: Vec<&str> = reply.body["errors"].as_array().into_iter().flatten().filter_map(|error| error["field"].as_str()).collect();
-            assert_eq!(fields, ["question", "choices[0].description", "context.database.password"]);
+            let expected = ["question", "choices[0].description", "choices[1].metadata.note", "context.database.password"];
+            assert_eq!(fields, [&expected[..], &["decision_record.rationale"]].concat());
             assert!(!reply.text.contains(&key()) && !reply.text.contains("hunter2") && !reply.text.contains("4111"), "{}", reply.text);
         }
         // A field that breaks its own rule comes first: what is too large is not searched.

@@ -21,7 +21,7 @@ use harness::requests::{body, create, principal, write};
 use placet_server::clock::SystemEntropy;
 use placet_server::metrics::Metrics;
 use placet_server::store::sqlite::simulated::{Ended, Fate, SimulatedDatabase, SimulatedStore, Surroundings as Around};
-use placet_server::store::{DeliveryFilter, EventFilter, Store, StoreError, Target};
+use placet_server::store::{DeliveryFilter, EventFilter, IntentFilter, Store, StoreError, Target};
 use placet_server::worker::deliveries::{Deliveries, Surroundings};
 use placet_server::worker::lane::Lane;
 use serde_json::{Value, json};
@@ -101,7 +101,8 @@ impl Site {
 
     /// Looks for events of a type in the log of the oldest intent; how many there are.
     pub(crate) async fn events(&self, event_type: Option<&str>) -> Result<usize, StoreError> {
-        let intents = self.store.intents(self.agent.clone(), None, 100, 0).await?;
+        let filter = IntentFilter { limit: 100, offset: 0, status: None, before: None };
+        let intents = self.store.intents(self.agent.clone(), filter).await?.intents;
         let event_type = event_type.map(str::to_owned);
         let filter = EventFilter { limit: 100, offset: 0, event_type, since: None, all: true };
         Ok(self.store.events(self.agent.clone(), intents[intents.len() - 1].id, filter).await?.len())

@@ -2,7 +2,10 @@
 
 use domain::authority::Role;
 use domain::ids::IntentId;
+use domain::retry::PartialRetryPolicy;
+use domain::suspension::FallbackPolicy;
 use harness::api::{Api, Reply};
+use harness::app::TestApp;
 use harness::on_each_store;
 use serde_json::{Value, json};
 
@@ -50,6 +53,43 @@ on_each_store! {
         let shown = &after["state"]["_suspension"];
         assert_eq!((&shown["id"], &shown["resolution"]), (&json!(id), &null));
         assert_eq!(shown["expires_at"], json!("2026-11-24T09:00:00.000000")); // Naive on this surface.
+    }
+
+    /// The operator's default may have a fallback stand in. A question that names no value must be asked all the same, and fail in the
+    /// end: it was not its asker who spoke of a fallback.
+    async fn an_inherited_fallback_needs_a_value_or_fails(_app: &mut TestApp) {
+        let app = TestApp::start_with(|config| {
+            config.asking.default_retry_policy = Some(PartialRetryPolicy {
+                max_attempts: Some(2),
+                interval_seconds: Some(60),
+                final_fallback_policy: Some(FallbackPolicy::CompleteWithFallback),
+                ..PartialRetryPolicy::default()
+            });
+        })
+        .await;
+        let agent = app.agent();
+        let ask = async |change: Value| {
+            let intent = agent.active_intent().await;
+            let mut body = json!({"question": "Go?", "response_type": "confirm"});
+            body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            let record = agent.post(&format!("api/v1/intents/{intent}/suspend"), body).await.ok();
+            (intent, record)
+        };
+        let (plain, record) = ask(json!({})).await;
+        assert_eq!((&record["fallback_policy"], &record["retry_policy"]["max_attempts"]), (&json!("fail"), &json!(2)));
+        let (_, partly) = ask(json!({"retry_policy": {"max_attempts": 1}})).await;
+        assert_eq!(partly["retry_policy"]["final_fallback_policy"], json!("fail"));
+        let (with_value, record) = ask(json!({"fallback_value": "no"})).await;
+        assert_eq!(record["fallback_policy"], json!("complete_with_fallback"));
+        // Who asks for a fallback itself must say which.
+        let body = json!({"question": "Go?", "response_type": "confirm", "fallback_policy": "complete_with_fallback"});
+        let refused = agent.post(&format!("api/v1/intents/{}/suspend", agent.active_intent().await), body).await;
+        assert_eq!(refused.field_problem(), (422, "invalid", "fallback_value", "required"));
+        app.settle().await;
+        app.advance(60).await;
+        app.advance(60).await;
+        assert_eq!((agent.status(plain).await, agent.status(with_value).await), ("abandoned".to_owned(), "active".to_owned()));
+        app.finish().await;
     }
 
     /// What the server understood differently is said, not swallowed: RFC examples name "slack".

@@ -78,6 +78,29 @@ async fn a_message_keeps_its_id_over_all_its_tries() {
     app.finish().await;
 }
 
+/// A receiver opens a ticket at the first message and pings it at the next: a reminder of what it never had would be lost on it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_says_what_it_is_to_who_receives_it() {
+    let (app, receiver) = with_pager().await;
+    let agent = app.agent();
+    let policy = json!({"max_attempts": 4, "interval_seconds": 600, "escalation_ladder": [{"attempt": 4, "notify_to": "lead@example.com"}]});
+    receiver.script([Answer::Status(400, vec![])]);
+    let intent = agent.active_intent().await;
+    agent.suspend(intent, json!({"retry_policy": policy, "timeout_seconds": 600})).await.ok();
+    app.settle().await;
+    let mut said = Vec::new();
+    for _ in 0..4 {
+        said.extend(
+            receiver.posted().iter().map(|posted| (posted.json()["type"].clone(), posted.json()["data"]["attempt"].clone())),
+        );
+        app.advance(600).await;
+    }
+    let types = ["intent.suspended", "intent.suspended", "intent.suspension_renotified", "intent.suspension_escalated"];
+    let expected: Vec<(Value, Value)> = types.into_iter().zip(1..).map(|(said, attempt)| (json!(said), json!(attempt))).collect();
+    assert_eq!(said, expected);
+    app.finish().await;
+}
+
 /// A question says where it wants to be asked; who prefers something else, or nothing, is asked where the operator says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hint_picks_the_channel_of_the_question_and_of_each_rung() {
@@ -386,7 +409,8 @@ async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_ag
     assert_eq!((&last["deliveries"][0]["suspension_id"], &last["next_cursor"]), (&json!(first), &Value::Null));
 
     let id = last["deliveries"][0]["id"].as_str().unwrap().to_owned();
-    let again = admin.post(&format!("api/v1/deliveries/{id}/redrive"), json!({})).await.ok();
+    let again = admin.post_once(&format!("api/v1/deliveries/{id}/redrive"), "k1", json!({})).await;
+    let (replied, again) = (again.text.clone(), again.ok());
     assert_eq!((&again["id"], &again["state"], &again["tries"]), (&json!(id), &json!("queued"), &json!(0)));
     app.settle().await;
     let posted = receiver.posted();
@@ -395,6 +419,16 @@ async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_ag
     let events = agent.events(one).await;
     let redriven = events.iter().find(|event| event["event_type"] == "delivery.redriven").unwrap();
     assert_eq!((&redriven["actor"], &redriven["payload"]["redriven_by"]), (&json!("test-admin"), &json!("test-admin")));
+
+    // An admin whose reply was lost sends the same again: the same reply, and no second message.
+    let before = agent.everything(one).await;
+    let repeated = admin.post_once(&format!("api/v1/deliveries/{id}/redrive"), "k1", json!({})).await;
+    assert_eq!((repeated.status, repeated.text), (200, replied));
+    app.settle().await;
+    assert_eq!((receiver.posted().len(), agent.everything(one).await), (0, before));
+    let another = format!("api/v1/deliveries/{}/redrive", page["deliveries"][0]["id"].as_str().unwrap());
+    assert_eq!(admin.post_once(&another, "k1", json!({})).await.problem(), (422, "idempotency_mismatch"));
+    assert_eq!(admin.post_once(&another, "", json!({})).await.field_problem().2, "Idempotency-Key");
 
     // What was taken, and what is about a question that has ended, stays where it is.
     assert_eq!(admin.post(&format!("api/v1/deliveries/{id}/redrive"), json!({})).await.problem(), (404, "not_found"));

@@ -454,6 +454,13 @@ async fn a_kept_question_is_found_again_open_or_answered() {
     assert_eq!((&said["value"], &said["replayed"]), (&json!("no"), &json!(true)));
     let other = desk.site.run(desk.ask(&["Destroy?", "--idempotency-key", key])).await;
     assert!(other.status.code() == Some(3) && other.stderr.contains("names another question"), "{other:?}");
+    // Nor does a title of its own make the answer to one question the answer to another.
+    let titled = desk.site.start(desk.ask(&["Deploy?", "--title", "T", "--idempotency-key", "deploy-7"]));
+    heard(&titled, "waiting").await;
+    desk.respond("yes").await;
+    assert_eq!(code(&titled.finish().await), (Some(0), "yes\n"));
+    let other = desk.site.run(desk.ask(&["Destroy?", "--title", "T", "--idempotency-key", "deploy-7"])).await;
+    assert!(other.status.code() == Some(3) && other.stderr.contains("names another question"), "{other:?}");
 }
 
 /// A server is restarted under every long wait sooner or later. The script must not notice.

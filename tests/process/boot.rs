@@ -1,7 +1,10 @@
 //! What the program needs to start, and what it says when it does not.
 
+use std::time::Duration;
+
 use harness::process::Site;
 use harness::smtp::SmtpSink;
+use serde_json::json;
 use tokio::process::Command;
 
 /// `serve` without any of the settings the site makes, but with its database.
@@ -48,8 +51,95 @@ async fn production_needs_a_key_made_beforehand() {
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
     site.run(site.command(["serve"])).await.refused(&["there is no key yet", "placet keys create --role admin --name admin"]);
+    // What it says can be typed as it stands: without the file, the key would go into another database.
+    let file = site.folder().join("placet.toml");
+    std::fs::write(&file, "operators = ['ops@example.com']\n").unwrap();
+    let file = file.to_str().unwrap();
+    let hint = format!("placet keys create --role admin --name admin --config '{file}'");
+    site.run(site.command(["serve", "--config", file])).await.refused(&[&hint]);
     site.run(site.command(["keys", "create", "--role", "admin", "--name", "admin"])).await.succeeded();
     site.serve().await.kill().await;
+}
+
+/// What an administrator types after the server was stopped: the same command in the same folder, in a shell that has lost the settings.
+/// It must not become a server that tells nobody, and takes the silence for an answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_of_production_gets_into_development_only_on_purpose() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    site.run(site.command(["serve"])).await.refused(&["there is no key yet"]);
+    let forgotten = |arguments: &[&str]| {
+        let mut command = site.command(arguments);
+        command.env_remove("PLACET_SMTP_URL").env_remove("PLACET_MAIL_FROM");
+        command
+    };
+    let mut server = site.start(forgotten(&["serve"]));
+    server.line_with("No mail server is set, so mails stay in memory").await; // Nothing has been served yet.
+    server.kill().await;
+    let agent = site.api("agent", "agent").await;
+    let server = site.serve().await;
+    server.signal("TERM").await;
+    server.finish().await.succeeded();
+
+    site.run(forgotten(&["serve"])).await.refused(&["served in production", "placet.db", "PLACET_SMTP_URL", "--dev"]);
+    let doctor = site.run(forgotten(&["doctor"])).await;
+    assert!(!doctor.status.success() && doctor.stdout.contains("served in production"), "{doctor:?}");
+
+    let mut server = site.start(forgotten(&["serve", "--dev"]));
+    server.line_with("No mail server is set, so mails stay in memory").await;
+    let intent = agent.active_intent().await;
+    let asked = json!({"timeout_seconds": 600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+    let id = agent.suspend(intent, asked).await.ok()["id"].as_str().unwrap().to_owned();
+    let path = format!("api/v1/suspensions/{id}/deliveries");
+    let mail = loop {
+        let mail = agent.get(&path).await.ok()["deliveries"][0].clone();
+        if !["queued", "sending"].contains(&mail["state"].as_str().unwrap()) {
+            break mail;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(mail["state"], json!("failed"), "{mail}");
+    assert!(mail["detail"].as_str().unwrap().contains("nobody was told"), "{mail}");
+    assert_eq!(agent.suspension(&id).await["reached"], json!(false));
+    server.kill().await;
+
+    let mut server = site.start(site.command(["serve", "--dev"]));
+    server.line_with("the mail server that is set gets none").await;
+    server.kill().await;
+    site.serve().await.kill().await;
+}
+
+/// A composition, or a service's environment, says `NAME=` for what it does not set.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_variable_set_to_nothing_is_not_set() {
+    let site = Site::development();
+    let with = |arguments: &[&str]| {
+        let mut command = bare(&site, arguments);
+        for name in [
+            "CONFIG",
+            "DATABASE_CONNECTIONS",
+            "DATABASE_URL_FILE",
+            "LISTEN",
+            "MAIL_BOUNCE_TO",
+            "MAIL_FROM",
+            "NOTIFY_ALLOW",
+            "OPERATORS",
+            "PUBLIC_URL",
+            "SMTP_INSECURE",
+            "SMTP_URL",
+            "SMTP_URL_FILE",
+        ] {
+            command.env(format!("PLACET_{name}"), "");
+        }
+        command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "");
+        command
+    };
+    let mut server = site.start(with(&["--listen", "127.0.0.1:0"]));
+    server.line_with("Placet listens on http://127.0.0.1:").await;
+    server.kill().await;
+    let file = site.folder().join("placet.toml");
+    std::fs::write(&file, "public_url = 'ftp://example.com'\n").unwrap();
+    site.run(with(&["--config", file.to_str().unwrap()])).await.refused(&["ftp://example.com"]); // The file's value counts.
 }
 
 /// Each of these would start a server that leaks links, reaches nobody, or does not do what its settings say.
@@ -123,7 +213,10 @@ async fn help_lists_every_setting() {
         "default_retry_policy",
         "min_window_seconds",
         "requires_delivery",
-        "[channels]",
+        "PLACET_DATABASE_URL_FILE",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "[[channels.webhook]]",
+        "--after-restore",
         "RUST_LOG",
     ];
     let mut command = site.command(["serve", "--help"]);
@@ -148,7 +241,7 @@ async fn a_setting_of_the_server_stops_no_other_command() {
         command.env("PLACET_LISTEN", "7420").env("PLACET_SMTP_INSECURE", "perhaps");
         command
     };
-    site.run(with(&["keys", "list"])).await.succeeded();
+    site.run(with(&["keys", "create", "--role", "agent", "--name", "agent"])).await.succeeded();
     let refused = site.run(with(&[])).await;
     assert!(!refused.status.success() && refused.stderr.contains("--listen"), "{refused:?}");
 }

@@ -79,6 +79,40 @@ async fn keys_are_listed_without_their_secrets() {
     assert!(!list.stdout.contains(&secret));
 }
 
+/// In another folder, or without the server's settings, an empty list would look like a server without keys, and a key that leaked would
+/// look as if it had been revoked long ago. And the folder would have a database nobody asked for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_a_key_that_is_made_makes_a_database() {
+    let site = Site::development();
+    let id = "0190a6c0-0000-7000-8000-000000000001";
+    for arguments in [vec!["keys", "list"], vec!["keys", "revoke", id], vec!["release"], vec!["serve", "--after-restore"]] {
+        let refused = site.run(site.command(&arguments)).await;
+        refused.refused(&["there is no database at", site.database().to_str().unwrap(), "PLACET_DATABASE_URL"]);
+    }
+    let mut elsewhere = site.command(["keys", "list"]);
+    elsewhere.env_remove("PLACET_DATABASE_URL");
+    let named = std::path::absolute(site.folder().join("placet-data/placet.db")).unwrap();
+    site.run(elsewhere).await.refused(&[named.to_str().unwrap()]);
+    assert!(!site.database().exists() && !named.exists());
+}
+
+/// Who can mint keys can be anybody: the log says who did.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_says_who_made_and_revoked_a_key() {
+    let site = Site::development();
+    let server = site.serve().await;
+    let admin = site.api("admin", "root-of-all").await;
+    let made = admin.post("api/v1/keys", json!({"role": "operator", "name": "desk"})).await.ok();
+    let id = made["id"].as_str().unwrap();
+    admin.send(admin.request("DELETE", &format!("api/v1/keys/{id}"))).await.ok();
+    let log = server.errors();
+    for what in ["a key was made", "a key was revoked"] {
+        let line = log.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{what} is not in {log}"));
+        assert!(line.contains(id) && line.contains("desk") && line.contains("\"by\":\"root-of-all\""), "{line}");
+    }
+    assert!(!log.contains(made["key"].as_str().unwrap()), "a secret is in the log");
+}
+
 /// Revoking is what one does when a key has leaked: it must work on the running server, from beside it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_revoked_key_stops_counting_within_a_second() {

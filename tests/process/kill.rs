@@ -45,11 +45,11 @@ impl World {
     }
 }
 
-/// Sends a request until a server answers it.
+/// Sends a request until a server answers it. One that stood still takes whom it had not read for slow, and has done nothing.
 pub(super) async fn until_answered(api: &Api, request: impl Fn() -> RequestBuilder) -> Reply {
     loop {
         match api.try_send(request().timeout(REQUEST_TIMEOUT)).await {
-            Ok(reply) if reply.status != 503 => return reply,
+            Ok(reply) if ![408, 503].contains(&reply.status) => return reply,
             Ok(_) | Err(_) => sleep(PAUSE).await,
         }
     }

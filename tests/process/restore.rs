@@ -48,7 +48,7 @@ async fn a_restored_server_waits_until_it_is_released_beside_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn there_must_be_something_to_restore() {
     let site = Site::development();
-    site.run(site.command(["serve", "--after-restore"])).await.refused(&["there is no database at", "restore it first"]);
+    site.run(site.command(["serve", "--after-restore"])).await.refused(&["there is no database at", "placet.db"]);
     site.run(site.command(["release"])).await.refused(&["there is no database at"]);
     assert!(!site.database().exists());
 }

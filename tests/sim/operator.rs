@@ -59,7 +59,7 @@ fn principal(name: &str) -> Principal {
 
 /// One of the open questions.
 async fn choose(world: &Arc<World>, name: &str) -> Option<SuspensionRecord> {
-    let (who, filter) = (principal(name), SuspensionFilter { limit: 10, open: true, before: None });
+    let (who, filter) = (principal(name), SuspensionFilter { limit: 10, open: true, before: None, asked_under: None });
     let listed = world.call(format!("{name} lists"), |store| async move { store.suspensions(who, filter).await }.boxed()).await;
     let open = listed.ok()?.suspensions;
     world.draw(|chance| (!open.is_empty()).then(|| chance.pick(&open).clone()))
@@ -137,7 +137,8 @@ async fn redrive(world: &Arc<World>, name: &str) -> bool {
     };
     wait_for_the_deadline(world, &question).await;
     let who = principal(name);
-    let sent = world.call(format!("{name} sends {id} again"), move |store| async move { store.redrive(who, id).await }.boxed());
+    let sent =
+        world.call(format!("{name} sends {id} again"), move |store| async move { store.redrive(who, None, id).await }.boxed());
     if let Ok(view) = sent.await
         && view.id != id
     {

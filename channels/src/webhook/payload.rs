@@ -65,7 +65,8 @@ pub(crate) fn payload(message: &Message, template: Template, with_link: bool) ->
     }
 }
 
-/// The event in the intent's log that this message tells of.
+/// What the message is to its receiver, in the words of the log. The event that queued it may be another one: who took nothing at the
+/// first attempt is not reminded at the second, but asked.
 fn event_type(occasion: &Occasion) -> &'static str {
     match occasion {
         Occasion::Question => "intent.suspended",

@@ -64,6 +64,27 @@ pub struct DeliveryPage {
     pub next_cursor: Option<String>,
 }
 
+/// What the reporter of a bounce gets to see. Not the question's id: with a key of its role whoever knows that id may answer for anybody,
+/// and a report is made by what reads returned mail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BounceReceipt {
+    /// The message's id.
+    pub id: DeliveryId,
+    /// To whom it was.
+    pub recipient: String,
+    /// Where it stands by now.
+    pub state: DeliveryState,
+    /// What was reported of it; absent where it had not been sent, so that nothing could come back.
+    pub bounce: Option<BounceView>,
+}
+
+impl From<DeliveryView> for BounceReceipt {
+    fn from(view: DeliveryView) -> Self {
+        let DeliveryView { id, recipient, state, bounce, .. } = view;
+        Self { id, recipient, state, bounce }
+    }
+}
+
 /// `POST /api/v1/deliveries/bounces`: a message came back. Unknown fields are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

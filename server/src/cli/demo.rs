@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::{say, serve};
 use crate::app::App;
 use crate::clock::{SystemClock, SystemEntropy};
-use crate::config::{Config, Limits};
+use crate::config::{Config, Limits, Mode};
 use crate::store::Database;
 use crate::worker::spawn_named;
 
@@ -69,7 +69,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
         listen: "127.0.0.1:0".parse()?,
         database: Database::Sqlite(folder.path().join("demo.db")),
         public_url: None,
-        development: true,
+        mode: Mode::Development,
         mail: None,
         webhooks: Vec::new(),
         asking: AskingPolicy {

@@ -91,12 +91,18 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
         KeysCommand::Create(args) => create(args).await,
         KeysCommand::List(args) => list(args).await,
         KeysCommand::Revoke(args) => {
-            let store = open(&args.database).await?;
+            let store = open_existing(&args.database).await?;
             let key = store.revoke_key(args.id).await.with_context(|| format!("failed to revoke {}", args.id))?;
             Ok(say(format!("Revoked {} ({}); a running server stops accepting it within a second.", key.id, key.name))?)
         }
         KeysCommand::Import(args) => import(args).await,
     }
+}
+
+/// As [`open`], but makes none: an empty list, or a key that is not found, would hide that this is not the server's database.
+async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
+    database.database()?.must_exist()?;
+    open(database).await
 }
 
 async fn open(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
@@ -127,7 +133,7 @@ async fn create(args: CreateArgs) -> anyhow::Result<()> {
 }
 
 async fn list(args: ListArgs) -> anyhow::Result<()> {
-    for key in open(&args.database).await?.keys().await? {
+    for key in open_existing(&args.database).await?.keys().await? {
         if args.json {
             say(serde_json::to_string(&key)?)?;
         } else {

@@ -10,30 +10,20 @@ mod release;
 mod remote;
 mod serve;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::remote::{FAILED, tell};
+use crate::config::{WITHOUT_FLAGS, is_set_to_nothing};
 use crate::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
 /// What commands log that say themselves whatever there is to say, in words for people.
 const SPEAKING_FILTER: &str = "off";
-/// What has no flag, because command lines are seen by others.
-const ENVIRONMENT_ONLY: &str = "\
-Environment only:
-  PLACET_SMTP_URL       The mail server: smtps://user:password@mail.example.com, or smtp://host?tls=required
-  PLACET_SMTP_URL_FILE  A file that holds PLACET_SMTP_URL
-  RUST_LOG              What is logged on standard error [default: info]
-
-File only (--config; the flags above are keys of the file as well):
-  [suspension.default_retry_policy]  max_attempts, interval_seconds, escalation_ladder, final_fallback_policy
-  [fallback]  allowed, min_window_seconds, requires_delivery
-  [channels]  unknown = \"warn\" or \"reject\"";
-
-/// The Placet approval server: agents ask, people decide, and anyone can check afterwards.
+/// The Placet approval server: agents ask, people decide, and a log says who decided what.
 #[derive(Parser)]
 #[command(name = "placet", version, about, after_help = "Every setting of the server: placet serve --help")]
 pub struct Cli {
@@ -44,7 +34,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the server: what `placet` does without a command.
-    #[command(after_help = ENVIRONMENT_ONLY)]
+    #[command(after_help = WITHOUT_FLAGS)]
     Serve(Box<serve::StartArgs>),
     /// Create, list, revoke and import API keys; works beside a running server.
     #[command(subcommand)]
@@ -58,7 +48,7 @@ enum Command {
     /// Move everything from a database file to an empty PostgreSQL database; the server must not run.
     Migrate(migrate::MigrateArgs),
     /// Check settings, database, clock, mail server, public URL and file permissions; changes nothing.
-    #[command(after_help = ENVIRONMENT_ONLY)]
+    #[command(after_help = WITHOUT_FLAGS)]
     Doctor(Box<doctor::DoctorArgs>),
     /// Run a server and an agent that asks one question, and wait for your answer.
     Demo(demo::DemoArgs),
@@ -78,9 +68,11 @@ impl Cli {
         if arguments.get(1).is_none_or(|word| word.to_str().is_some_and(of_serve)) {
             arguments.insert(1.min(arguments.len()), "serve".into());
         }
-        let error = match Self::try_parse_from(&arguments) {
+        let mut known = without_empty_variables(Self::command());
+        let read = known.try_get_matches_from_mut(&arguments).and_then(|matches| Self::from_arg_matches(&matches));
+        let error = match read {
             Ok(cli) => return Ok(cli),
-            Err(error) => error,
+            Err(error) => error.format(&mut known),
         };
         let command = arguments.get(1).and_then(|word| word.to_str()).filter(|word| ["ask", "answer"].contains(word));
         let Some(command) = command.filter(|_| error.use_stderr()) else {
@@ -124,6 +116,15 @@ impl Cli {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Takes a variable that is set to nothing for one that is not set: so compositions and service files say that there is none.
+fn without_empty_variables(command: clap::Command) -> clap::Command {
+    let of_one = |argument: Arg| {
+        let is_nothing = argument.get_env().and_then(OsStr::to_str).is_some_and(is_set_to_nothing);
+        if is_nothing { argument.env(Resettable::Reset) } else { argument }
+    };
+    command.mut_args(of_one).mut_subcommands(without_empty_variables)
 }
 
 /// Prints a line on standard output, where results go; logs are on standard error.

@@ -8,7 +8,7 @@ use super::say;
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::DatabaseArgs;
 use crate::store::sqlite::Exclusive;
-use crate::store::{self, Database, Outside};
+use crate::store::{self, Outside};
 
 #[derive(Args)]
 pub(super) struct ReleaseArgs {
@@ -18,11 +18,7 @@ pub(super) struct ReleaseArgs {
 
 pub(super) async fn run(args: ReleaseArgs) -> anyhow::Result<()> {
     let database = args.database.database()?;
-    if let Database::Sqlite(path) = &database
-        && !path.exists()
-    {
-        anyhow::bail!("there is no database at {database}");
-    }
+    database.must_exist()?;
     let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
     let store = store::open(&database, Exclusive::Beside, outside).await?;
     say(if store.release().await? {

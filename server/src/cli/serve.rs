@@ -16,7 +16,7 @@ use url::Url;
 use super::say;
 use crate::app::{App, hold_after_restore};
 use crate::clock::{SystemClock, SystemEntropy};
-use crate::config::{Config, ServeArgs, raise_files_max, secret_from_environment};
+use crate::config::{Config, DatabaseArgs, Mode, ServeArgs, raise_files_max, secret_from_environment};
 use crate::instance::Instance;
 use crate::keys::{generate, new_key};
 use crate::reach::{Reached, ask};
@@ -25,6 +25,11 @@ use crate::worker::spawn_named;
 
 /// When the server looks for itself: what stands before it may need to see it first.
 const LOOK_AFTER: Duration = Duration::from_secs(3);
+
+/// Why mails stay in memory.
+const NO_MAIL_SERVER: &str = "No mail server is set, so mails stay in memory";
+/// The same with `--dev`.
+const MAIL_SERVER_UNUSED: &str = "This is development, so mails stay in memory and the mail server that is set gets none";
 
 #[derive(Args)]
 pub(super) struct StartArgs {
@@ -41,15 +46,15 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     args.smtp_url = secret_from_environment("PLACET_SMTP_URL")?;
     raise_files_max();
     let config = Config::load(&args)?;
-    let development = config.development;
+    let (mode, has_mail_server) = (config.mode, config.mail.is_some());
     let told_public_url = config.public_url.is_some();
     if after_restore {
         hold_after_restore(&config.database, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     }
     let app = App::build(config, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
-    first_key(&*app.store(), development).await?;
-    announce(&app)?;
-    tracing::info!(address = %app.address(), development, "listening");
+    first_key(&*app.store(), mode, &args.database).await?;
+    announce(&app, if has_mail_server { MAIL_SERVER_UNUSED } else { NO_MAIL_SERVER })?;
+    tracing::info!(address = %app.address(), development = mode.is_development(), "listening");
     if told_public_url {
         let (public_url, instance) = (app.public_url().clone(), app.instance());
         // Ends with the process, and needs nothing put away.
@@ -77,21 +82,22 @@ async fn look_for_itself(public_url: Url, instance: Instance) {
 }
 
 /// A server nobody has a key for is of no use: development makes one, anything else says how.
-async fn first_key(store: &dyn Store, development: bool) -> anyhow::Result<()> {
+async fn first_key(store: &dyn Store, mode: Mode, database: &DatabaseArgs) -> anyhow::Result<()> {
     if !store.keys().await?.is_empty() {
         return Ok(());
     }
-    if !development {
-        anyhow::bail!("there is no key yet; make one first: placet keys create --role admin --name admin");
+    let flags = database.flags();
+    if !mode.is_development() {
+        anyhow::bail!("there is no key yet; make one first: placet keys create --role admin --name admin{flags}");
     }
     // A secret goes to a terminal, never into a file somebody redirected the output to.
     if !std::io::stdout().is_terminal() {
-        say(format!("No key exists yet. Make one: {} keys create --role agent --name my-agent", program()))?;
+        say(format!("No key exists yet. Make one: {} keys create --role agent --name my-agent{flags}", program()))?;
         return Ok(());
     }
     let secret = make_key(store, Role::Admin, "admin").await?;
     say(format!("Your admin key, shown this once: {}", secret.expose_secret()))?;
-    say(format!("Make a key for an agent: {} keys create --role agent --name my-agent", program()))?;
+    say(format!("Make a key for an agent: {} keys create --role agent --name my-agent{flags}", program()))?;
     Ok(())
 }
 
@@ -110,13 +116,13 @@ pub(super) async fn make_key(store: &dyn Store, role: Role, name: &str) -> anyho
     Ok(secret)
 }
 
-fn announce(app: &App) -> anyhow::Result<()> {
+fn announce(app: &App, why_in_memory: &str) -> anyhow::Result<()> {
     say(format!("Placet listens on {}", app.public_url()))?;
     if let Some((_, mailbox)) = app.mailbox() {
         if std::io::stdout().is_terminal() {
-            say(format!("No mail server is set, so mails stay in memory. Read them here: {mailbox}"))?;
+            say(format!("{why_in_memory}. Read them here: {mailbox}"))?;
         } else {
-            say("No mail server is set, so mails stay in memory. Start on a terminal to see where to read them.")?;
+            say(format!("{why_in_memory}. Start on a terminal to see where to read them."))?;
         }
     }
     Ok(())

@@ -190,7 +190,7 @@ pub(crate) fn idempotency(
     body: &Json,
 ) -> Result<Option<Idempotency>, FieldError> {
     let Some(header) = request.headers().get("idempotency-key") else { return Ok(None) };
-    let valid = header.to_str().ok().filter(|key| (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()));
+    let valid = header.to_str().ok().filter(|key| is_key(key));
     let Some(key) = valid else {
         return Err(FieldError::new(
             "Idempotency-Key",
@@ -198,9 +198,18 @@ pub(crate) fn idempotency(
             format!("is 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters"),
         ));
     };
+    Ok(Some(Idempotency { key_hash: key_hash(principal, scope, key), body_hash: body.hash(request) }))
+}
+
+/// Whether a text can be an `Idempotency-Key`.
+pub(crate) fn is_key(text: &str) -> bool {
+    (1..=IDEMPOTENCY_KEY_MAX).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// What a key is kept under.
+pub(crate) fn key_hash(principal: &Principal, scope: &str, key: &str) -> [u8; 32] {
     // The lengths keep two parts from running into each other.
-    let key_hash = hash(&format!("{}:{}{}:{scope}{key}", principal.name.len(), principal.name, scope.len()));
-    Ok(Some(Idempotency { key_hash, body_hash: body.hash(request) }))
+    hash(&format!("{}:{}{}:{scope}{key}", principal.name.len(), principal.name, scope.len()))
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::Action;
 use domain::problem::{FieldError, Rejection};
 use domain::text::visible_line;
-use domain::wire::{BOUNCE_DETAIL_MAX, BounceRequest, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
+use domain::wire::{BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
+use serde_json::Value;
 
 use super::auth::Caller;
-use super::body::Json;
+use super::body::{Json, idempotency};
 use super::intents::{PAGE_DEFAULT, PAGE_MAX};
 use super::problem::Problem;
 use super::query::Query;
@@ -70,27 +71,31 @@ pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result
 ///
 /// It is the same message with the same id, tried as if for the first time. An endpoint that was thought gone is tried again.
 #[utoipa::path(post, path = "/api/v1/deliveries/{delivery_id}/redrive", tag = "deliveries",
-    params(("delivery_id" = String, Path)), responses((status = 200, body = DeliveryView), (status = 403),
+    params(("delivery_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, body = DeliveryView), (status = 403),
     (status = 404, description = "`not_found`: no message with this id has failed"),
-    (status = 409, description = "`already_resolved`, `expired`")))]
+    (status = 409, description = "`already_resolved`, `expired`"), (status = 422)))]
 pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     caller.may(Action::Redrive)?;
     let id = request.match_info().get("delivery_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;
-    Ok(HttpResponse::Ok().json(shared.store.redrive(caller.principal, id).await?))
+    // It takes no body: the id alone tells two requests apart.
+    let key = idempotency(&request, &caller.principal, "POST /deliveries/{id}/redrive", &Json(Value::Null));
+    let key = key.map_err(|error| Rejection::Invalid { errors: vec![error] })?;
+    Ok(HttpResponse::Ok().json(shared.store.redrive(caller.principal, key, id).await?))
 }
 
 /// Reports that a message came back; for keys with the role `channel`.
 ///
 /// A repeat changes nothing and shows the message as it is by then. What was decided stays decided.
 #[utoipa::path(post, path = "/api/v1/deliveries/bounces", tag = "deliveries", request_body = BounceRequest, responses(
-    (status = 200, body = DeliveryView), (status = 403), (status = 404, description = "`not_found`: no message of this server has this token"), (status = 422)))]
+    (status = 200, body = BounceReceipt), (status = 403), (status = 404, description = "`not_found`: no message of this server has this token"), (status = 422)))]
 pub(super) async fn report_bounce(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     caller.may(Action::ReportBounce)?;
     let report = body.into().and_then(report).map_err(|errors| Rejection::Invalid { errors })?;
-    Ok(HttpResponse::Ok().json(shared.store.report_bounce(report).await?))
+    Ok(HttpResponse::Ok().json(BounceReceipt::from(shared.store.report_bounce(report).await?)))
 }
 
 fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {

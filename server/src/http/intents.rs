@@ -18,7 +18,7 @@ use super::body::{Json, idempotency, if_match};
 use super::problem::Detail;
 use super::query::Query;
 use super::{Shared, intent_id, resource, respond};
-use crate::store::{CreateIntent, NewIntent, Request, Target};
+use crate::store::{CreateIntent, IntentFilter, NewIntent, Request, Target};
 
 /// The most entries on one page of any list.
 pub(super) const PAGE_MAX: u32 = 1_000;
@@ -112,18 +112,20 @@ fn new_intent(shared: &Shared, caller: &Caller, body: CreateIntentRequest) -> Re
 
 /// Lists the intents the caller may read, newest first.
 #[utoipa::path(get, path = "/api/v1/intents", tag = "intents", params(
-    ("status" = Option<String>, Query), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query)),
-    responses((status = 200, body = IntentPage), (status = 403), (status = 422)))]
+    ("status" = Option<String>, Query), ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query),
+    ("cursor" = Option<String>, Query)), responses((status = 200, body = IntentPage), (status = 403), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
     let caller = Caller::of(&request)?;
     caller.may(Action::Browse)?;
     let mut query = Query::new(request.query_string());
-    let status = query.parsed("status", "one of the six statuses", Status::parse);
-    let limit = query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT);
-    let offset = query.number("offset", 0..=OFFSET_MAX, 0);
+    let filter = IntentFilter {
+        limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
+        offset: query.number("offset", 0..=OFFSET_MAX, 0),
+        status: query.parsed("status", "one of the six statuses", Status::parse),
+        before: query.parsed("cursor", "a cursor of this list", |text| text.parse().ok()),
+    };
     query.finish(false)?;
-    let intents = shared.store.intents(caller.principal, status, limit, offset).await?;
-    Ok(HttpResponse::Ok().json(IntentPage { intents }))
+    Ok(HttpResponse::Ok().json(shared.store.intents(caller.principal, filter).await?))
 }
 
 /// Reads an intent.

@@ -33,6 +33,7 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
     let secret = generate(body.role, &*shared.entropy);
     let id = KeyId(shared.entropy.uuid(shared.clock.now()));
     let key = shared.store.create_key(new_key(body, &secret, id).map_err(invalid)?).await?;
+    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, key.owner, by = caller.principal.name, "a key was made");
     let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
     Ok(HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(created))
 }
@@ -48,9 +49,11 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
 #[utoipa::path(delete, path = "/api/v1/keys/{key_id}", tag = "keys", params(("key_id" = String, Path)),
     responses((status = 200, body = KeyView), (status = 403), (status = 404)))]
 pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
-    Caller::of(&request)?.may(Action::ManageKeys)?;
+    let caller = Caller::of(&request)?;
+    caller.may(Action::ManageKeys)?;
     let id = request.match_info().get("key_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;
     let key = shared.store.revoke_key(id).await?;
     shared.authenticator.forget(id);
+    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, by = caller.principal.name, "a key was revoked");
     Ok(HttpResponse::Ok().json(key))
 }

@@ -128,9 +128,8 @@ impl From<Rejection> for Failure {
 }
 
 impl Failure {
-    fn not_now() -> Self {
-        let mut failure =
-            Self::edge(edge::UNAVAILABLE, "the server cannot do this right now; sending the same request again is safe");
+    fn not_now(detail: &str) -> Self {
+        let mut failure = Self::edge(edge::UNAVAILABLE, detail);
         failure.more.retry_after = Some(RETRY_AFTER_SECONDS);
         failure
     }
@@ -142,11 +141,13 @@ impl From<StoreError> for Failure {
             StoreError::Rejected(rejection) => rejection.into(),
             StoreError::Unavailable(why) => {
                 tracing::warn!(why, "the store could not take a request");
-                Self::not_now()
+                Self::not_now(
+                    "the server cannot say whether this was done; repeat it with the same Idempotency-Key, or look before you repeat it",
+                )
             }
             StoreError::Held(why) => {
                 tracing::debug!(why, "a request waits with the deadlines");
-                Self::not_now()
+                Self::not_now("time decides nothing at present, so this was not done; send the same request again")
             }
             StoreError::Failed(error) => {
                 tracing::error!(error = format!("{error:#}"), "a request failed");

@@ -17,16 +17,19 @@ use domain::wire::{CancelRequest, RespondRequest, RespondResponse, SuspendReques
 use tokio::time::{Instant, timeout_at};
 
 use super::auth::Caller;
-use super::body::Json;
+use super::body::{IDEMPOTENCY_KEY_MAX, Json, is_key, key_hash};
 use super::intents::{PAGE_DEFAULT, PAGE_MAX, REASON_MAX, Write};
 use super::problem::{Detail, Failure, Problem};
 use super::query::Query;
 use super::{Shared, extensions, preview, reminders, resource, respond};
 use crate::admission::{Class, Place};
+use crate::store::hub::Watch;
 use crate::store::{Outcome, SuspensionFilter, Target};
 
 /// The longest wait, in seconds.
 pub const WAIT_SECONDS_MAX: u32 = 50;
+/// Where the keys of questions live.
+const SUSPEND_SCOPE: &str = "suspend";
 /// Says that the question was asked before, under the same key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
@@ -57,7 +60,7 @@ pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Resul
     let body = Json::of(&request)?;
     let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
     let warnings = Arc::new(Mutex::new(Vec::new()));
-    let write = Write { action: Action::Suspend, scope: "suspend", if_match_required: false };
+    let write = Write { action: Action::Suspend, scope: SUSPEND_SCOPE, if_match_required: false };
     let outcome = write
         .send(&request, caller, &shared, body, |body: SuspendRequest| {
             let accepted = shared.asking.accept(body, id)?;
@@ -69,7 +72,9 @@ pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Resul
     let outcome = match outcome {
         Outcome::Suspension { mut record, version } => {
             replayed = record.id != id;
-            record.warnings = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut said = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
+            said.append(&mut record.warnings);
+            record.warnings = said;
             Outcome::Suspension { record, version }
         }
         other @ (Outcome::Intent(_) | Outcome::Responded { .. } | Outcome::Event(_) | Outcome::Lease(_)) => other,
@@ -131,34 +136,33 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     let wait = query.number("wait", 0..=WAIT_SECONDS_MAX, 0);
     let after_version = query.parsed("after_version", "a version", |text| text.parse::<u32>().ok());
     let checked = query.finish(true);
+    // Register before you look: a change between the two is not lost.
+    let watch = (wait > 0).then(|| shared.store.hub().watch(id));
+    let mut changed = watch.as_ref().map(Watch::changed);
     let mut record = shared.store.suspension(caller.principal.clone(), id).await?;
     checked?;
     let done =
         |record: &SuspensionRecord| record.resolution.is_some() || after_version.is_some_and(|version| record.version > version);
-    if wait > 0 && !done(&record) {
+    if let Some(watch) = watch.as_ref().filter(|_| !done(&record)) {
         let _place = shared.waiters.enter(caller.principal.key_id)?;
         let until = Instant::now() + Duration::from_secs(u64::from(wait));
-        let watch = shared.store.hub().watch(id);
         let mut waiting = true;
         let mut place = request.extensions_mut().remove::<Place>();
         let class = place.as_ref().map_or(Class::Read, Place::class);
-        loop {
-            // Register before you look: a change between the two is not lost. What is shown is as it is now, to whom may see it now.
-            let changed = watch.changed();
-            record = look(&shared, &caller, id).await?;
-            if !waiting || done(&record) {
-                break;
-            }
+        while let Some(announced) = changed.take().filter(|_| waiting && !done(&record)) {
             // Who sleeps keeps nobody from working.
             drop(place.take());
             waiting = tokio::select! {
-                woken = timeout_at(until, changed) => woken.is_ok(),
+                woken = timeout_at(until, announced) => woken.is_ok(),
                 // The look tells.
                 () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id) => true,
                 // A server that stops answers with what there is; the client asks the next one.
                 () = shared.stopped() => false,
             };
             place = Some(shared.admission.enter_again(class).await?);
+            // What is shown is as it is now, to whom may see it now.
+            changed = Some(watch.changed());
+            record = look(&shared, &caller, id).await?;
         }
     }
     let version = record.version;
@@ -172,14 +176,20 @@ async fn look(shared: &Shared, caller: &Caller, id: SuspensionId) -> Result<Susp
 }
 
 /// Lists the suspensions the caller may read, newest first.
+///
+/// With `idempotency_key`, the one this caller's name asked under that key, if there is one: whatever its words, and open or not.
 #[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
-    ("state" = Option<String>, Query, description = "open or all; open by default"),
+    ("state" = Option<String>, Query, description = "open or all; open by default, all with idempotency_key"),
+    ("idempotency_key" = Option<String>, Query),
     ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = SuspensionPage), (status = 403), (status = 422)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     caller.may(Action::Browse)?;
     let mut query = Query::new(request.query_string());
+    let key = format!("1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters");
+    let asked_under =
+        query.parsed("idempotency_key", &key, |key| is_key(key).then(|| key_hash(&caller.principal, SUSPEND_SCOPE, key)));
     let filter = SuspensionFilter {
         open: query
             .parsed("state", "open or all", |text| match text {
@@ -187,7 +197,8 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
                 "all" => Some(false),
                 _ => None,
             })
-            .unwrap_or(true),
+            .unwrap_or(asked_under.is_none()),
+        asked_under,
         limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
         before: query.parsed("cursor", "a cursor of this list", |text| text.parse().ok()),
     };

@@ -19,6 +19,26 @@ pub enum Database {
     Postgres { address: Box<Address>, connections: u32 },
 }
 
+impl Database {
+    /// Refuses a file that is not there, for a command that has nothing to do on an empty database but would make one.
+    ///
+    /// # Errors
+    ///
+    /// Where it would have to be: the usual reason is another folder, or other settings than the server's.
+    pub fn must_exist(&self) -> anyhow::Result<()> {
+        match self {
+            Self::Sqlite(path) if !path.exists() => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                anyhow::bail!(
+                    "there is no database at {}; is this the server's folder, and are PLACET_DATABASE_URL and --config as it has them?",
+                    path.display()
+                )
+            }
+            Self::Sqlite(_) | Self::Postgres { .. } => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -64,6 +84,8 @@ pub struct Inspection {
     pub held_since: Option<DateTime<Utc>>,
     /// A secret of the server's own, if it has made it.
     pub secret: Option<[u8; 32]>,
+    /// Whether a server in production has served it.
+    pub was_in_production: bool,
 }
 
 impl Inspection {
@@ -78,6 +100,7 @@ impl Inspection {
             keys: 0,
             held_since: None,
             secret: None,
+            was_in_production: false,
         }
     }
 }

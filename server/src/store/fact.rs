@@ -76,6 +76,36 @@ pub enum Settled {
     Obsolete,
 }
 
+impl Attempted {
+    /// Everything that can come of one.
+    pub const ALL: [Self; 3] = [Self::Sent, Self::Retry, Self::Failed];
+
+    /// The word in the label.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Retry => "retry",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Settled {
+    /// Every state there is.
+    pub const ALL: [Self; 5] = [Self::Queued, Self::Sent, Self::Failed, Self::Bounced, Self::Obsolete];
+
+    /// The word in the label.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+            Self::Bounced => "bounced",
+            Self::Obsolete => "obsolete",
+        }
+    }
+}
+
 impl Outcome {
     /// Every way a question can end, with what can end it so.
     pub const WITH_METHODS: [(Self, Method); 8] = [

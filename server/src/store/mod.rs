@@ -31,7 +31,9 @@ use domain::intent::Status;
 use domain::lease::Lease;
 use domain::problem::{FieldError, Rejection};
 use domain::suspension::{Question, Suspension};
-use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord};
+use domain::wire::{
+    DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord,
+};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -46,13 +48,17 @@ use self::span::TraceContext;
 pub(crate) use self::unit::sweep::QUESTIONS_PER_LOOK;
 use crate::clock_watch::ClockWatch;
 
+/// The mark of a database a server in production has served. It lies among the server's own secrets, whose values are random: it needs no
+/// table of its own, is made once, and goes wherever the data is moved.
+pub const PRODUCTION_MARK: &str = "served-in-production";
+
 /// Why a unit of work gave no result.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The domain refused; state is unchanged, only the refusal's own events are committed.
     #[error("{0}")]
     Rejected(Rejection),
-    /// The outcome is unknown, or the queue is full. Sending the same command again is safe.
+    /// The outcome is unknown, or the queue is full. Sending the same command again is safe where it can be recognised.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
     /// Time would decide, and may not at present; nothing was written. Sending the same command again is safe.
@@ -156,6 +162,17 @@ pub struct EventFilter {
     pub all: bool,
 }
 
+/// Which intents to read, newest first.
+#[derive(Clone, Copy, Debug)]
+pub struct IntentFilter {
+    pub limit: u32,
+    pub offset: u32,
+    /// Only those with this status.
+    pub status: Option<Status>,
+    /// Only those before this row.
+    pub before: Option<i64>,
+}
+
 /// Which suspensions to read, newest first.
 #[derive(Clone, Debug)]
 pub struct SuspensionFilter {
@@ -164,6 +181,8 @@ pub struct SuspensionFilter {
     pub open: bool,
     /// Only those before this row.
     pub before: Option<i64>,
+    /// Only the one asked under the idempotency key with this hash.
+    pub asked_under: Option<[u8; 32]>,
 }
 
 /// Which messages about one question to read, in the order of `sequence`.
@@ -334,7 +353,7 @@ pub trait Store: Send + Sync + 'static {
     /// Reads an intent.
     fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView>;
     /// Lists the intents the principal may read, newest first.
-    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>>;
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage>;
     /// Reads events as served.
     fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>>;
     /// Reads the leases of an intent.
@@ -359,7 +378,7 @@ pub trait Store: Send + Sync + 'static {
     /// Lists messages that have failed, over all questions.
     fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage>;
     /// Sends a message again that has failed, and records who asked for it; `NotFound` if none has this id.
-    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView>;
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView>;
     /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
     fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.
@@ -385,6 +404,8 @@ pub trait Store: Send + Sync + 'static {
     fn hold(&self) -> Unit<'_, Option<Hold>>;
     /// Reads a secret of the server's own, made at first use and kept.
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
+    /// Whether a server in production has served this database, see [`PRODUCTION_MARK`].
+    fn was_in_production(&self) -> Unit<'_, bool>;
     /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
     fn forget_expired(&self) -> Unit<'_, u64>;
     /// Looks at a page of the open questions after a row, and gives those a timer back that have lost it.

@@ -5,18 +5,17 @@ use domain::authority::{Action, Object, Principal, Role, authorize};
 use domain::delivery;
 use domain::event::in_openintent_vocabulary;
 use domain::ids::{IntentId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::Lease;
 use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
 use domain::suspension::ResolutionReason;
-use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentView, SuspensionPage, SuspensionRecord};
+use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentPage, IntentView, SuspensionPage, SuspensionRecord};
 
 use super::codes::DeliveryState;
 use super::link::LinkToken;
 use super::rows::{IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow};
 use super::unit::Decided;
-use super::{DeliveryFilter, EventFilter, FailedFilter, LinkView, Standing, SuspensionFilter};
+use super::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, LinkView, Standing, SuspensionFilter};
 
 /// How many events one request looks at.
 const EVENTS_WALKED_MAX: u32 = 20_000;
@@ -64,24 +63,28 @@ pub(super) fn intent<R: ReadRows>(rows: &mut R, principal: &Principal, id: Inten
     }
 }
 
-pub(super) fn intents<R: ReadRows>(
-    rows: &mut R,
-    principal: &Principal,
-    status: Option<Status>,
-    limit: u32,
-    offset: u32,
-) -> RowsResult<Vec<IntentView>> {
-    let found = rows.intents(own_only(principal), status, limit, offset)?;
-    let (mut served, mut bytes) = (Vec::new(), 0);
-    for row in found.iter().filter(|row| may_read(principal, row).is_ok()) {
+pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: IntentFilter) -> RowsResult<IntentPage> {
+    // One row more than asked for says whether there is another page.
+    let found = rows.intents(own_only(principal), IntentFilter { limit: filter.limit + 1, ..filter })?;
+    let (mut intents, mut bytes, mut last) = (Vec::new(), 0, None);
+    for row in found.iter().take(filter.limit as usize) {
+        last = Some(row.rid);
+        if may_read(principal, row).is_err() {
+            continue;
+        }
         let view = intent_view(rows, row)?;
         bytes += serde_json::to_vec(&view)?.len();
-        served.push(view);
+        intents.push(view);
         if bytes >= PAGE_BYTES_MAX {
             break;
         }
     }
-    Ok(served)
+    Ok(IntentPage { intents, next_cursor: cursor(last, found.last().map(|row| row.rid)) })
+}
+
+/// Where the page after this one begins, if what was found goes on behind the last row looked at.
+fn cursor(last: Option<i64>, found: Option<i64>) -> Option<String> {
+    last.filter(|last| found != Some(*last)).map(|rid| rid.to_string())
 }
 
 pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<Vec<Lease>> {
@@ -215,8 +218,11 @@ pub(super) fn suspensions<R: ReadRows>(
     principal: &Principal,
     filter: &SuspensionFilter,
 ) -> RowsResult<SuspensionPage> {
-    // One row more than asked for says whether there is another page.
-    let found = rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?;
+    let found = match &filter.asked_under {
+        Some(key_hash) => asked_under(rows, key_hash, filter)?.into_iter().collect(),
+        // One row more than asked for says whether there is another page.
+        None => rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?,
+    };
     let (mut suspensions, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
         last = Some(row.rid);
@@ -231,8 +237,14 @@ pub(super) fn suspensions<R: ReadRows>(
             break;
         }
     }
-    let next_cursor = last.filter(|last| found.last().is_some_and(|row| row.rid != *last)).map(|rid| rid.to_string());
-    Ok(SuspensionPage { suspensions, next_cursor })
+    Ok(SuspensionPage { suspensions, next_cursor: cursor(last, found.last().map(|row| row.rid)) })
+}
+
+fn asked_under<R: ReadRows>(rows: &mut R, key_hash: &[u8; 32], filter: &SuspensionFilter) -> RowsResult<Option<SuspensionRow>> {
+    let Some((_, rid)) = rows.suspension_key(key_hash)? else { return Ok(None) };
+    let row = rows.suspension_at(rid)?;
+    let listed = (row.suspension.ending.is_none() || !filter.open) && filter.before.is_none_or(|before| rid < before);
+    Ok(listed.then_some(row))
 }
 
 pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
@@ -260,7 +272,7 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<O
         row = rows.suspension_at(newest.unwrap_or(row.rid))?;
     }
     let question = rows.question(&row)?;
-    let intent_title = rows.body(row.intent)?.title;
+    let intent_title = rows.title(row.intent)?;
     let agent = row.suspension.asked_by.name.clone();
     let undeliverable =
         row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));

@@ -6,7 +6,7 @@ use domain::body::IntentBody;
 use domain::channel::Route;
 use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::{Intent, Status};
+use domain::intent::Intent;
 use domain::lease::Lease;
 use domain::log::{Hash, Sealed};
 use domain::suspension::{Question, Suspension};
@@ -17,7 +17,7 @@ use thiserror::Error;
 use super::codes::{DeliveryState, TimerKind};
 use super::hub::Notice;
 use super::span::TraceContext;
-use super::{Idempotency, LinePlace, NewKey};
+use super::{Idempotency, IntentFilter, LinePlace, NewKey};
 
 /// Why a row could not be read or written. The transaction is over.
 #[derive(Debug, Error)]
@@ -292,8 +292,10 @@ pub(super) trait ReadRows {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>>;
     fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow>;
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
+    /// The title alone: a state may be large.
+    fn title(&mut self, intent: i64) -> RowsResult<String>;
     /// Newest first; `creator` limits to one agent's own.
-    fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>>;
+    fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>>;
     fn event_link(&mut self, rid: i64) -> RowsResult<EventLink>;
     fn event(&mut self, rid: i64) -> RowsResult<Sealed>;
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>>;

@@ -65,8 +65,11 @@ pub struct Deliveries {
 impl Deliveries {
     /// A loop that sends through `lanes` what was asked under this policy.
     pub fn new(around: Surroundings, lanes: Vec<Lane>, public_url: Url, asking: &AskingPolicy) -> Self {
-        for lane in lanes.iter().filter(|lane| lane.shares_room()) {
-            around.metrics.circuit_closed(&lane.name);
+        for lane in &lanes {
+            around.metrics.channel_known(&lane.name);
+            if lane.shares_room() {
+                around.metrics.circuit_closed(&lane.name);
+            }
         }
         let (operators, channels) = (asking.operators.clone(), asking.channels.clone());
         Self { around, lanes, results: Results::default(), public_url, operators, channels }

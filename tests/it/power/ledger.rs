@@ -10,7 +10,7 @@ use domain::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::log::{Sealed, verify_chain};
 use domain::wire::SuspensionRecord;
 use harness::requests::principal;
-use placet_server::store::{DeliveryFilter, EventFilter, Outcome, Store, StoreError, SuspensionFilter};
+use placet_server::store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreError, SuspensionFilter};
 use serde_json::{Value, json};
 
 /// The events that end a suspension.
@@ -139,7 +139,8 @@ impl Ledger {
     /// Holds the store to all of it, and remembers what it shows.
     pub(super) async fn check(&mut self, store: &Arc<dyn Store>) -> Result<(), String> {
         let auditor = principal("auditor", Role::Auditor);
-        let listed = read(store.intents(auditor.clone(), None, PAGE, 0).await)?;
+        let filter = IntentFilter { limit: PAGE, offset: 0, status: None, before: None };
+        let listed = read(store.intents(auditor.clone(), filter).await)?.intents;
         let mut titles = BTreeSet::new();
         if let Some(twice) = listed.iter().find(|intent| !titles.insert(&intent.title)) {
             return Err(format!("one key made two intents: {}", twice.title));
@@ -165,7 +166,7 @@ impl Ledger {
     }
 
     async fn check_questions(&mut self, store: &Arc<dyn Store>, auditor: &Principal) -> Result<(), String> {
-        let filter = SuspensionFilter { limit: PAGE, open: false, before: None };
+        let filter = SuspensionFilter { limit: PAGE, open: false, before: None, asked_under: None };
         let records = read(store.suspensions(auditor.clone(), filter).await)?.suspensions;
         let mut asked = BTreeSet::new();
         if let Some(twice) = records.iter().find(|record| !asked.insert(&record.question)) {
@@ -193,7 +194,7 @@ impl Ledger {
 
     /// The questions that are open, as last shown.
     pub(super) async fn open(store: &Arc<dyn Store>) -> Result<Vec<SuspensionRecord>, String> {
-        let filter = SuspensionFilter { limit: PAGE, open: true, before: None };
+        let filter = SuspensionFilter { limit: PAGE, open: true, before: None, asked_under: None };
         Ok(read(store.suspensions(principal("auditor", Role::Auditor), filter).await)?.suspensions)
     }
 }

@@ -17,6 +17,7 @@ use placet::{
     Answer, CallError, Client, FallbackPolicy, Pending, Problem, Question, RequestInputError, Status, SuspensionRecord,
     TransportError,
 };
+use serde_json::Map;
 use tokio::time::{Instant, sleep, timeout};
 
 pub(super) use self::arguments::AskArgs;
@@ -109,7 +110,9 @@ impl Conversation<'_> {
         let (args, client, key) = (self.args, self.client.clone(), self.key.clone());
         let asking = async move {
             let intent = client.create_intent(args.title()).active().idempotency_key(key).send().await?;
-            client.ask(intent.id(), question).await
+            let pending = client.ask(intent.id(), question).await?;
+            // A script looks at the exit code alone: a yes to other words is no yes.
+            if pending.record().question == args.question { Ok(pending) } else { Err(another_question()) }
         };
         let mut asking = std::pin::pin!(asking);
         let interrupt = tokio::select! {
@@ -363,6 +366,12 @@ impl Conversation<'_> {
 /// Whether waiting may help.
 fn passes(error: &TransportError) -> bool {
     matches!(error, TransportError::Network(_) | TransportError::Unavailable(_))
+}
+
+/// What the server says of a key that names another question.
+fn another_question() -> RequestInputError {
+    let (code, detail) = (Some("idempotency_mismatch".to_owned()), "the key names another question".to_owned());
+    RequestInputError::Refused(Box::new(Problem { status: 422, code, detail, errors: Vec::new(), more: Map::new() }))
 }
 
 /// A key that does not count any more leaves the question open, and whoever waited must hear so.

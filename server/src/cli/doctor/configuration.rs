@@ -1,7 +1,8 @@
 //! The settings: whether a server would start with them, and whether they are wise.
 
 use super::finding::Finding;
-use crate::config::Config;
+use crate::config::{Config, Mode};
+use crate::store::Inspection;
 
 const CHECK: &str = "configuration";
 /// Under this, a fallback may apply before anybody can have read the mail, in seconds.
@@ -15,13 +16,13 @@ pub(super) fn check(config: &anyhow::Result<Config>) -> Vec<Finding> {
             return vec![Finding::fail(CHECK, format!("The settings cannot be used: {error:#}."), what_to_do)];
         }
     };
-    let mode = if config.development { "development" } else { "production" };
+    let mode = if config.mode.is_development() { "development" } else { "production" };
     let public_url = config.public_url.as_ref().map_or_else(|| format!("http://{}/", config.listen), ToString::to_string);
     let mut findings = vec![Finding::ok(
         CHECK,
         format!("The settings fit together: {mode}, listens on {}, reached under {public_url}.", config.listen),
     )];
-    if config.development {
+    if config.mode.is_development() {
         findings.push(Finding::warn(
             CHECK,
             "This is development mode: mails stay in memory and reach nobody.",
@@ -30,6 +31,18 @@ pub(super) fn check(config: &anyhow::Result<Config>) -> Vec<Finding> {
     }
     findings.extend(asking(config));
     findings
+}
+
+/// Whether the settings may be used on this database.
+pub(super) fn fits(config: &Config, seen: &Inspection) -> Option<Finding> {
+    let by_accident = config.mode == Mode::DevelopmentByDefault && seen.was_in_production;
+    by_accident.then(|| {
+        Finding::fail(
+            CHECK,
+            "The database has been served in production, and without a mail server this is development: a server does not start like this.",
+            "Set PLACET_SMTP_URL and the rest as the server has them (is the environment or --config missing?).",
+        )
+    })
 }
 
 /// The rules about questions that let an agent answer itself, or ask nobody.
@@ -58,7 +71,7 @@ fn asking(config: &Config) -> Vec<Finding> {
             "Add them to PLACET_NOTIFY_ALLOW, or take them out of PLACET_OPERATORS.",
         ));
     }
-    if config.development {
+    if config.mode.is_development() {
         return findings;
     }
     if asking.fallback_min_window_seconds < WINDOW_SECONDS_WISE {

@@ -60,7 +60,7 @@ async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut 
         Ok(config) => Some(config.database.clone()),
         Err(_) => args.database().ok(),
     };
-    let needs_key = config.as_ref().is_ok_and(|config| !config.development);
+    let needs_key = config.as_ref().is_ok_and(|config| !config.mode.is_development());
     let (inspection, path) = match database {
         Some(Database::Sqlite(path)) => (database::check(&path, needs_key, findings), Some(path)),
         Some(Database::Postgres { address, connections }) => {
@@ -68,6 +68,9 @@ async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut 
         }
         None => (None, None),
     };
+    if let (Ok(config), Some(inspection)) = (config, &inspection) {
+        findings.extend(configuration::fits(config, inspection));
+    }
     permissions::check(args, path.as_deref(), findings);
     inspection
 }

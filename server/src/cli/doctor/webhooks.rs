@@ -11,7 +11,7 @@ pub(super) async fn check(config: &Config) -> Vec<Finding> {
     let mut findings = Vec::new();
     for webhook in &config.webhooks {
         let name = &webhook.settings.name;
-        if config.development && !webhook.is_this_machine {
+        if config.mode.is_development() && !webhook.is_this_machine {
             let what = format!("The webhook {name} gets nothing in development: its messages are shown among the mails.");
             findings.push(Finding::ok(CHECK, what));
             continue;

@@ -32,6 +32,10 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
             json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]([ -~]*[!-~])?$" }),
             "Makes a repeat safe: the same key with the same request is not done twice, with another request it is 422.",
         ),
+        "idempotency_key" => (
+            json!({ "type": "string", "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[ -~]*$" }),
+            "Only the question that was asked under this `Idempotency-Key`.",
+        ),
         "X-Agent-ID" => (
             json!({ "type": "string" }),
             "The agent it is for; counts if the key may act for it and it has at most 200 bytes, is ignored otherwise.",
@@ -48,7 +52,10 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
             "Only intents with this status; empty means any.",
         ),
         "state" if path == "/api/v1/deliveries" => (one_of(&["failed", ""]), "Those that have failed, which is the default."),
-        "state" => (one_of(&["open", "all", ""]), "Open ones, which is the default, or all."),
+        "state" => (
+            one_of(&["open", "all", ""]),
+            "Open ones, which is the default, or all, which is the default with `idempotency_key`.",
+        ),
         "include" => (one_of(&["all", ""]), "`all` shows what the OpenIntent client does not know, too."),
         "event_type" => (json!({ "type": "string" }), "Only events of this type."),
         "since" => (

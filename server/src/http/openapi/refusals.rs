@@ -53,7 +53,7 @@ pub(super) fn complete(path: &str, keyed: bool, bodied: bool, responses: &mut Va
         also("429", "`rate_limited`: this key has made all the requests it may in a minute, if the server limits them; or its address has presented too many keys that do not count".into());
         also(
             "503",
-            "`overloaded`: nothing was done; `unavailable`: it may have been done. Sending the same request again is safe".into(),
+            "`overloaded`: nothing was done, send the same request again; `unavailable`: it may or may not have been done, repeat it with the same `Idempotency-Key`".into(),
         );
     }
     if bodied {

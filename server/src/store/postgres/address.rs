@@ -15,6 +15,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// How long one host may take to answer, unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a host is given that time: a name may have several addresses, and whoever takes a connection may say nothing on it.
+const TIMES_PER_HOST: u32 = 4;
 /// After how long without an answer a connection counts as broken.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 /// What may stand behind the `?` besides `sslmode` and `sslrootcert`.
@@ -98,10 +100,11 @@ impl Address {
         self.config.get_ssl_mode() == SslMode::Disable && !self.config.get_hosts().iter().all(is_here)
     }
 
-    /// How long it may take to have a connection that can be used: each host its time, and once more for what is said on it.
+    /// How long it may take to have a connection that can be used: each host's time for some addresses, and for what is said there.
     pub(super) fn patience(&self) -> Duration {
         let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(u32::MAX);
-        self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT).saturating_mul(hosts.saturating_add(1))
+        let once = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
+        once.saturating_mul(hosts.saturating_mul(TIMES_PER_HOST))
     }
 
     pub(in crate::store) fn user(&self) -> &str {

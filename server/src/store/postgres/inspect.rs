@@ -11,7 +11,7 @@ use super::connection::connect;
 use super::migrate::{check_version, schema};
 use super::schema::{api_keys, events, presence, secrets};
 use crate::clock::SystemClock;
-use crate::store::{Inspection, Schema};
+use crate::store::{Inspection, PRODUCTION_MARK, Schema};
 
 /// What can be said of a database, and of the PostgreSQL that keeps it.
 #[derive(Debug)]
@@ -66,6 +66,8 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
         seen.held_since = presence::table.find(1).select(presence::held_since).first(&mut conn).optional()?.flatten();
         let kept: Option<Vec<u8>> = secrets::table.find(secret).select(secrets::value).first(&mut conn).optional()?;
         seen.secret = kept.and_then(|kept| kept.try_into().ok());
+        let mark = secrets::table.find(PRODUCTION_MARK).select(secrets::name).first::<String>(&mut conn).optional()?;
+        seen.was_in_production = mark.is_some();
     }
     Ok(Examination { inspection: seen, ahead, connections_free: server.connections_free, durable: server.durable })
 }

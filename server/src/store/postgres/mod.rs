@@ -24,9 +24,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use domain::authority::Principal;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Runtime;
@@ -47,8 +46,9 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
-    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
-    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency,
+    IntentFilter, Leased, LinkView, NewKey, Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store, StoreError,
+    SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::metrics::WriterMetrics;
@@ -211,8 +211,8 @@ impl Store for PostgresStore {
         self.authorized(move |rows| read::intent(rows, &principal, id))
     }
 
-    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>> {
-        self.read(move |rows| read::intents(rows, &principal, status, limit, offset))
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage> {
+        self.read(move |rows| read::intents(rows, &principal, filter))
     }
 
     fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>> {
@@ -262,8 +262,8 @@ impl Store for PostgresStore {
         self.read(move |rows| read::failed_deliveries(rows, filter))
     }
 
-    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView> {
-        self.decide("redrive", move |rows, env| unit::redrive::redrive(rows, env, &principal, id))
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide("redrive", move |rows, env| unit::redrive::redrive(rows, env, &principal, idempotency, id))
     }
 
     fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
@@ -329,6 +329,10 @@ impl Store for PostgresStore {
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
         self.write("secret", move |rows, env| unit::keys::secret(rows, env, name))
+    }
+
+    fn was_in_production(&self) -> Unit<'_, bool> {
+        self.read(|rows| Ok(rows.secret(PRODUCTION_MARK)?.is_some()))
     }
 
     fn forget_expired(&self) -> Unit<'_, u64> {

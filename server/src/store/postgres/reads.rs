@@ -6,7 +6,6 @@ use diesel::sql_types::{Bool, Integer};
 use domain::authority::Principal;
 use domain::body::IntentBody;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::{Lease, LeaseStatus};
 use domain::log::{Hash, Sealed};
 use domain::wire::KeyView;
@@ -22,13 +21,13 @@ use super::schema::{
 };
 use super::session::{Mode, Session};
 use super::statements as hot;
-use crate::store::LinePlace;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
     BounceRow, EventLink, IS_NOT_REPLACED, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult,
     SuspensionRow, TimerRow, TokenRow,
 };
 use crate::store::unit::day;
+use crate::store::{IntentFilter, LinePlace};
 
 /// How long an idempotency record counts, in hours.
 pub(super) const IDEMPOTENCY_HOURS: i64 = 24;
@@ -57,15 +56,23 @@ impl ReadRows for Session {
         intent_bodies::table.find(intent).first::<BodyColumns>(self.conn()?)?.into_body()
     }
 
-    fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>> {
+    fn title(&mut self, intent: i64) -> RowsResult<String> {
+        let title = intent_bodies::table.find(intent).select(intent_bodies::title).first(self.conn()?)?;
+        Ok(serde_json::from_value(title)?)
+    }
+
+    fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>> {
         let mut query = intents::table.into_boxed();
         if let Some(creator) = creator {
             query = query.filter(intents::creator.eq(creator));
         }
-        if let Some(status) = status {
+        if let Some(status) = filter.status {
             query = query.filter(intents::status.eq(status.code()));
         }
-        let page = query.order(intents::rid.desc()).limit(i64::from(limit)).offset(i64::from(offset));
+        if let Some(before) = filter.before {
+            query = query.filter(intents::rid.lt(before));
+        }
+        let page = query.order(intents::rid.desc()).limit(i64::from(filter.limit)).offset(i64::from(filter.offset));
         page.load::<IntentColumns>(self.conn()?)?.into_iter().map(IntentColumns::into_row).collect()
     }
 

@@ -15,7 +15,7 @@ use domain::time::from_micros;
 use super::schema::{api_keys, events, presence, secrets};
 use super::{known_migrations, url_of};
 use crate::store::moving::moved_to;
-use crate::store::{Inspection, Schema};
+use crate::store::{Inspection, PRODUCTION_MARK, Schema};
 
 /// What every SQLite file begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -57,6 +57,8 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
         seen.keys = api_keys::table.filter(api_keys::revoked_at.is_null()).count().get_result(&mut conn)?;
         let kept: Option<Vec<u8>> = secrets::table.find(secret).select(secrets::value).first(&mut conn).optional()?;
         seen.secret = kept.and_then(|kept| kept.try_into().ok());
+        let mark = secrets::table.find(PRODUCTION_MARK).select(secrets::name).first::<String>(&mut conn).optional()?;
+        seen.was_in_production = mark.is_some();
     }
     if seen.schema == Schema::Current {
         let held: Option<Option<i64>> = presence::table.select(presence::held_since).first(&mut conn).optional()?;

@@ -26,9 +26,8 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::authority::Principal;
 use domain::clock::Clock;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::Lease;
-use domain::wire::{DeliveryPage, DeliveryView, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
@@ -44,8 +43,9 @@ use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
-    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Leased, LinkView, NewKey,
-    Outcome, Recovered, Request, Standing, Store, StoreError, SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
+    BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency,
+    IntentFilter, Leased, LinkView, NewKey, Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store, StoreError,
+    SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -61,7 +61,7 @@ const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// What every connection is set to. A full sync on every commit is what makes a 200 a promise; there is no setting for it.
 const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-                       PRAGMA cache_size = -32768; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
+                       PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
 const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
 
@@ -281,8 +281,8 @@ impl<U: Units> Store for U {
         self.authorized(move |rows| read::intent(rows, &principal, id))
     }
 
-    fn intents(&self, principal: Principal, status: Option<Status>, limit: u32, offset: u32) -> Unit<'_, Vec<IntentView>> {
-        self.read(move |rows| read::intents(rows, &principal, status, limit, offset))
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage> {
+        self.read(move |rows| read::intents(rows, &principal, filter))
     }
 
     fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>> {
@@ -330,8 +330,8 @@ impl<U: Units> Store for U {
         self.read(move |rows| read::failed_deliveries(rows, filter))
     }
 
-    fn redrive(&self, principal: Principal, id: DeliveryId) -> Unit<'_, DeliveryView> {
-        self.decide(move |rows, env| unit::redrive::redrive(rows, env, &principal, id))
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide(move |rows, env| unit::redrive::redrive(rows, env, &principal, idempotency, id))
     }
 
     fn release_deliveries(&self) -> Unit<'_, u64> {
@@ -382,6 +382,10 @@ impl<U: Units> Store for U {
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
         self.write(move |rows, env| unit::keys::secret(rows, env, name))
+    }
+
+    fn was_in_production(&self) -> Unit<'_, bool> {
+        self.read(|rows| Ok(rows.secret(PRODUCTION_MARK)?.is_some()))
     }
 
     fn forget_expired(&self) -> Unit<'_, u64> {
@@ -546,6 +550,7 @@ mod tests {
     use domain::authority::{Assurance, Role};
     use domain::body::IntentBody;
     use domain::ids::Entropy;
+    use domain::intent::Status;
     use serde_json::{Map, Value};
 
     use super::*;

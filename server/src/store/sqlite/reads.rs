@@ -6,7 +6,6 @@ use diesel::sqlite::SqliteConnection;
 use domain::authority::Principal;
 use domain::body::IntentBody;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
 use domain::lease::{Lease, LeaseStatus};
 use domain::log::{Hash, Sealed};
 use domain::time::{from_micros, micros};
@@ -21,18 +20,16 @@ use super::schema::{
     suspensions, timers, tokens,
 };
 use super::statements as hot;
-use crate::store::LinePlace;
 use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
     BounceRow, EventLink, IS_NOT_REPLACED, IntentRow, OutboxRow, PresenceRow, QueuedChannel, ReadRows, RowsError, RowsResult,
     SuspensionRow, TimerRow, TokenRow,
 };
 use crate::store::unit::day;
+use crate::store::{IntentFilter, LinePlace};
 
 /// How long an idempotency record counts, in hours.
 const IDEMPOTENCY_HOURS: i64 = 24;
-/// The most channels looked at in one turn; far more than anybody configures.
-const QUEUED_CHANNELS_MAX: i64 = 1_000;
 
 impl ReadRows for SqliteConnection {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
@@ -51,15 +48,22 @@ impl ReadRows for SqliteConnection {
         intent_bodies::table.find(intent).first::<BodyColumns>(self)?.into_body()
     }
 
-    fn intents(&mut self, creator: Option<&str>, status: Option<Status>, limit: u32, offset: u32) -> RowsResult<Vec<IntentRow>> {
+    fn title(&mut self, intent: i64) -> RowsResult<String> {
+        Ok(intent_bodies::table.find(intent).select(intent_bodies::title).first(self)?)
+    }
+
+    fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>> {
         let mut query = intents::table.into_boxed();
         if let Some(creator) = creator {
             query = query.filter(intents::creator.eq(creator));
         }
-        if let Some(status) = status {
+        if let Some(status) = filter.status {
             query = query.filter(intents::status.eq(status.code()));
         }
-        let page = query.order(intents::rid.desc()).limit(i64::from(limit)).offset(i64::from(offset));
+        if let Some(before) = filter.before {
+            query = query.filter(intents::rid.lt(before));
+        }
+        let page = query.order(intents::rid.desc()).limit(i64::from(filter.limit)).offset(i64::from(filter.offset));
         page.load::<IntentColumns>(self)?.into_iter().map(IntentColumns::into_row).collect()
     }
 
@@ -135,9 +139,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
-        let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-        let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)));
-        let due = due.order(outbox::due_at).limit(i64::from(limit));
+        let due = hot::SelectDueOutbox { channel, due_at: &micros(now), limit: &i64::from(limit) };
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
@@ -199,9 +201,14 @@ impl ReadRows for SqliteConnection {
     }
 
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
-        let mut queued = hot::SelectQueuedChannels { limit: &QUEUED_CHANNELS_MAX }.load::<(String, i64)>(self)?;
-        queued.sort_by_key(|(_, next_due)| *next_due);
-        Ok(queued.into_iter().map(|(channel, next_due)| QueuedChannel { channel, next_due: from_micros(next_due) }).collect())
+        let (mut queued, mut after) = (Vec::new(), String::new());
+        let next = |conn: &mut Self, after: &str| hot::SelectNextQueue { after }.get_result::<(String, i64)>(conn).optional();
+        while let Some((channel, next_due)) = next(self, &after)? {
+            queued.push(QueuedChannel { channel: channel.clone(), next_due: from_micros(next_due) });
+            after = channel;
+        }
+        queued.sort_by_key(|queue| queue.next_due);
+        Ok(queued)
     }
 
     fn open_suspensions(&mut self) -> RowsResult<i64> {
@@ -219,7 +226,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
-        let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
+        let about = hot::SelectOutboxOf { suspension: &suspension };
         about.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_both).collect()
     }
 
@@ -309,6 +316,6 @@ fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
 
 /// A suspension's row links its intent by row; what is shown names it by id.
 fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
-    let id = intents::table.find(columns.intent()).select(intents::id).first::<Vec<u8>>(conn)?;
+    let id = hot::SelectIntentId { rid: &columns.intent() }.get_result::<Vec<u8>>(conn)?;
     columns.into_row(IntentId(uuid(&id)?))
 }

@@ -56,6 +56,12 @@ statement!(
 );
 
 statement!(
+    SelectIntentId {
+        "SELECT id FROM intents WHERE rid = " rid: i64 = BigInt,
+    } "" -> Binary
+);
+
+statement!(
     SelectSuspension {
         "SELECT rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, fallback_policy, \
          fallback_value, reached, requires_delivery, refusals, asker, asker_owner, resolution, resolution_reason, resolved_at, \
@@ -199,13 +205,27 @@ statement!(
 );
 
 statement!(
-    /// The channels that have a queue, each found by one step in the index: what lies in a queue is not read.
-    SelectQueuedChannels {
-        "WITH RECURSIVE queued (channel) AS (SELECT min(channel) FROM outbox WHERE state = 0 UNION ALL SELECT (SELECT min(channel) \
-         FROM outbox WHERE state = 0 AND channel > queued.channel) FROM queued WHERE queued.channel IS NOT NULL) SELECT channel, \
-         (SELECT min(due_at) FROM outbox WHERE state = 0 AND outbox.channel = queued.channel) FROM queued \
-         WHERE channel IS NOT NULL LIMIT " limit: i64 = BigInt,
-    } "" -> (Text, BigInt)
+    /// The next channel that has a queue, and what is due first in it: one step in the index, which reads nothing else of the queue.
+    SelectNextQueue {
+        "SELECT channel, due_at FROM outbox WHERE state = 0 AND channel > " after: str = Text,
+    } " ORDER BY channel, due_at LIMIT 1" -> (Text, BigInt)
+);
+
+statement!(
+    /// The state is written out, so that the partial index of what is queued serves it.
+    SelectDueOutbox {
+        "SELECT rid, id, suspension, attempt, channel, recipient, state, due_at, tries, lease, sequence, detail, settled_at, \
+         queued_at FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
+        " AND due_at <= " due_at: i64 = BigInt,
+        " ORDER BY due_at LIMIT " limit: i64 = BigInt,
+    } "" -> schema::outbox::SqlType
+);
+
+statement!(
+    SelectOutboxOf {
+        "SELECT rid, id, suspension, attempt, channel, recipient, state, due_at, tries, lease, sequence, detail, settled_at, \
+         queued_at FROM outbox WHERE suspension = " suspension: i64 = BigInt,
+    } " ORDER BY rid" -> schema::outbox::SqlType
 );
 
 statement!(

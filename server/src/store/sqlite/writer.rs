@@ -1,7 +1,7 @@
 //! Owns the only connection that writes, and turns queued jobs into group commits.
 //!
 //! There is no batching timer. An idle server commits each job at once; a busy one shares each fsync among whatever queued behind
-//! the previous one, so latency and throughput need no tuning.
+//! the previous one, and whatever came while those were decided, so latency and throughput need no tuning.
 //!
 //! Guarantee: nobody hears "yes" before the disk does, and a job that fails leaves its neighbours alone. Mechanism: jobs decide on rows
 //! read inside the transaction, before their first write, so a refusal has nothing to undo and needs no savepoint. Failure: when a
@@ -9,7 +9,6 @@
 //! functions of the rows, so replay is safe. A panic ends this thread on purpose: from then on every write is refused, and the
 //! process stops (`closed`).
 
-use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -233,10 +232,16 @@ fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Jo
         traced: outside.traces.is_some(),
     };
     while let Ok(first) = queue.recv() {
-        let mut batch: Vec<Box<dyn Job>> = iter::once(first).chain(queue.try_iter().take(BATCH_MAX - 1)).collect();
+        outside.metrics.writer.queue.dec();
+        let mut batch = vec![first];
+        let more = || {
+            let job = queue.try_recv().ok()?;
+            outside.metrics.writer.queue.dec();
+            Some(job)
+        };
+        let done = commit(conn, &mut ids, &env, &mut batch, more, &outside.metrics.writer);
         let last = batch.iter().any(|job| job.is_last());
-        outside.metrics.writer.queue.dec_by(i64::try_from(batch.len()).unwrap_or(i64::MAX));
-        match commit(conn, &mut ids, &env, &mut batch, &outside.metrics.writer) {
+        match done {
             Ok(notices) => {
                 outside.announce(&notices);
                 batch.into_iter().for_each(Job::answer);
@@ -253,7 +258,7 @@ fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Jo
 
 fn apply_alone(conn: &mut SqliteConnection, ids: &mut RowIds, env: &Env<'_>, job: Box<dyn Job>, outside: &Outside) {
     let mut batch = vec![job];
-    match commit(conn, ids, env, &mut batch, &outside.metrics.writer) {
+    match commit(conn, ids, env, &mut batch, || None, &outside.metrics.writer) {
         Ok(notices) => {
             outside.announce(&notices);
             batch.into_iter().for_each(Job::answer);
@@ -262,17 +267,18 @@ fn apply_alone(conn: &mut SqliteConnection, ids: &mut RowIds, env: &Env<'_>, job
     }
 }
 
-/// Runs the jobs in one transaction and commits it, or leaves nothing behind.
+/// Runs the jobs, and those that `more` has by then, in one transaction and commits it, or leaves nothing behind.
 fn commit(
     conn: &mut SqliteConnection,
     ids: &mut RowIds,
     env: &Env<'_>,
-    batch: &mut [Box<dyn Job>],
+    batch: &mut Vec<Box<dyn Job>>,
+    more: impl Fn() -> Option<Box<dyn Job>>,
     metrics: &WriterMetrics,
 ) -> RowsResult<Vec<Notice>> {
     let before = *ids;
     let mut notices = Vec::new();
-    let done = attempt(conn, ids, env, batch, &mut notices, metrics);
+    let done = attempt(conn, ids, env, batch, more, &mut notices, metrics);
     if done.is_err() {
         *ids = before;
         // SQLite may have rolled back by itself (a full disk); then this says so, and that is fine.
@@ -287,18 +293,24 @@ fn attempt(
     conn: &mut SqliteConnection,
     ids: &mut RowIds,
     env: &Env<'_>,
-    batch: &mut [Box<dyn Job>],
+    batch: &mut Vec<Box<dyn Job>>,
+    more: impl Fn() -> Option<Box<dyn Job>>,
     notices: &mut Vec<Notice>,
     metrics: &WriterMetrics,
 ) -> RowsResult<()> {
     let began = Instant::now();
-    let jobs = u32::try_from(batch.len()).unwrap_or(u32::MAX);
     conn.batch_execute("BEGIN IMMEDIATE")?;
-    for (number, job) in batch.iter_mut().enumerate() {
+    let mut number = 0;
+    while let Some(job) = batch.get_mut(number) {
         if number > 0 && !notices.is_empty() {
             kill_points::reached(Point::WithinBatch);
         }
         job.run(&mut Writing { conn: &mut *conn, ids: &mut *ids, notices: &mut *notices }, env)?;
+        number += 1;
+        // Who comes while the others are decided shares their sync: that is the dearest part of a commit.
+        if number == batch.len() && number < BATCH_MAX {
+            batch.extend(more());
+        }
     }
     let decided = Instant::now();
     // A batch nobody hears of is no place to look for what a crash loses.
@@ -310,7 +322,7 @@ fn attempt(
     if told {
         kill_points::reached(Point::AfterCommit);
     }
-    metrics.batch_jobs.observe(f64::from(jobs));
+    metrics.batch_jobs.observe(f64::from(u32::try_from(batch.len()).unwrap_or(u32::MAX)));
     metrics.commit_seconds.observe(decided.elapsed().as_secs_f64());
     metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
     Ok(())

@@ -86,10 +86,9 @@ pub(super) fn turn_away<R: Rows>(
 ) -> RowsResult<()> {
     let end = LinePlace { due_at: now, rid: i64::MAX };
     let mut beyond = rows.reads().due_beyond(&lane.channel, now, ENDPOINT_DUE_MAX, end, BEYOND_PER_UNIT)?;
-    let newest = last_of(&beyond);
     let mut line = None;
-    if let Some(newest) = newest {
-        let from = lane.line.map_or(newest, |line| line.min(newest));
+    if let Some(reached) = last_of(&beyond) {
+        let from = lane.line.map_or(reached, |line| line.min(reached));
         let further = rows.reads().due_beyond(&lane.channel, now, ENDPOINT_DUE_MAX, from, BEYOND_PER_UNIT)?;
         line = last_of(&further);
         beyond.extend(further);

@@ -289,7 +289,7 @@ pub(super) struct Told {
 impl Told {
     fn of<R: Rows>(rows: &mut R, row: &OutboxRow, suspension: &SuspensionRow) -> RowsResult<Self> {
         let question = rows.reads().question(suspension)?;
-        let intent_title = rows.reads().body(suspension.intent)?.title;
+        let intent_title = rows.reads().title(suspension.intent)?;
         let (first, asked_before) = (None, Vec::new());
         let mut told = Self { question, intent_title, first, asked_before, repeated: false, superseded: false };
         if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {

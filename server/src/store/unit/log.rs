@@ -6,7 +6,7 @@ use domain::delivery::each_once;
 use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
-use domain::log::Envelope;
+use domain::log::{Envelope, Sealed};
 use domain::planted::{Bug, planted};
 
 use super::deliveries::{Queueing, queue, requeue, settle_waiting, waiting};
@@ -17,7 +17,7 @@ use crate::store::hub::Notice;
 use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
 use crate::store::span::SpanEnd;
 
-/// Appends events to the intent's log and writes every row they imply. Returns the last event as served.
+/// Appends events to the intent's log and writes every row they imply. Returns the last event.
 ///
 /// `now` is the clock's; an event is not dated before the one it follows, whatever the clock shows.
 pub(super) fn append<R: Rows>(
@@ -27,7 +27,7 @@ pub(super) fn append<R: Rows>(
     events: &[Event],
     actor: &str,
     now: DateTime<Utc>,
-) -> RowsResult<Option<String>> {
+) -> RowsResult<Option<Sealed>> {
     let mut last = None;
     let dated = if planted(Bug::ClockRunsBackwards) { now } else { now.max(loaded.intent.updated_at) };
     for event in events {
@@ -64,7 +64,7 @@ pub(super) fn append<R: Rows>(
         loaded.row.intent = Intent { open: None, ended: Vec::new(), leases: Vec::new(), ..loaded.intent.clone() };
         rows.update_intent(&loaded.row)?;
     }
-    Ok(last.map(|sealed| sealed.served()))
+    Ok(last)
 }
 
 /// Writes what one appended event implies besides itself.

@@ -30,8 +30,10 @@ use domain::intent::{Intent, Refusal, decide, permit};
 use domain::log::Hash;
 use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
+use domain::secrets::title_findings;
 use domain::suspension::Asker;
 use domain::wire::{IntentView, SuspensionRecord};
+use serde::de::DeserializeOwned;
 
 use self::log::append;
 use self::outcome::outcome;
@@ -137,11 +139,12 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             Ok(Err(refusal.rejection))
         }
         Ok(events) => {
-            if let Some(too_large) = state_too_large(rows, &loaded, command)? {
-                return Ok(Err(too_large));
-            }
-            let served = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
-            let outcome = outcome(rows, &loaded, command, &events, served)?;
+            let warnings = match weighed(rows, &loaded, command)? {
+                Err(rejection) => return Ok(Err(rejection)),
+                Ok(warnings) => warnings,
+            };
+            let last = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
+            let outcome = outcome(rows, &loaded, command, &events, last, warnings)?;
             remember(rows, &loaded, request, &outcome, now)?;
             Ok(Ok(outcome))
         }
@@ -219,7 +222,8 @@ fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTim
     replay(rows, key, now)
 }
 
-fn replay<R: Rows>(rows: &mut R, key: super::Idempotency, now: DateTime<Utc>) -> Decided<Option<Outcome>> {
+/// What a write with this key said before.
+fn replay<R: Rows, T: DeserializeOwned>(rows: &mut R, key: super::Idempotency, now: DateTime<Utc>) -> Decided<Option<T>> {
     let Some((body_hash, outcome)) = rows.reads().idempotent(&key.key_hash, now)? else { return Ok(Ok(None)) };
     if body_hash != key.body_hash && !planted(Bug::BodyOfAKeyIgnored) {
         return Ok(Err(Rejection::IdempotencyMismatch));
@@ -240,6 +244,16 @@ fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: 
         return Ok(());
     }
     rows.insert_idempotent(key, now, &serde_json::to_string(outcome)?)
+}
+
+/// What only the rows know of a command that is fine otherwise: whether it is refused for that, or what its caller is warned of.
+fn weighed<R: Rows>(rows: &mut R, loaded: &Loaded, command: &Command) -> Decided<Vec<String>> {
+    let Command::Suspend(suspend) = command else {
+        return Ok(state_too_large(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));
+    };
+    // It is in the head of every mail about the question.
+    let title = rows.reads().title(loaded.row.rid)?;
+    Ok(suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors }))
 }
 
 /// The state an intent may grow to is bounded; only the rows know how large it is.

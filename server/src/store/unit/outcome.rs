@@ -2,6 +2,7 @@
 
 use domain::command::Command;
 use domain::event::Event;
+use domain::log::Sealed;
 use domain::wire::{RespondResponse, SuspensionRecord};
 
 use super::Loaded;
@@ -14,12 +15,13 @@ pub(super) fn outcome<R: Rows>(
     loaded: &Loaded,
     command: &Command,
     events: &[Event],
-    served: Option<String>,
+    last: Option<Sealed>,
+    warnings: Vec<String>,
 ) -> RowsResult<Outcome> {
     match command {
         Command::Suspend(suspend) => {
             let suspension = loaded.intent.open.as_ref().ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
-            let record = Box::new(SuspensionRecord::of(suspension, &suspend.question));
+            let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(suspension, &suspend.question) });
             Ok(Outcome::Suspension { record, version: loaded.intent.version })
         }
         Command::Respond(_) => match events.first() {
@@ -51,7 +53,10 @@ pub(super) fn outcome<R: Rows>(
             }
             _ => Err(RowsError::Inconsistent("a lease without its event")),
         },
-        Command::Append(_) => served.map(Outcome::Event).ok_or(RowsError::Inconsistent("an append without its event")),
+        Command::Append(_) => {
+            let appended = last.ok_or(RowsError::Inconsistent("an append without its event"))?;
+            Ok(Outcome::Event(appended.served()))
+        }
         Command::PatchState { .. }
         | Command::SetStatus { .. }
         | Command::DeadlineReached { .. }

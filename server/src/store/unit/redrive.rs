@@ -10,7 +10,8 @@ use domain::wire::DeliveryView;
 
 use super::deliveries::told;
 use super::log::append;
-use super::{Decided, Env, load_of, may_end};
+use super::{Decided, Env, load_of, may_end, replay};
+use crate::store::Idempotency;
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Fact, Settled};
 use crate::store::hub::Notice;
@@ -23,12 +24,21 @@ pub(in crate::store) fn redrive<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     principal: &Principal,
+    idempotency: Option<Idempotency>,
     id: DeliveryId,
 ) -> Decided<DeliveryView> {
+    let now = env.clock.now();
+    // Before the look: once it is queued again, it is no message that has failed.
+    if let Some(key) = idempotency {
+        match replay(rows, key, now)? {
+            Err(rejection) => return Ok(Err(rejection)),
+            Ok(Some(replayed)) => return Ok(Ok(replayed)),
+            Ok(None) => {}
+        }
+    }
     let Some(row) = rows.reads().failed_delivery(id)? else { return Ok(Err(Rejection::NotFound)) };
     let suspension = rows.reads().suspension_at(row.suspension)?;
     let mut loaded = load_of(rows, &suspension)?;
-    let now = env.clock.now();
     let detail = row.detail.clone().unwrap_or_default();
     let command = Command::Redrive(Box::new(told(row.clone(), &suspension, &detail)));
     match decide(&loaded.intent, &command, principal, now) {
@@ -45,5 +55,9 @@ pub(in crate::store) fn redrive<R: Rows>(
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Queued }));
     let (row, state) = rows.reads().delivery(row.rid)?.ok_or(RowsError::Inconsistent("a message vanished while it was read"))?;
     debug_assert_eq!(state, DeliveryState::Queued);
-    Ok(Ok(reads::delivery_view(rows.reads(), suspension.suspension.id, row, state)?))
+    let view = reads::delivery_view(rows.reads(), suspension.suspension.id, row, state)?;
+    if let Some(key) = idempotency {
+        rows.insert_idempotent(key, now, &serde_json::to_string(&view)?)?;
+    }
+    Ok(Ok(view))
 }

@@ -1,0 +1,70 @@
+//! Where the data is: the settings every command has that works on the database.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use secrecy::ExposeSecret;
+
+use super::{FileConfig, environment, read_file, secret_from_environment, shown};
+use crate::store::Database;
+use crate::store::postgres::{Address, CONNECTIONS_MIN};
+
+/// The setting that says where the data is; with `_FILE`, a file that does.
+pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";
+/// Where it keeps its data by default.
+const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
+
+/// Where the data is, for every command that needs it.
+#[derive(Args, Clone, Debug, Default)]
+pub struct DatabaseArgs {
+    /// The database: `sqlite://PATH`, or `postgres://user:password@host/database`.
+    #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", hide_env_values = true, help = format!("The database: sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE (with a password better in the environment) [default: {DATABASE_URL_DEFAULT}]"))]
+    pub database_url: Option<String>,
+    /// A TOML file with the settings of docs/operating.md.
+    #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+impl DatabaseArgs {
+    /// Where the database is, for a command that does one thing with it; also when other settings are wrong.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be understood or read, a URL of another kind of database, or one that names none.
+    pub fn database(&self) -> anyhow::Result<Database> {
+        self.parse(&self.file()?, CONNECTIONS_MIN)
+    }
+
+    /// What another command needs on its line to find the same database: what did not come from the environment, which both share.
+    pub fn flags(&self) -> String {
+        let config = self.config.as_ref().map(|path| path.display().to_string());
+        let given = [("--config", "PLACET_CONFIG", config), ("--database-url", DATABASE_URL, self.database_url.clone())];
+        let said = given.into_iter().filter_map(|(flag, variable, value)| {
+            Some((flag, value.filter(|value| environment(variable).as_ref() != Some(value))?))
+        });
+        // A password is not repeated; whoever typed it knows it.
+        said.map(|(flag, value)| if value.contains('@') { format!(" {flag} …") } else { format!(" {flag} '{value}'") }).collect()
+    }
+
+    pub(super) fn file(&self) -> anyhow::Result<FileConfig> {
+        Ok(self.config.as_deref().map(read_file).transpose()?.unwrap_or_default())
+    }
+
+    /// The URL the environment's file or the settings' file holds, unless one was given; the default where there is none.
+    pub(super) fn parse(&self, file: &FileConfig, connections: u32) -> anyhow::Result<Database> {
+        let kept = secret_from_environment(DATABASE_URL)?;
+        let given = self.database_url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret));
+        let url = given.or(file.database_url.as_deref()).unwrap_or(DATABASE_URL_DEFAULT);
+        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+            return Ok(Database::Postgres { address: Box::new(Address::parse(url)?), connections });
+        }
+        let path = url
+            .strip_prefix("sqlite://")
+            .with_context(|| format!("the database URL {} must begin with sqlite:// or postgres://", shown(url)))?;
+        if path.is_empty() {
+            bail!("the database URL names no file; write sqlite://placet-data/placet.db, or sqlite:///absolute/path.db");
+        }
+        Ok(Database::Sqlite(PathBuf::from(path)))
+    }
+}

@@ -1,0 +1,42 @@
+//! The environment: the one place that reads it, besides the parser of the command line.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use secrecy::SecretString;
+
+/// Reads the secrets the environment holds; they have no flags, because command lines are seen by others.
+///
+/// # Errors
+///
+/// A `…_FILE` that cannot be read, or one beside the secret itself.
+pub fn secret_from_environment(name: &str) -> anyhow::Result<Option<SecretString>> {
+    let value = environment(name);
+    let Some(file) = secret_file(name) else { return Ok(value.map(SecretString::from)) };
+    if value.is_some() {
+        bail!("{name} and {name}_FILE are both set; keep one of them");
+    }
+    let text = std::fs::read_to_string(&file).with_context(|| format!("failed to read {name}_FILE ({})", file.display()))?;
+    Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned().into()))
+}
+
+/// The file a secret is read from, if the environment names one.
+pub fn secret_file(name: &str) -> Option<PathBuf> {
+    environment(&format!("{name}_FILE")).map(PathBuf::from)
+}
+
+/// A variable, unless it is set to nothing.
+pub(super) fn environment(name: &str) -> Option<String> {
+    read(name).filter(|value| !value.is_empty())
+}
+
+/// Whether a variable is set, to nothing.
+pub fn is_set_to_nothing(name: &str) -> bool {
+    read(name).is_some_and(|value| value.is_empty())
+}
+
+fn read(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+    let value = std::env::var(name);
+    value.ok()
+}

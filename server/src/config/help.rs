@@ -1,0 +1,22 @@
+//! What `--help` says of the settings that have no flag.
+
+/// What `--help` says of settings that have no flag. Those that hold secrets have none because command lines are seen by others.
+pub const WITHOUT_FLAGS: &str = "\
+Environment only:
+  PLACET_SMTP_URL               The mail server: smtps://user:password@mail.example.com, or smtp://host?tls=required
+  PLACET_WEBHOOK_NAME_SECRET    The secret of the webhook NAME: whsec_ and base64
+  PLACET_SMTP_URL_FILE, PLACET_DATABASE_URL_FILE, PLACET_WEBHOOK_NAME_SECRET_FILE
+                                A file that holds the value instead
+  OTEL_EXPORTER_OTLP_HEADERS    Credentials for the collector; OTEL_RESOURCE_ATTRIBUTES describes this server to it
+  RUST_LOG                      What is logged on standard error [default: info]
+A variable that is set to nothing counts as not set.
+
+In the file (--config), in TOML: the flags above but --config, --dev and --after-restore, as listen, database_url and so on; smtp_url; and
+  [suspension.default_retry_policy]  max_attempts, interval_seconds, strategy, escalation_ladder, final_fallback_policy
+  [fallback]            allowed, min_window_seconds, requires_delivery
+  [channels]            unknown = \"warn\" or \"reject\", default
+  [[channels.webhook]]  name, url, secret, secret_file, previous_secret, previous_secret_file, allow_subnets, recipient, links, template
+  [questions]           secrets = \"warn\" or \"refuse\"
+  [limits]              concurrent_requests, connections, key_requests_per_minute
+
+What each of them means: docs/operating.md";
