@@ -300,7 +300,8 @@ async fn settings_that_are_wrong_or_unwise_are_found() {
     said.has("configuration", "fail", &["unencrypted", "https://"]);
     said.has("database", "warn", &["no database"]);
 
-    site.run(site.command(["keys", "list"])).await.succeeded(); // It makes the database.
+    let (id, _) = site.key("admin", "admin").await; // It makes the database.
+    site.run(site.command(["keys", "revoke", &id])).await.succeeded();
     let said = examine(&site, &[]).await;
     said.has("public URL", "warn", &["No server has run"]);
     said.has("keys", "fail", &["placet keys create"]);

@@ -216,7 +216,7 @@ async fn while_time_is_given_back_a_crash_gives_nothing_twice() {
 async fn within_a_migration_nothing_is_half_made() {
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
-    let mut command = site.command(["keys", "list"]);
+    let mut command = site.command(["keys", "create", "--role", "admin", "--name", "admin"]);
     command.env("PLACET_KILL_AT", "within-migration");
     died(site.start(command)).await;
     let agent = site.api("agent", "agent").await;

@@ -44,7 +44,9 @@ impl DatabaseArgs {
             Some((flag, value.filter(|value| environment(variable).as_ref() != Some(value))?))
         });
         // A password is not repeated; whoever typed it knows it.
-        said.map(|(flag, value)| if value.contains('@') { format!(" {flag} …") } else { format!(" {flag} '{value}'") }).collect()
+        let words =
+            said.map(|(flag, value)| if value.contains('@') { format!(" {flag} …") } else { format!(" {flag} '{value}'") });
+        words.collect::<Vec<_>>().concat()
     }
 
     pub(super) fn file(&self) -> anyhow::Result<FileConfig> {
