@@ -127,7 +127,7 @@ impl Site {
 
     /// Changes what the tables are, behind the server's back.
     pub(crate) fn alter(&self, statement: &str) {
-        self.database.lines(statement).unwrap();
+        self.database.lines(statement, None).unwrap();
     }
 
     /// Lets time pass and does what is due.
