@@ -168,7 +168,7 @@ pub fn findings(
 /// What looks like a secret in the title of the intent that asks: every mail has it in its head.
 pub fn title_findings(title: &str) -> Vec<Finding> {
     let mut found = Vec::new();
-    text("title of the intent", title, &mut found);
+    text("intent.title", title, &mut found);
     found
 }
 

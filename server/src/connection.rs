@@ -238,7 +238,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(3_600);
+    const LONG: Duration = Duration::from_hours(1);
 
     /// A connection and its client.
     async fn connected(patience: Patience, room: UntakenRoom) -> (Connection<TcpStream>, TcpStream) {
@@ -352,7 +352,7 @@ mod tests {
         for (bytes, seconds) in [(0, 0), (TAKE_BYTES_PER_SECOND, 1), (8 << 20, 128)] {
             let now = Instant::now();
             let untaken = Untaken::new(bytes, TAKE_WAIT);
-            let patience = untaken.deadline.deadline() - now;
+            let patience = untaken.deadline.deadline().duration_since(now);
             assert!((patience - TAKE_WAIT).abs_diff(Duration::from_secs(seconds)) < Duration::from_secs(1), "{patience:?}");
         }
         let (mut connection, _client) =

@@ -32,10 +32,10 @@ pub const IMPORT_BITS_MIN: f64 = 128.0;
 const CACHE_SECONDS: i64 = 1;
 /// How long a key waits to be looked up.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
-/// How often whoever waits long looks whether its key still counts: a key revoked by another process ends its waits within this time.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How many keys nobody has seen before wait to be looked up, all together. So many are looked up in about a tenth of a second.
 const UNKNOWN_WAITING_MAX: usize = 1_024;
+/// How often whoever waits long looks whether its key still counts: a key revoked by another process ends its waits within this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How many found keys are remembered.
 const CACHE_MAX: usize = 10_000;
 
@@ -125,10 +125,10 @@ pub struct Authenticator {
     known: Semaphore,
     /// And one at a time others, so that a flood of keys that do not count keeps no other key waiting.
     unknown: Semaphore,
-    /// The key revoked last, by this process.
-    revoked: watch::Sender<Option<KeyId>>,
     /// Places in line for those. A key that counts was seen before, unless it is new or the server is.
     waiting: Semaphore,
+    /// The key revoked last, by this process.
+    revoked: watch::Sender<Option<KeyId>>,
 }
 
 impl Authenticator {
@@ -241,8 +241,11 @@ mod tests {
         assert!(matches!(authenticator.principal(hash("one more")).await, Err(LookError::Crowded)));
         assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
         waiting.pop();
+        let mut one_more = Box::pin(authenticator.principal(hash("one more")));
+        assert!(futures_util::poll!(&mut one_more).is_pending(), "in the place that came free");
+        drop(waiting);
         drop(turn);
-        assert!(authenticator.principal(hash("one more")).await.unwrap().is_none(), "it waits behind the others, and is told");
+        assert!(one_more.await.unwrap().is_none());
     }
 
     #[test]

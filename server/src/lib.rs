@@ -15,6 +15,7 @@ pub mod metrics;
 pub mod pages;
 mod rates;
 mod reach;
+mod relay;
 pub mod store;
 pub mod telemetry;
 pub mod traces;

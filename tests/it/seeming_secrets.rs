@@ -51,11 +51,11 @@ on_each_store! {
             let intent = intent["id"].as_str().unwrap_or_default().parse().unwrap_or_else(|_| panic!("{intent}"));
             let asked = agent.suspend(intent, json!({})).await;
             if app.base == strict.base {
-                assert_eq!(asked.field_problem(), (422, "invalid", "title of the intent", "secret"));
+                assert_eq!(asked.field_problem(), (422, "invalid", "intent.title", "secret"));
                 assert!(!asked.text.contains(&key()));
                 assert_eq!(agent.status(intent).await, "active");
             } else {
-                let warning = "title of the intent looks like an AWS access key; a question is no place for one";
+                let warning = "intent.title looks like an AWS access key; a question is no place for one";
                 let asked = asked.ok();
                 assert_eq!(asked["warnings"], json!([warning]));
                 assert_eq!(agent.suspension(asked["id"].as_str().unwrap_or_default()).await.get("warnings"), None);

@@ -122,7 +122,7 @@ impl Site {
 
     /// Runs a statement on the database, behind the server's back; returns how many rows it touched.
     pub(crate) fn tamper(&self, statement: &str) -> usize {
-        self.database.lines(&format!("{statement} RETURNING 'touched' AS line")).unwrap().len()
+        self.database.lines(&format!("{statement} RETURNING 'touched'"), None).unwrap().len()
     }
 
     /// Changes what the tables are, behind the server's back.

@@ -9,10 +9,16 @@ use placet_server::store::bounce::BounceToken;
 
 use crate::executor::SECOND;
 use crate::mail::Mail;
+use crate::operator;
+use crate::watch::hyphenated;
 use crate::world::{Failed, World};
 
 /// How often a report is sent that may have been lost.
 const TRIES: u32 = 4;
+/// How many of the mails from before a restore come back after it.
+const RETURNED_LATE_MAX: usize = 8;
+/// How often somebody looks whether another message stands in the row of one that comes back late.
+const LOOKS: u32 = 8;
 
 /// Reports a message after a while: that it never arrives, or only that it is late.
 pub(crate) fn report_later(world: &Arc<World>, mail: &Mail) {
@@ -31,6 +37,33 @@ pub(crate) fn report_later(world: &Arc<World>, mail: &Mail) {
             }
         }
     });
+}
+
+/// Reports mails that were sent before the database was set back, first those it knows nothing of, once others stand in their rows.
+pub(crate) fn report_from_before(world: &Arc<World>) {
+    let mut posted = std::mem::take(&mut *world.posted.lock().unwrap());
+    posted.sort_by_key(|mail| operator::is_known(world, &mail.delivery));
+    for mail in posted.into_iter().take(RETURNED_LATE_MAX) {
+        let world = world.clone();
+        world.clone().spawn(format!("{}'s mail comes back late", mail.recipient), async move {
+            for _ in 0..LOOKS {
+                world.think(world.plan.scale_seconds * SECOND).await;
+                if is_anothers_row(&world, &mail) {
+                    world.coverage.count("return into another's row");
+                    break;
+                }
+            }
+            world.coverage.count("return from before a restore");
+            report(&world, &mail, BounceKind::Hard).await;
+        });
+    }
+}
+
+/// Whether another message stands where this one was recorded.
+fn is_anothers_row(world: &World, mail: &Mail) -> bool {
+    let row = mail.bounce_token.split_once('.').and_then(|(row, _)| i64::from_str_radix(row, 16).ok());
+    let watch = world.watch.lock().unwrap();
+    row.and_then(|row| watch.messages.get(&row)).is_some_and(|other| hyphenated(&other.id) != mail.delivery)
 }
 
 async fn report(world: &Arc<World>, mail: &Mail, kind: BounceKind) {

@@ -29,6 +29,7 @@ pub(crate) const FLOORS: &[(&str, u64)] = &[
     ("question superseded", 50),
     ("restored database released", 80),
     ("return forged", 50),
+    ("return from before a restore", 100),
     ("store stalled", 50),
     ("time given back after an absence", 100),
     ("transaction broken in the middle", 50),

@@ -83,6 +83,9 @@ impl MailServer {
             return retry("the connection was lost after the message", None);
         }
         world.watch.lock().unwrap().taken.insert(mail.delivery.clone());
+        if world.plan.restores && world.era() == 0 {
+            world.posted.lock().unwrap().push(mail.clone());
+        }
         if world.strikes(faults.bounces) {
             bounce::report_later(world, &mail);
             // Some systems report a message that somebody reads nonetheless.

@@ -147,7 +147,8 @@ async fn redrive(world: &Arc<World>, name: &str) -> bool {
     true
 }
 
-fn is_known(world: &World, delivery: &str) -> bool {
+/// Whether there is a message of this id now.
+pub(crate) fn is_known(world: &World, delivery: &str) -> bool {
     let watch = world.watch.lock().unwrap();
     watch.messages.values().any(|message| crate::watch::hyphenated(&message.id) == delivery)
 }

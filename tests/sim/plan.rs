@@ -118,7 +118,7 @@ impl Plan {
             intents: if chance.happens(5) { 12 } else { 1 + chance.below(4) },
             questions: 1 + chance.below(3),
             scale_seconds,
-            poll: (scale_seconds * SECOND / 3).max(5 * SECOND),
+            poll: poll(scale_seconds),
             requires_delivery: chance.happens(60),
             operators: chance.below(3),
             attackers: chance.below(3),
@@ -136,10 +136,42 @@ impl Plan {
 }
 
 impl Plan {
+    /// Now and then a crowd before an endpoint that hangs, or takes nothing, until everything heals. Drawn apart, so that every other
+    /// world is what it would be without.
+    pub(crate) fn crowded(self, chance: &mut Chance) -> Self {
+        if !chance.happens(3) {
+            return self;
+        }
+        let scale_seconds = *chance.pick(&[5, 60]);
+        let webhook = if chance.happens(50) {
+            WebhookFaults { hangs: 100, ..WebhookFaults::default() }
+        } else {
+            WebhookFaults { down: 100, ..WebhookFaults::default() }
+        };
+        Self {
+            intents: 12,
+            operators: 0,
+            attackers: 0,
+            restores: false,
+            // Twelve beginnings take a thousand.
+            chaos_steps: 3_000,
+            scale_seconds,
+            poll: poll(scale_seconds),
+            lines: Lines::pager_first(),
+            faults: Faults { webhook, ..self.faults },
+            ..self
+        }
+    }
+
     /// How long a process may be down: several attempts.
     pub(crate) fn outage_max(&self) -> i64 {
         4 * self.scale_seconds * SECOND
     }
+}
+
+/// How long loops sleep at most where everything takes so long.
+fn poll(scale_seconds: i64) -> i64 {
+    (scale_seconds * SECOND / 3).max(5 * SECOND)
 }
 
 /// None for one in three, often for one in eight.

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::FutureExt;
 
+use crate::bounce;
 use crate::executor::SECOND;
 use crate::process;
 use crate::world::{Failed, World};
@@ -37,6 +38,7 @@ pub(crate) fn start(world: &Arc<World>) {
             world.check(checked);
         });
         release(&world).await;
+        bounce::report_from_before(&world);
     });
 }
 

@@ -12,8 +12,8 @@ use crate::world::run;
 
 /// Plants each bug in turn, or those of these names if any are named, and prints the table.
 pub(crate) fn print(names: &[String], seeds_max: u64) -> ExitCode {
-    let named = |bug: &Bug| names.is_empty() || names.contains(&format!("{bug:?}"));
-    let bugs: Vec<Bug> = Bug::ALL.into_iter().filter(named).collect();
+    let wanted = |bug: &Bug| names.is_empty() || names.contains(&format!("{bug:?}"));
+    let bugs: Vec<Bug> = Bug::ALL.into_iter().filter(wanted).collect();
     if bugs.is_empty() || (!names.is_empty() && bugs.len() < names.len()) {
         println!("Not every name is that of a bug in domain/src/planted.rs.");
         return ExitCode::FAILURE;

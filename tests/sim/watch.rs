@@ -14,7 +14,7 @@ use crate::routes::Route;
 
 /// The rows that were written and say where things stand, one JSON array each, told apart by their first element.
 const ROWS: &str = "\
-SELECT json_array('intent', rid, lower(hex(id)), status, version, updated_at, open_suspension, last_sequence, lower(hex(last_hash))) AS line FROM intents \
+SELECT json_array('intent', rid, lower(hex(id)), status, version, updated_at, open_suspension, last_sequence, lower(hex(last_hash))) FROM intents \
 WHERE rid IN (SELECT rid FROM written WHERE place = 'intents') \
 UNION ALL SELECT json_array('suspension', rid, lower(hex(id)), intent, version, attempt, expires_at, reached, refusals, resolution, resolution_reason, \
 resolved_at, CASE WHEN response IS NULL THEN NULL ELSE json(response) END, resolved_by, suspended_at, requires_delivery) FROM suspensions \
@@ -24,11 +24,15 @@ WHERE rid IN (SELECT rid FROM written WHERE place = 'outbox') \
 UNION ALL SELECT json_array('lost', rid) FROM written WHERE place = 'outbox' AND rid NOT IN (SELECT rid FROM outbox) \
 UNION ALL SELECT json_array('timer', due_at, suspension, kind, attempt) FROM timers \
 UNION ALL SELECT json_array('kept', (SELECT count(*) FROM idempotency), (SELECT count(*) FROM suspension_keys), (SELECT count(*) FROM leases), \
-(SELECT coalesce(max(rid), 0) FROM tokens), (SELECT coalesce(sum(length(state)), 0) FROM intent_bodies))";
+(SELECT coalesce(max(rid), 0) FROM tokens), (SELECT coalesce(sum(length(state)), 0) FROM intent_bodies)) \
+UNION ALL SELECT json_array('restored', held_since IS NOT NULL OR released OR (restored AND absent_until IS NOT NULL)) FROM presence";
 
+/// The events that were appended since, oldest first.
+const EVENTS: &str =
+    "SELECT json_array(rid, intent, previous, event_type, created_at, hex(hash), CAST(bytes AS TEXT)) FROM events WHERE rid > ";
 /// A row for each change since the database was opened.
-const CHANGES: &str = "SELECT CAST(total_changes() AS TEXT) AS line";
-const FORGET_WRITTEN: &str = "DELETE FROM written RETURNING place AS line";
+const CHANGES: &str = "SELECT CAST(total_changes() AS TEXT)";
+const FORGET_WRITTEN: &str = "DELETE FROM written RETURNING place";
 /// So many transactions, and every row is looked at, whether it was written or not.
 const LOOKS_APART: u64 = 64;
 /// The longest time between two turns that is surely no absence, and a little more: a sign of life is left every ten seconds.
@@ -101,6 +105,8 @@ pub(crate) struct Watch {
     turned: Option<Moment>,
     /// Whether everything waits for a release.
     pub(crate) is_held: bool,
+    /// Whether the database was restored, and not everything is done yet that follows.
+    is_restored: bool,
     /// Deliveries that were truly reported as never arriving.
     pub(crate) returned: BTreeSet<String>,
     /// The last message that was lost, and its attempt.
@@ -148,6 +154,7 @@ impl Watch {
             is_steady: plan.faults.jump == 0,
             turned: None,
             is_held: false,
+            is_restored: false,
             returned: BTreeSet::new(),
             lost_now: None,
             given_back: 0,
@@ -163,7 +170,7 @@ impl Watch {
         self.news.clear();
         self.given_back = 0;
         self.lost_now = None;
-        let changes = lines(database, CHANGES)?.concat();
+        let changes = lines(database, CHANGES, None)?.concat();
         let is_changed = self.changes != changes;
         must!(!is_changed || !ended.reads, "I31: {} wrote something", ended.unit);
         if ended.committed {
@@ -194,7 +201,7 @@ impl Watch {
             let unchanged = kept.is_null() || self.kept == kept;
             must!(unchanged, "I23: a refused or failed call changed what is kept: {kept} is now {}", self.kept);
         }
-        self.changes = lines(database, CHANGES)?.concat();
+        self.changes = lines(database, CHANGES, None)?.concat();
         if self.news.is_empty() { Ok(()) } else { self.check_told() }
     }
 
@@ -202,15 +209,16 @@ impl Watch {
     pub(crate) fn look_at_all(&mut self, database: &SimulatedDatabase, now: i64) -> Checked {
         mark_all(database)?;
         self.take_rows(database, None, now)?;
-        self.changes = lines(database, CHANGES)?.concat();
+        self.changes = lines(database, CHANGES, None)?.concat();
         Ok(())
     }
 
     /// Takes in the rows that were written since the last look, and checks them.
     fn take_rows(&mut self, database: &SimulatedDatabase, ended: Option<Ended>, now: i64) -> Checked {
-        let rows = lines(database, ROWS)?;
-        lines(database, FORGET_WRITTEN)?;
+        let rows = lines(database, ROWS, None)?;
+        lines(database, FORGET_WRITTEN, None)?;
         let (mut timers, mut messages, mut touched) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+        let was_restored = std::mem::take(&mut self.is_restored);
         for row in &rows {
             let row: Value = serde_json::from_str(row).map_err(|error| error.to_string())?;
             match row[0].as_str().unwrap_or_default() {
@@ -231,6 +239,7 @@ impl Watch {
                     messages.insert(number(&row[1]), message(&row));
                 }
                 "lost" => return Err("I11: a message was lost".into()),
+                "restored" => self.is_restored = number(&row[1]) == 1,
                 "timer" => timers.push((number(&row[1]), number(&row[2]), number(&row[3]), number(&row[4]))),
                 _ => self.kept = row,
             }
@@ -238,6 +247,9 @@ impl Watch {
         if !touched.is_empty() || self.timers != timers {
             self.check_timers(&timers)?;
             self.timers = timers;
+        }
+        if was_restored && !self.is_restored {
+            self.check_asked_afresh(now)?;
         }
         for (rid, message) in messages {
             self.check_message(rid, &message, ended, now)?;
@@ -276,6 +288,18 @@ impl Watch {
         self.overlook(database);
     }
 
+    /// A restored database was released, and everything that follows is done: whoever could answer before can answer again, or is told
+    /// in a moment by an attempt that is due.
+    fn check_asked_afresh(&self, now: i64) -> Checked {
+        let all = self.intents.values().flat_map(|intent| intent.suspensions.values());
+        for open in all.filter(|one| one.resolution.is_none() && one.is_without_links) {
+            let is_told_soon = open.attempt < open.max_attempts && open.due_at(open.attempt + 1) <= now;
+            let is_over = open.is_expired(now);
+            must!(is_over || is_told_soon, "I20: released, and nobody whose link ended with a restore was asked afresh");
+        }
+        Ok(())
+    }
+
     fn open_suspensions(&mut self) -> impl Iterator<Item = &mut ModelSuspension> {
         let all = self.intents.values_mut().flat_map(|intent| intent.suspensions.values_mut());
         all.filter(|suspension| suspension.resolution.is_none())
@@ -291,22 +315,17 @@ impl Watch {
             let was_over = suspension.expires_at.is_some_and(|at| at <= turned);
             suspension.is_without_links = is_steady && is_told && !was_over;
         }
-        lines(database, FORGET_WRITTEN)?;
+        lines(database, FORGET_WRITTEN, None)?;
         self.look_at_all(database, now)
     }
 
     /// What was written lately was written by nobody who is watched.
     pub(crate) fn overlook(&mut self, database: &SimulatedDatabase) {
-        self.changes = lines(database, CHANGES).unwrap_or_default().concat();
+        self.changes = lines(database, CHANGES, None).unwrap_or_default().concat();
     }
 
     fn take_events(&mut self, database: &SimulatedDatabase) -> Checked {
-        let query = format!(
-            "SELECT json_array(rid, intent, previous, event_type, created_at, hex(hash), CAST(bytes AS TEXT)) AS line \
-             FROM events WHERE rid > {} ORDER BY rid",
-            self.last_event
-        );
-        for line in lines(database, &query)? {
+        for line in lines(database, EVENTS, Some(self.last_event))? {
             let row: Value = serde_json::from_str(&line).map_err(|error| error.to_string())?;
             let (rid, intent, bytes) = (number(&row[0]), number(&row[1]), text(&row[6]).into_bytes());
             must!(rid > self.last_event, "I25: events out of order");
@@ -524,10 +543,11 @@ impl Watch {
         }
         let everything = database
             .lines(
-                "SELECT CAST(bytes AS TEXT) AS line FROM events UNION ALL SELECT title || description || state FROM intent_bodies \
+                "SELECT CAST(bytes AS TEXT) FROM events UNION ALL SELECT title || description || state FROM intent_bodies \
                  UNION ALL SELECT lower(hex(hash)) || recipient FROM tokens UNION ALL SELECT recipient || channel FROM outbox \
                  UNION ALL SELECT outcome FROM idempotency \
                  UNION ALL SELECT coalesce(response, '') || coalesce(metadata, '') || coalesce(resolved_by, '') || choices FROM suspensions",
+                None,
             )
             .map_err(|error| format!("{error:#}"))?
             .concat();
@@ -585,15 +605,15 @@ fn message(row: &Value) -> MessageRow {
     }
 }
 
-fn lines(database: &SimulatedDatabase, query: &str) -> Result<Vec<String>, String> {
-    database.lines(query).map_err(|error| format!("{error:#}"))
+fn lines(database: &SimulatedDatabase, query: &str, number: Option<i64>) -> Result<Vec<String>, String> {
+    database.lines(query, number).map_err(|error| format!("{error:#}"))
 }
 
 /// Has every row looked at.
 fn mark_all(database: &SimulatedDatabase) -> Checked {
     let mark = "INSERT OR IGNORE INTO written SELECT 'intents', rid FROM intents UNION ALL SELECT 'suspensions', rid FROM suspensions \
-                UNION ALL SELECT 'outbox', rid FROM outbox RETURNING place AS line";
-    lines(database, mark).map(|_| ())
+                UNION ALL SELECT 'outbox', rid FROM outbox RETURNING place";
+    lines(database, mark, None).map(|_| ())
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

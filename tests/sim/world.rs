@@ -20,6 +20,7 @@ use crate::chance::{Chance, SeededEntropy};
 use crate::coverage::Coverage;
 use crate::endpoint::Calls;
 use crate::executor::{Executor, MILLISECOND, ProcessId, SECOND, Step};
+use crate::mail::Mail;
 use crate::plan::Plan;
 use crate::process::{self, Process};
 use crate::shrink::Change;
@@ -90,6 +91,8 @@ pub(crate) struct World {
     drawn: AtomicU64,
     /// Faults injected so far.
     pub(crate) faults: AtomicU64,
+    /// Mails a server took while the database may still be set back: some are returned only afterwards.
+    pub(crate) posted: Mutex<Vec<Mail>>,
     /// People and agents that are not done.
     pub(crate) busy: AtomicI64,
     pub(crate) secrets: Mutex<Vec<[u8; 32]>>,
@@ -119,7 +122,7 @@ impl Clock for WorldClock {
 impl World {
     fn new(seed: u64, variant: &Change, database: Arc<SimulatedDatabase>) -> Arc<Self> {
         let mut chance = Chance::new(seed, 0);
-        let plan = variant.of(Plan::draw(&mut chance));
+        let plan = variant.of(Plan::draw(&mut chance).crowded(&mut Chance::new(seed, 3)));
         let policy = AskingPolicy {
             fallback_requires_delivery: plan.requires_delivery,
             channels: plan.lines.channels(),
@@ -147,6 +150,7 @@ impl World {
             change: variant.clone(),
             drawn: AtomicU64::new(0),
             faults: AtomicU64::new(0),
+            posted: Mutex::default(),
             busy: AtomicI64::new(0),
             secrets: Mutex::default(),
             chance: Mutex::new(chance),

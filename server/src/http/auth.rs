@@ -19,6 +19,7 @@ use super::problem::{Failure, Surface};
 use super::{Shared, body};
 use crate::admission::Class;
 use crate::keys::{KEY_CHARS_MAX, hash};
+use crate::relay::relayed;
 
 /// The longest `X-Agent-ID`, in bytes; a longer one is ignored like any the key may not act for.
 const AGENT_ID_MAX: usize = 200;
@@ -92,7 +93,7 @@ fn class(method: &Method, route: &str, role: Role) -> Class {
 
 /// Goes on although the client hangs up: its write is queued, and its place must not be given to another before it is done.
 pub(crate) async fn to_its_end<T: 'static>(work: impl Future<Output = T> + 'static) -> Result<T, actix_web::Error> {
-    let done = actix_web::rt::spawn(work.in_current_span()).await;
+    let done = actix_web::rt::spawn(relayed(work).in_current_span()).await;
     done.map_err(|error| {
         tracing::error!(error = %error, "a request panicked");
         actix_web::error::ErrorInternalServerError("the server failed; the failure was logged")

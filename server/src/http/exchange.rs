@@ -20,6 +20,7 @@ use futures_util::StreamExt;
 use futures_util::stream::poll_fn;
 
 use crate::connection::Exchange;
+use crate::relay::relayed;
 
 /// Tells the connection that a request is under way, and holds a body in chunks until the response to it has been sent.
 pub(crate) async fn exchange(
@@ -28,12 +29,12 @@ pub(crate) async fn exchange(
 ) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
     let _under_way = request.conn_data::<Exchange>().map(Exchange::begin);
     if !request.headers().contains_key(TRANSFER_ENCODING) {
-        return Ok(next.call(request).await?.map_into_boxed_body());
+        return Ok(relayed(next.call(request)).await?.map_into_boxed_body());
     }
     let held = Rc::new(RefCell::new(request.take_payload()));
     let read = held.clone();
     request.set_payload(Payload::Stream { payload: Box::pin(poll_fn(move |cx| read.borrow_mut().poll_next_unpin(cx))) });
-    let response = next.call(request).await?;
+    let response = relayed(next.call(request)).await?;
     Ok(response.map_body(|_, body| BoxBody::new(Holding { body: body.boxed(), _held: held })))
 }
 

@@ -1,5 +1,6 @@
 //! Figures: what was measured, in how many rounds, against which goal; as lines, as JSON, as one table and one chart of all benchmarks.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -187,10 +188,20 @@ impl Report {
         self.figures.push(figure);
     }
 
-    /// Writes the figures to `folder`, and the table and the chart of all figures that are there.
-    pub(super) fn write(&self, folder: &Path, name: &str) {
+    /// Writes the figures to `folder`, and the table and the chart of all figures that are there. Each workload has a file of its own:
+    /// one that is measured alone takes the place of its own figures only.
+    pub(super) fn write(self, folder: &Path, name: &str) {
         std::fs::create_dir_all(folder).unwrap();
-        std::fs::write(folder.join(format!("{name}.json")), serde_json::to_string_pretty(self).unwrap()).unwrap();
+        let Self { command, circumstances, figures } = self;
+        let mut workloads: BTreeMap<String, Vec<Figure>> = BTreeMap::new();
+        for figure in figures {
+            workloads.entry(figure.workload.clone()).or_default().push(figure);
+        }
+        for (workload, figures) in workloads {
+            let report = Self { command: command.clone(), circumstances: circumstances.clone(), figures };
+            let file = folder.join(format!("{name}-{workload}.json"));
+            std::fs::write(file, serde_json::to_string_pretty(&report).unwrap()).unwrap();
+        }
         let reports = reports(folder);
         std::fs::write(folder.join("table.md"), table(&reports)).unwrap();
         std::fs::write(folder.join("chart.svg"), chart::draw(&reports)).unwrap();

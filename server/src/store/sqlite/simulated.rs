@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context;
 use diesel::connection::SimpleConnection;
-use diesel::sql_types::Text;
-use diesel::sqlite::SqliteConnection;
-use diesel::{Connection, QueryableByName, RunQueryDsl};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Text};
+use diesel::sqlite::{Sqlite, SqliteConnection};
+use diesel::{Connection, QueryResult, RunQueryDsl};
 use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::Entropy;
@@ -186,19 +187,13 @@ impl SimulatedDatabase {
         Ok(())
     }
 
-    /// The rows of a query with one text column, named `line`.
+    /// The rows of a query with one text column; a number, if there is one, is put at its end.
     ///
     /// # Errors
     ///
     /// What SQLite said.
-    pub fn lines(&self, query: &str) -> anyhow::Result<Vec<String>> {
-        #[derive(QueryableByName)]
-        struct Line {
-            #[diesel(sql_type = Text)]
-            line: String,
-        }
-        let lines = diesel::sql_query(query).load::<Line>(&mut self.engine().conn);
-        Ok(lines.with_context(|| query.to_owned())?.into_iter().map(|line| line.line).collect())
+    pub fn lines(&self, query: &str, number: Option<i64>) -> anyhow::Result<Vec<String>> {
+        Lines { query, number }.load(&mut self.engine().conn).with_context(|| query.to_owned())
     }
 
     fn engine(&self) -> MutexGuard<'_, Engine> {
@@ -206,6 +201,31 @@ impl SimulatedDatabase {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// A query of whoever looks at the rows. It is prepared once: some run after every transaction.
+#[derive(Clone, Copy)]
+struct Lines<'a> {
+    query: &'a str,
+    number: Option<i64>,
+}
+
+impl QueryId for Lines<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryFragment<Sqlite> for Lines<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql(self.query);
+        self.number.iter().try_for_each(|number| out.push_bind_param::<BigInt, i64>(number))
+    }
+}
+
+impl Query for Lines<'_> {
+    type SqlType = Text;
+}
+
+impl RunQueryDsl<SqliteConnection> for Lines<'_> {}
 
 /// One simulated process's way to the database.
 pub struct SimulatedStore {

@@ -86,14 +86,14 @@ pub(super) fn turn_away<R: Rows>(
 ) -> RowsResult<()> {
     let end = LinePlace { due_at: now, rid: i64::MAX };
     let mut beyond = rows.reads().due_beyond(&lane.channel, now, ENDPOINT_DUE_MAX, end, BEYOND_PER_UNIT)?;
-    let mut line = None;
+    let mut goes_on_at = None;
     if let Some(reached) = last_of(&beyond) {
-        let from = lane.line.map_or(reached, |line| line.min(reached));
+        let from = lane.line.map_or(reached, |place| place.min(reached));
         let further = rows.reads().due_beyond(&lane.channel, now, ENDPOINT_DUE_MAX, from, BEYOND_PER_UNIT)?;
-        line = last_of(&further);
+        goes_on_at = last_of(&further);
         beyond.extend(further);
     }
-    taking.leased.lines.push((lane.channel.clone(), line));
+    taking.leased.lines.push((lane.channel.clone(), goes_on_at));
     let mut turned_away = 0;
     for row in beyond {
         if taking.given_up.contains(&row.rid) {

@@ -161,8 +161,10 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         let due = match &gate {
             // What waits for another try would wait in vain, and whoever is asked instead would wait for it.
             Gate::Closed(_) => rows.reads().undelivered(&channel, now, limit)?,
-            _ if room > 0 && next_due <= now => rows.reads().due_deliveries(&channel, now, limit)?,
-            _ => Vec::new(),
+            Gate::Room(_) | Gate::SharedRoom(_) | Gate::Paused(_) if room > 0 && next_due <= now => {
+                rows.reads().due_deliveries(&channel, now, limit)?
+            }
+            Gate::Room(_) | Gate::SharedRoom(_) | Gate::Paused(_) => Vec::new(),
         };
         for row in due {
             take(rows, env, row, &gate, &secrets, now, &mut taking)?;
