@@ -203,7 +203,7 @@ async fn a_server_on_a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is
     }
     let refused = refused.expect("a full disk is noticed");
     assert!(refused.headers.contains_key("retry-after"));
-    assert!(refused.text.contains("again is safe"), "{}", refused.text);
+    assert!(refused.text.contains("the same Idempotency-Key"), "{}", refused.text);
     assert!(server.errors().contains("nothing written is lost"), "{}", server.errors());
     assert_eq!(agent.get("healthz").await.status, 200);
     assert_eq!(agent.get("readyz").await.status, 503, "who watches the server is told");
