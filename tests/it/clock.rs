@@ -43,6 +43,42 @@ on_each_store! {
         assert_eq!(operator.respond(intent, &id, "deny").await.problem(), (409, "expired"));
     }
 
+    /// A page that is told of an end locks itself for good, so a wrong clock must not tell of one.
+    async fn a_question_whose_deadline_waits_is_shown_as_open(app: &mut TestApp) {
+        let (intent, id) = app.ask(permissive()).await;
+        let link = app.next_link().await;
+        let state = format!("{link}/state");
+        let told = async |app: &TestApp| serde_json::from_str::<Value>(&app.person().open(&state).await.html).unwrap();
+        app.clock.set_by(TimeDelta::seconds(3600));
+        let held = told(app).await;
+        assert_eq!((&held["ended"], &held["left_ms"]), (&Value::Null, &json!(0)));
+        let mut person = app.person();
+        let page = person.open(&link).await;
+        assert!(page.has_form(), "{}", page.html);
+        let answer = [("nonce", &*page.nonce()), ("value", "deny")];
+        let early = person.post(&link, &answer).await;
+        assert_eq!((early.status, early.has_form()), (503, true), "{}", early.html);
+
+        app.clock.set_by(TimeDelta::seconds(-3600));
+        assert_eq!(told(app).await, json!({"ended": null, "left_ms": 600_000, "deadline": held["deadline"]}));
+        assert_eq!(person.post(&link, &answer).await.status, 303);
+        assert_eq!(told(app).await["ended"], "answered");
+        assert_eq!(app.agent().suspension(&id).await["response"], json!("deny"));
+        assert!(!app.agent().event_types(intent).await.contains(&"intent.late_answer".to_owned()));
+
+        // Nor must an outage whose time is still to be given back.
+        app.settle().await; // The clock is looked at, and the wait begins anew.
+        app.advance(30).await;
+        app.ask(permissive()).await;
+        let link = app.next_link().await;
+        app.outage_until_served(601).await;
+        assert!(app.person().open(&link).await.has_form());
+        app.settle().await;
+        assert!(app.person().open(&link).await.has_form());
+        app.advance(600).await;
+        assert_eq!(app.person().open(&link).await.heading(), "The deadline has passed");
+    }
+
     /// A clock that is set right again has done no harm.
     async fn a_jump_that_is_taken_back_changes_nothing(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());

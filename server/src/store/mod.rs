@@ -312,6 +312,10 @@ pub struct LinkView {
     pub question: Question,
     /// How many messages there were about it; counted once nobody could be reached.
     pub messages: usize,
+    /// When it was looked at, by the clock that decides whether an answer is in time.
+    pub now: DateTime<Utc>,
+    /// Whether it can be answered, or could be as soon as deadlines wait no more: a deadline that may not come has ended nothing.
+    pub is_open: bool,
 }
 
 /// A key to be kept: everything but its secret, of which only the hash goes in.
