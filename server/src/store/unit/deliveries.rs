@@ -24,7 +24,7 @@ use crate::store::link::{LINK_SECRET, LinkToken};
 use crate::store::rows::{
     BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow,
 };
-use crate::store::{BounceReport, DeliveryResult, Gate, Leased, LeasedDelivery, Turn, reads};
+use crate::store::{BounceReport, DeliveryResult, Gate, Hold, Leased, LeasedDelivery, Turn, reads};
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
@@ -378,6 +378,7 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
         return Ok(true);
     }
     let suspension = rows.reads().suspension_at(row.suspension)?;
+    may_be_told(rows, env, &suspension)?;
     let (fate, detail) = match result {
         DeliveryResult::Retry { .. } if suspension.suspension.ending.is_some() && !planted(Bug::EndedQuestionSent) => {
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result: Attempted::Retry }));
@@ -386,6 +387,10 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
         }
         DeliveryResult::Sent(reply) => (Fate::Sent, reply),
         DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
+            // By a clock that has just jumped ahead the next try might be hours away.
+            if !env.watch.is_steady() {
+                return Err(RowsError::Held(Hold::Clock.why()));
+            }
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
             rows.requeue_outbox(rid, env.clock.now() + after.map_or(pause, |after| after.max(pause)), Some(reason))?;
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
@@ -397,6 +402,16 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
     rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
     finish_delivery(rows, env, row, &suspension, fate, detail)?;
     Ok(true)
+}
+
+/// Whether it can be told in time or late what became of a message: while a passed deadline waits, nobody knows, and whoever tells it
+/// tries again.
+fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow) -> RowsResult<()> {
+    let asked = &suspension.suspension;
+    if asked.ending.is_some() || !asked.is_expired(env.clock.now()) {
+        return Ok(());
+    }
+    presence::hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
 }
 
 /// Ends a message, accepted, given up or returned, and records it in the log, with what follows from it.
@@ -471,13 +486,7 @@ pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, repo
     let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
     let (rid, now) = (row.rid, env.clock.now());
     let suspension = rows.reads().suspension_at(row.suspension)?;
-    // While a passed deadline waits, nobody knows yet whether the report is in time: the reporter tries again.
-    if suspension.suspension.ending.is_none()
-        && suspension.suspension.is_expired(now)
-        && let Some(hold) = presence::hold(rows.reads(), env.watch)?
-    {
-        return Err(RowsError::Held(hold.why()));
-    }
+    may_be_told(rows, env, &suspension)?;
     // Late mail is reported again and again, and the news that it never arrives is not taken back by older news.
     let before = rows.reads().bounce(rid)?;
     if before.is_none_or(|before| before.kind == BounceKind::Soft) {
