@@ -342,6 +342,25 @@ async fn a_failing_endpoint_is_left_alone_and_probed() {
     app.finish().await;
 }
 
+/// How long an endpoint is left alone has nothing to do with the time of day: a clock that is set back must not make people wait for hours.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_set_back_has_no_endpoint_left_alone_for_longer() {
+    let (app, receiver) = with_pager().await;
+    receiver.script(vec![Answer::Status(500, vec![]); 10]);
+    for _ in 0..10 {
+        app.ask(json!({})).await;
+    }
+    assert_eq!((receiver.posted().len(), circuit(&app, "pager").await.as_str()), (10, "1"));
+    app.clock.set_by(chrono::TimeDelta::hours(-3));
+    let (_, id) = app.ask(json!({})).await;
+    app.advance(20).await;
+    assert_eq!(receiver.posted().len(), 0);
+    app.advance(17).await;
+    assert_eq!((receiver.posted().len(), seen(&app, &id).await[0].0.as_str()), (1, "sent"));
+    app.advance(3 * 3_600 + 400).await;
+    app.finish().await;
+}
+
 /// A question of an hour can wait half a minute for an endpoint that restarts. One of a minute cannot: somebody else is asked at once,
 /// if there is somebody whom another channel reaches.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -153,7 +153,7 @@ impl Deliveries {
         if self.results.is_offering() && !under_way.is_empty() {
             return Ok(Step { sent: 0, untried: 0, next_due: None });
         }
-        let now = self.around.clock.now();
+        let now = self.around.clock.running();
         let shared: u32 = self.lanes.iter().filter(|lane| lane.shares_room()).map(Lane::in_flight).sum();
         let turn = Turn {
             lanes: self.lanes.iter().map(|lane| lane.turn(now)).collect(),
@@ -304,7 +304,7 @@ impl Deliveries {
         let gone = matches!(seen, Outcome::Gone(_));
         let mut random = [0; 2];
         self.around.entropy.fill(&mut random);
-        match lane.end(seen, self.around.clock.now(), u16::from_le_bytes(random)) {
+        match lane.end(seen, self.around.clock.running(), u16::from_le_bytes(random)) {
             None => {}
             Some(Change::Opened) => {
                 self.around.metrics.circuit_opened(&lane.name);
