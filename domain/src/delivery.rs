@@ -37,6 +37,11 @@ pub enum DeliveryState {
 }
 
 impl DeliveryState {
+    /// Whether it has not come to its end.
+    pub fn is_under_way(self) -> bool {
+        matches!(self, Self::Queued | Self::Sending)
+    }
+
     /// Whether it can no longer reach its recipient.
     pub fn is_lost(self) -> bool {
         match self {

@@ -209,7 +209,8 @@ pub(super) fn delivery_view<R: ReadRows>(
         tries: row.tries,
         // While it is under way, the row says when its lease ends, which is nobody's business.
         due_at: (state == delivery::DeliveryState::Queued).then_some(row.due_at),
-        settled_at: row.settled_at,
+        // While it is queued, the row says when it was revived.
+        settled_at: row.settled_at.filter(|_| !state.is_under_way()),
         detail: row.detail,
         bounce: bounce.map(|bounce| BounceView { kind: bounce.kind, reported_at: bounce.reported_at, detail: bounce.detail }),
     })

@@ -119,7 +119,7 @@ pub(super) struct OutboxRow {
     pub(super) sequence: u32,
     /// The other side's last word, or why the last try failed.
     pub(super) detail: Option<String>,
-    /// When it came to its end.
+    /// When it came to its end; while it is queued, when it was revived.
     pub(super) settled_at: Option<DateTime<Utc>>,
     pub(super) queued_at: DateTime<Utc>,
 }
@@ -269,8 +269,8 @@ pub(super) trait Rows {
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()>;
     /// Makes every leased message due at `due_at`, leased by nobody; returns how many.
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
-    /// Makes a message that has come to its end due at `due_at`, as if it had never been tried.
-    fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
+    /// Makes a message that has come to its end due, as if it had never been tried.
+    fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()>;
     /// Ends a message; without a `detail` the one before stays.
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
     /// Keeps what was reported of a message, in place of what was reported before.

@@ -251,10 +251,10 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
-    fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+    fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()> {
         let queued = (outbox::state.eq(DeliveryState::Queued.code()), outbox::tries.eq(0));
         let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::leased_by.eq(None::<i32>));
-        let due = (outbox::due_at.eq(due_at), outbox::settled_at.eq(None::<DateTime<Utc>>));
+        let due = (outbox::due_at.eq(now), outbox::settled_at.eq(now));
         diesel::update(outbox::table.find(rid)).set((queued, released, due)).execute(self.session.conn()?)?;
         Ok(())
     }

@@ -292,9 +292,9 @@ impl Rows for Writing<'_> {
         Ok(diesel::update(queued.filter(outbox::lease.is_not_null())).set(released).execute(self.conn)? as u64)
     }
 
-    fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+    fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()> {
         let queued = (outbox::state.eq(DeliveryState::Queued.code()), outbox::tries.eq(0), outbox::lease.eq(None::<Vec<u8>>));
-        let due = (outbox::due_at.eq(micros(due_at)), outbox::settled_at.eq(None::<i64>));
+        let due = (outbox::due_at.eq(micros(now)), outbox::settled_at.eq(micros(now)));
         diesel::update(outbox::table.find(rid)).set((queued, due)).execute(self.conn)?;
         Ok(())
     }

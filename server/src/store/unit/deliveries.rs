@@ -193,6 +193,15 @@ fn gate_of(turn: &Turn, channel: &str) -> Gate {
     turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
 }
 
+/// How long a revived message is spared what becomes of the others where its channel takes nothing: by then every server has heard of it.
+const REVIVED_IS_SPARED_SECONDS: i64 = 10;
+
+/// Until when a queued message is spared, if it is.
+fn spared_until(row: &OutboxRow, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let revived_at = row.settled_at.filter(|revived_at| *revived_at <= now)?;
+    Some(revived_at + TimeDelta::seconds(REVIVED_IS_SPARED_SECONDS)).filter(|until| now < *until)
+}
+
 /// What is queued for a channel that was taken out of the settings.
 const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
 /// What waits for an endpoint whose circuit is open.
@@ -247,6 +256,13 @@ fn take<R: Rows>(
     match gate {
         Gate::Room(_) | Gate::SharedRoom(_) => {
             leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, secrets, now)?);
+        }
+        // This turn may have been worked out before somebody believed that the endpoint works, or before this server heard of it.
+        Gate::Paused(_) | Gate::Closed(_) if let Some(until) = spared_until(&row, now) => {
+            if row.due_at <= now {
+                leased.untried += 1;
+                rows.requeue_outbox(row.rid, until, None)?;
+            }
         }
         Gate::Paused(wait) => {
             let pressed = is_pressed(&row, &suspension, &told.question, *wait, now);
