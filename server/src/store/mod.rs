@@ -204,7 +204,7 @@ pub struct FailedFilter {
 /// What the worker can take in one turn, channel by channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// The channels there are; what is queued for any other one has failed.
+    /// The channels there are; what is queued for any other one has failed, unless another server has it.
     pub lanes: Vec<Lane>,
     /// How many messages all lanes that share their room may take together.
     pub shared_room: u32,

@@ -330,6 +330,8 @@ pub(super) trait ReadRows {
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>>;
     /// Every channel that has a queue, also one the server has no more; by whose message is due first.
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>>;
+    /// Whether no other server lives on the same database.
+    fn is_alone(&mut self) -> RowsResult<bool>;
     /// How many suspensions are open: those [`ReadRows::suspensions`] lists as open.
     fn open_suspensions(&mut self) -> RowsResult<i64>;
     /// How many messages are queued, and how many of them are leased.

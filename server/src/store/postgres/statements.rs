@@ -335,6 +335,15 @@ statement!(
 );
 
 statement!(
+    /// Whether nobody but this server holds such a lock.
+    SelectAlone {
+        "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         AND classid = 1886151011 AND objid <> " server: i32 = Integer,
+    } "::bigint::oid)" -> Bool
+);
+
+statement!(
     NextRid {
         "SELECT nextval(" sequence: String = Text,
     } "::regclass)" -> BigInt

@@ -145,12 +145,14 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         return Ok(leased);
     }
     let secrets = Secrets { bounce: secret(rows, env, BOUNCE_SECRET)?, link: secret(rows, env, LINK_SECRET)? };
+    let patience = patience(rows, turn, &queued)?;
     let mut taking = Taking { leased, given_up: Vec::new() };
     let mut shared_room = turn.shared_room;
     let mut full = Vec::new();
     // Whose message has waited longest goes first: the shared room is handed out fairly.
     for QueuedChannel { channel, next_due } in queued {
         let gate = gate_of(turn, &channel);
+        let by = if turn.lane(&channel).is_some() { now } else { now - patience };
         let room = match &gate {
             Gate::Room(room) => *room,
             Gate::SharedRoom(room) => (*room).min(shared_room),
@@ -158,13 +160,13 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         };
         let (before, untried) = (taking.leased.deliveries.len(), taking.leased.untried);
         let limit = room.min(DELIVERIES_PER_UNIT);
-        let due = match &gate {
+        let due = if matches!(gate, Gate::Closed(_)) && by == now {
             // What waits for another try would wait in vain, and whoever is asked instead would wait for it.
-            Gate::Closed(_) => rows.reads().undelivered(&channel, now, limit)?,
-            Gate::Room(_) | Gate::SharedRoom(_) | Gate::Paused(_) if room > 0 && next_due <= now => {
-                rows.reads().due_deliveries(&channel, now, limit)?
-            }
-            Gate::Room(_) | Gate::SharedRoom(_) | Gate::Paused(_) => Vec::new(),
+            rows.reads().undelivered(&channel, now, limit)?
+        } else if room > 0 && next_due <= by {
+            rows.reads().due_deliveries(&channel, by, limit)?
+        } else {
+            Vec::new()
         };
         for row in due {
             take(rows, env, row, &gate, &secrets, now, &mut taking)?;
@@ -184,8 +186,12 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         }
     }
     // A full lane is looked at when one of its messages has ended; any other when its next one is due.
-    let next = rows.reads().queued_channels()?.into_iter().find(|queued| !full.contains(&queued.channel));
-    Ok(Leased { next_due: next.map(|queued| queued.next_due), ..taking.leased })
+    let next = rows.reads().queued_channels()?.into_iter().filter(|queued| !full.contains(&queued.channel));
+    let when = |queued: QueuedChannel| match turn.lane(&queued.channel) {
+        Some(_) => queued.next_due,
+        None => queued.next_due + patience,
+    };
+    Ok(Leased { next_due: next.map(when).min(), ..taking.leased })
 }
 
 /// What becomes of a channel's messages in this turn.
@@ -201,6 +207,15 @@ fn spared_until(row: &OutboxRow, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let revived_at = row.settled_at.filter(|revived_at| *revived_at <= now)?;
     Some(revived_at + TimeDelta::seconds(REVIVED_IS_SPARED_SECONDS)).filter(|until| now < *until)
 }
+
+/// How long what is due for channels this server does not have is left to the others: during an update one of them may have it.
+fn patience<R: Rows>(rows: &mut R, turn: &Turn, queued: &[QueuedChannel]) -> RowsResult<TimeDelta> {
+    let knows_all = queued.iter().all(|queued| turn.lane(&queued.channel).is_some());
+    Ok(if knows_all || rows.reads().is_alone()? { TimeDelta::zero() } else { TimeDelta::seconds(OTHERS_HAVE_SECONDS) })
+}
+
+/// How long after it was due a message of an unknown channel is failed where other servers live.
+const OTHERS_HAVE_SECONDS: i64 = 300;
 
 /// What is queued for a channel that was taken out of the settings.
 const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
