@@ -6,6 +6,7 @@ use domain::channel::{EMAIL, Reach};
 use harness::app::{OPERATOR, TestApp};
 use harness::receiver::{Answer, Receiver, SECRET, add, webhook};
 use harness::smtp::Fault;
+use placet_server::config::Config;
 use serde_json::{Value, json};
 
 /// A server with mails and one webhook, which is its default.
@@ -185,6 +186,30 @@ async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
     assert_eq!(agent.suspension(&id).await["reached"], json!(true));
     app.advance(3600).await;
     assert_eq!(agent.suspension(&id).await["response"], json!("approve"));
+    app.finish().await;
+}
+
+/// Settings change, and what was sent does not: whoever read of a question without a link still cannot answer it, so who can is asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_sent_without_a_link_has_none_under_later_settings() {
+    let room = Receiver::start().await;
+    let channels = |config: &mut Config, links: bool| {
+        let mut board = webhook("room", &room);
+        board.settings.links = links;
+        config.webhooks.clear();
+        add(config, vec![(board, Reach::Audience("ops-room".into()))], &[EMAIL]);
+    };
+    let mut app = TestApp::start_with(|config| channels(config, false)).await;
+    app.smtp.script(Fault::Defer);
+    let rung = json!({"attempt": 2, "notify_to": "lead@example.com", "channel_hint": EMAIL});
+    let policy = json!({"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": [rung]});
+    app.ask(json!({"channel_hint": "room", "timeout_seconds": 3600, "retry_policy": policy})).await;
+    assert_eq!(room.posted().len(), 1);
+    app.restart_with(|config| channels(config, true)).await;
+    app.smtp.script(Fault::RejectRecipient);
+    app.advance(60).await;
+    let told: Vec<_> = app.smtp.received().into_iter().flat_map(|mail| mail.to).collect();
+    assert_eq!(told, ["lead@example.com"]);
     app.finish().await;
 }
 

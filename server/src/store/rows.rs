@@ -122,6 +122,19 @@ pub(super) struct OutboxRow {
     /// When it came to its end; while it is queued, when it was revived.
     pub(super) settled_at: Option<DateTime<Utc>>,
     pub(super) queued_at: DateTime<Utc>,
+    /// Whether its newest try carried an answer link; none before the first, and of messages from before this was kept.
+    pub(super) linked: Option<bool>,
+}
+
+/// A try that begins.
+pub(super) struct TryRow<'a> {
+    pub(super) lease: &'a [u8],
+    /// When another worker may try.
+    pub(super) due_at: DateTime<Utc>,
+    /// How many there have been, with this one.
+    pub(super) tries: u32,
+    /// Whether it carries an answer link.
+    pub(super) linked: bool,
 }
 
 impl OutboxRow {
@@ -264,7 +277,7 @@ pub(super) trait Rows {
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
-    fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()>;
+    fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()>;
     /// Gives a message another try; without a `why` the one before stays.
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()>;
     /// Makes every leased message due at `due_at`, leased by nobody; returns how many.

@@ -266,6 +266,7 @@ statement!(
         ", leased_by = " leased_by: i32 = Integer,
         ", due_at = " due_at: Time = Timestamptz,
         ", tries = " tries: i32 = Integer,
+        ", linked = " linked: bool = Bool,
         " WHERE rid = " rid: i64 = BigInt,
     } ""
 );

@@ -21,7 +21,7 @@ use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{
     BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Restore, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow,
-    TokenRow,
+    TokenRow, TryRow,
 };
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
@@ -272,8 +272,9 @@ impl Rows for Writing<'_> {
         Ok(true)
     }
 
-    fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()> {
-        hot::LeaseOutbox { lease, due_at: &micros(due_at), tries: &signed(tries), rid: &rid }.execute(self.conn)?;
+    fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()> {
+        let TryRow { lease, due_at, tries, linked } = begun;
+        hot::LeaseOutbox { lease, due_at: &micros(*due_at), tries: &signed(*tries), linked, rid: &rid }.execute(self.conn)?;
         Ok(())
     }
 

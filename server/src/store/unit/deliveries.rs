@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::channel::Route;
 use domain::command::Command;
-use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling};
+use domain::delivery::{BounceKind, DeliveryRecord, DeliveryState as Shown, Fate, Sibling};
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
 use domain::planted::{Bug, planted};
@@ -22,7 +22,7 @@ use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
 use crate::store::link::{LINK_SECRET, LinkToken};
 use crate::store::rows::{
-    BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow,
+    BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow, TryRow,
 };
 use crate::store::{BounceReport, DeliveryResult, Gate, Hold, Leased, LeasedDelivery, Turn, reads};
 
@@ -71,6 +71,7 @@ pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_
             detail: None,
             settled_at: None,
             queued_at: now,
+            linked: None,
         };
         rows.insert_outbox(&row)?;
         rows.notice(Notice::Delivery);
@@ -357,7 +358,8 @@ fn lease_delivery<R: Rows>(
     env.entropy.fill(&mut lease);
     let tries = row.tries + 1;
     let seconds = if planted(Bug::LeaseWithoutEnd) { 0 } else { DELIVERY_LEASE_SECONDS };
-    rows.lease_outbox(row.rid, &lease, now + TimeDelta::seconds(seconds), tries)?;
+    let linked = env.channels.carries_links(&row.channel);
+    rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at: now + TimeDelta::seconds(seconds), tries, linked })?;
     // A fresh token for every try: the one before may have left the house.
     let mut random = [0; 16];
     env.entropy.fill(&mut random);
@@ -506,7 +508,10 @@ pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec
 }
 
 pub(super) fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
-    Sibling { attempt: row.attempt, state: state.shown(&row), channel: row.channel, recipient: row.recipient }
+    let state = state.shown(&row);
+    // What waits goes by the settings of then.
+    let linked = row.linked.filter(|_| state != Shown::Queued);
+    Sibling { attempt: row.attempt, state, channel: row.channel, recipient: row.recipient, linked }
 }
 
 /// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
