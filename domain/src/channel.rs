@@ -126,7 +126,12 @@ impl Channels {
 
     /// Whether a message by it is one that somebody answers: one with a link, or any where no channel carries links.
     pub(crate) fn is_answered(&self, name: &str) -> bool {
-        self.carries_links(name) || self.known.iter().all(|channel| !channel.links)
+        self.carries_links(name) || !self.carry_links()
+    }
+
+    /// Whether any of them does.
+    pub(crate) fn carry_links(&self) -> bool {
+        self.known.iter().any(|channel| channel.links)
     }
 
     /// The messages of one attempt for `people`: by the channel the hint names, else by the default ones.

@@ -20,4 +20,9 @@ pub trait Clock: Send + Sync {
     fn since_boot(&self) -> Option<Duration> {
         None
     }
+
+    /// What pauses are measured by: the time since boot, or, where a system does not tell it, what the wall clock shows.
+    fn running(&self) -> Duration {
+        self.since_boot().unwrap_or_else(|| (self.now() - DateTime::UNIX_EPOCH).to_std().unwrap_or_default())
+    }
 }

@@ -37,6 +37,11 @@ pub enum DeliveryState {
 }
 
 impl DeliveryState {
+    /// Whether it has not come to its end.
+    pub fn is_under_way(self) -> bool {
+        matches!(self, Self::Queued | Self::Sending)
+    }
+
     /// Whether it can no longer reach its recipient.
     pub fn is_lost(self) -> bool {
         match self {
@@ -78,12 +83,24 @@ pub struct Sibling {
     pub recipient: String,
     /// Where it stands.
     pub state: DeliveryState,
+    /// Whether it went out with an answer link; absent while it waits to go out, and where nobody knows.
+    pub linked: Option<bool>,
 }
 
 impl Sibling {
     /// The way it went, or is to go.
     pub fn route(&self) -> Route<'_> {
         Route { channel: &self.channel, recipient: &self.recipient }
+    }
+
+    /// Whether who gets it can answer with it. What was sent is as it was sent: its channel may be another one by now, or gone.
+    fn carries_link(&self, channels: &Channels) -> bool {
+        self.linked.unwrap_or_else(|| channels.carries_links(&self.channel))
+    }
+
+    /// Whether it is one that somebody answers: one with a link, or any where no channel carries links.
+    fn is_answered(&self, channels: &Channels) -> bool {
+        self.carries_link(channels) || !channels.carry_links()
     }
 }
 
@@ -191,7 +208,7 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
         }
         Fate::Failed => Event::DeliveryFailed(delivery),
         Fate::Bounced => {
-            let has_it = |other: &Sibling| other.state == DeliveryState::Sent && record.channels.carries_links(&other.channel);
+            let has_it = |other: &Sibling| other.state == DeliveryState::Sent && other.carries_link(&record.channels);
             let reached =
                 if open.is_some() && !planted(Bug::BounceKeepsReached) { record.siblings.iter().any(has_it) } else { before };
             Event::DeliveryBounced { delivery, reached }
@@ -234,7 +251,7 @@ fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Optio
         return None;
     }
     let siblings = || record.siblings.iter().filter(|sibling| sibling.attempt == lost.attempt);
-    if siblings().any(|sibling| !sibling.state.is_lost() && record.channels.is_answered(&sibling.channel)) {
+    if siblings().any(|sibling| !sibling.state.is_lost() && sibling.is_answered(&record.channels)) {
         return None;
     }
     let mut unreachable: Vec<String> = Vec::new();
@@ -308,6 +325,7 @@ mod tests {
             channel: "email".into(),
             recipient: (*recipient).to_owned(),
             state: *state,
+            linked: None,
         });
         DeliveryRecord {
             delivery: Delivery {
@@ -404,6 +422,12 @@ mod tests {
         record.siblings[0].channel = "board".into();
         record.channels = channels;
         assert_eq!(failover(1, &question(), &record).map(|failover| failover.notify_to), Some(vec!["b@x.example".into()]));
+        // What it was sent with counts, and not what its channel would send today.
+        record.siblings[0].linked = Some(true);
+        assert_eq!(failover(1, &question(), &record), None, "the hall could answer");
+        record.siblings[0].channel = "email".into();
+        record.siblings[0].linked = Some(false);
+        assert!(failover(1, &question(), &record).is_some(), "the hall could not");
         // The board alone is no way to ask anybody.
         let mut by_board = question();
         by_board.retry_policy.as_mut().unwrap().escalation_ladder.truncate(1);
@@ -416,8 +440,13 @@ mod tests {
     #[test]
     fn a_reminder_on_request_goes_to_who_has_the_question() {
         use DeliveryState::{Bounced, Failed, Queued, Sent};
-        let at =
-            |attempt, recipient: &str, state| Sibling { attempt, channel: "email".into(), recipient: recipient.into(), state };
+        let at = |attempt, recipient: &str, state| Sibling {
+            attempt,
+            channel: "email".into(),
+            recipient: recipient.into(),
+            state,
+            linked: None,
+        };
         let (a, b) = ("a@x.example", "b@x.example");
         let again = |messages: &[Sibling]| {
             let asked = Asked { question: question(), messages: messages.to_vec(), channels: channels() };
@@ -443,6 +472,7 @@ mod tests {
             channel: channel.into(),
             recipient: recipient.into(),
             state,
+            linked: None,
         };
         let again = |messages: &[Sibling]| {
             let asked = Asked { question: question(), messages: messages.to_vec(), channels: channels.clone() };

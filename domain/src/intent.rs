@@ -517,7 +517,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
         }
         Event::SuspensionReminded(reminded) => {
             if let Some(open) = intent.open.as_mut().filter(|open| open.id == reminded.suspension_id) {
-                open.reminded_at = Some(dated);
+                open.reminded_at = Some(now);
             }
         }
         Event::SuspensionExtended(extended) => {

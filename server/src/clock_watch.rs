@@ -97,6 +97,11 @@ impl ClockWatch {
         }
     }
 
+    /// What the wall clock says.
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
     /// The time since boot.
     pub(crate) fn since_boot(&self) -> Option<Duration> {
         self.clock.since_boot()

@@ -180,6 +180,12 @@ impl TestApp {
         self.boot().await;
     }
 
+    /// As [`TestApp::restart`], with other settings.
+    pub async fn restart_with(&mut self, change: impl FnOnce(&mut Config)) {
+        change(&mut self.config);
+        self.restart().await;
+    }
+
     /// Stops the server for so many seconds: what happened to it in the meantime was an outage.
     pub async fn outage(&mut self, seconds: i64) {
         self.running.take().unwrap().serving.stop().await;

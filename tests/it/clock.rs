@@ -1,8 +1,14 @@
 //! A wall clock that is set while the server runs: what is due by a wrong clock must not be decided.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use channels::{Channel, DeliveryError, Message, Receipt};
 use chrono::TimeDelta;
 use domain::authority::Role;
 use harness::app::{OPERATOR, TestApp};
+use harness::clock::FakeClock;
 use harness::on_each_store;
 use serde_json::{Value, json};
 
@@ -14,6 +20,37 @@ async fn held_by_clock(app: &TestApp) -> bool {
 
 fn permissive() -> Value {
     json!({"timeout_seconds": 600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"})
+}
+
+/// A channel during whose every call the clock jumps ahead by an hour.
+struct Jumping {
+    clock: Arc<FakeClock>,
+    says: Result<Receipt, DeliveryError>,
+    calls: AtomicU32,
+}
+
+impl Jumping {
+    fn new(app: &TestApp, says: Result<&str, DeliveryError>) -> Arc<Self> {
+        let says = says.map(|reply| Receipt { reply: reply.to_owned() });
+        Arc::new(Self { clock: app.clock.clone(), says, calls: AtomicU32::new(0) })
+    }
+
+    fn calls(&self) -> u32 {
+        self.calls.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait::async_trait]
+impl Channel for Jumping {
+    fn name(&self) -> &'static str {
+        "jumping"
+    }
+
+    async fn deliver(&self, _message: &Message) -> Result<Receipt, DeliveryError> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.clock.set_by(TimeDelta::seconds(3600));
+        self.says.clone()
+    }
 }
 
 on_each_store! {
@@ -41,6 +78,91 @@ on_each_store! {
         assert_eq!(app.anonymous().get("readyz").await.status, 200);
         assert!(!held_by_clock(app).await);
         assert_eq!(operator.respond(intent, &id, "deny").await.problem(), (409, "expired"));
+    }
+
+    /// A page that is told of an end locks itself for good, so a wrong clock must not tell of one.
+    async fn a_question_whose_deadline_waits_is_shown_as_open(app: &mut TestApp) {
+        let (intent, id) = app.ask(permissive()).await;
+        let link = app.next_link().await;
+        let state = format!("{link}/state");
+        let told = async |app: &TestApp| serde_json::from_str::<Value>(&app.person().open(&state).await.html).unwrap();
+        app.clock.set_by(TimeDelta::seconds(3600));
+        let held = told(app).await;
+        assert_eq!((&held["ended"], &held["left_ms"]), (&Value::Null, &json!(0)));
+        let mut person = app.person();
+        let page = person.open(&link).await;
+        assert!(page.has_form(), "{}", page.html);
+        let answer = [("nonce", &*page.nonce()), ("value", "deny")];
+        let early = person.post(&link, &answer).await;
+        assert_eq!((early.status, early.has_form()), (503, true), "{}", early.html);
+
+        app.clock.set_by(TimeDelta::seconds(-3600));
+        assert_eq!(told(app).await, json!({"ended": null, "left_ms": 600_000, "deadline": held["deadline"]}));
+        assert_eq!(person.post(&link, &answer).await.status, 303);
+        assert_eq!(told(app).await["ended"], "answered");
+        assert_eq!(app.agent().suspension(&id).await["response"], json!("deny"));
+        assert!(!app.agent().event_types(intent).await.contains(&"intent.late_answer".to_owned()));
+
+        // Nor must an outage whose time is still to be given back.
+        app.settle().await; // The clock is looked at, and the wait begins anew.
+        app.advance(30).await;
+        app.ask(permissive()).await;
+        let link = app.next_link().await;
+        app.outage_until_served(601).await;
+        assert!(app.person().open(&link).await.has_form());
+        app.settle().await;
+        assert!(app.person().open(&link).await.has_form());
+        app.advance(600).await;
+        assert_eq!(app.person().open(&link).await.heading(), "The deadline has passed");
+    }
+
+    /// Nobody knows by such a clock whether a mail left in time. Recorded as late it would have reached nobody, for good, and the question
+    /// would end without its fallback.
+    async fn what_was_sent_while_the_clock_jumped_is_recorded_when_it_is_believed_again(app: &mut TestApp) {
+        let (_, id) = app.agent().ask(permissive()).await;
+        let channel = Jumping::new(app, Ok("250 taken"));
+        let worker = app.worker(channel.clone());
+        worker.run_due().await.unwrap();
+        assert_eq!(app.agent().suspension(&id).await["reached"], json!(false), "nothing is said of it yet");
+        app.clock.set_by(TimeDelta::seconds(-3600));
+        app.clock.jump(TimeDelta::seconds(200)); // Longer than a lease.
+        worker.run_due().await.unwrap();
+        assert_eq!((channel.calls(), &app.agent().suspension(&id).await["reached"]), (1, &json!(true)));
+        app.settle().await;
+        assert!(app.smtp.received().is_empty(), "nobody sends it a second time");
+        app.advance(400).await;
+        assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
+    }
+
+    /// A refusal that was recorded as late would wake nobody, and the next rung would be asked when its time came, or never.
+    async fn what_failed_while_the_clock_jumped_wakes_the_next_rung_when_it_is_believed_again(app: &mut TestApp) {
+        let policy = json!({"max_attempts": 2, "interval_seconds": 600, "escalation_ladder": [{"attempt": 2, "notify_to": "lead@example.com"}]});
+        let (_, id) = app.agent().ask(json!({"timeout_seconds": 600, "retry_policy": policy})).await;
+        let refused = DeliveryError::Permanent { reason: "550 no such mailbox".to_owned() };
+        let worker = app.worker(Jumping::new(app, Err(refused)));
+        worker.run_due().await.unwrap();
+        app.clock.set_by(TimeDelta::seconds(-3600));
+        app.clock.jump(TimeDelta::seconds(1));
+        worker.run_due().await.unwrap();
+        app.advance(30).await;
+        assert_eq!(app.smtp.received().len(), 1, "{}", app.agent().suspension(&id).await);
+        assert_eq!(app.smtp.next_mail().await.to, ["lead@example.com"]);
+    }
+
+    /// A try that failed while the clock was ahead is due by the clock as it is, and not an hour later.
+    async fn another_try_is_due_by_a_clock_that_is_believed(app: &mut TestApp) {
+        app.agent().ask(json!({"timeout_seconds": 86_400})).await;
+        let busy = DeliveryError::Retry { reason: "451 come back later".to_owned(), after: Some(Duration::from_secs(20)) };
+        let worker = app.worker(Jumping::new(app, Err(busy)));
+        worker.run_due().await.unwrap();
+        app.clock.set_by(TimeDelta::seconds(-3600));
+        app.settle().await; // The clock is looked at, and the wait begins anew.
+        app.clock.jump(TimeDelta::seconds(30));
+        worker.run_due().await.unwrap();
+        app.advance(19).await;
+        assert!(app.smtp.received().is_empty());
+        app.advance(1).await;
+        assert_eq!(app.smtp.received().len(), 1);
     }
 
     /// A clock that is set right again has done no harm.

@@ -306,3 +306,37 @@ async fn of_two_messages_lost_at_the_same_time_the_later_one_wakes_the_next_rung
         desk.finish().await;
     }
 }
+
+/// A turn is worked out before its transaction: what is sent again in between must not be failed by what the turn knew, nor wait for as
+/// long as a circuit that is closed by then would have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_sent_again_is_not_given_up_by_a_turn_from_before() {
+    for backend in STORES {
+        let mut desk = Desk::on(backend).await;
+        let (_, id) = desk.ask(1, 1_200, by_mail()).await;
+        let gone = || Gate::Closed("status 410: the endpoint says it is gone".to_owned());
+        desk.turn(gone()).await;
+        assert_eq!(desk.states(&id).await, ["failed", "queued"]);
+        let failed = desk.seen(&id).await[0].clone();
+        assert_eq!(failed["settled_at"], json!("2026-11-24T08:00:00.000000Z"));
+        let path = format!("api/v1/deliveries/{}/redrive", failed["id"].as_str().unwrap());
+        let redrive = async || desk.app.api(Role::Admin).post(&path, json!({})).await.ok();
+        for (stale, due_at) in [(gone(), "08:00:10"), (Gate::Paused(TimeDelta::seconds(900)), "08:00:20")] {
+            let again = redrive().await;
+            assert_eq!((&again["state"], &again["settled_at"]), (&json!("queued"), &Value::Null));
+            assert_eq!(desk.turn(stale).await.untried, 1);
+            assert_eq!(desk.seen(&id).await[0]["due_at"], json!(format!("2026-11-24T{due_at}.000000Z")));
+            desk.app.clock.jump(TimeDelta::seconds(10));
+            let leased = desk.turn(Gate::SharedRoom(4)).await.deliveries.remove(0);
+            desk.complete(&leased, DeliveryResult::Failed("status 410".into())).await;
+        }
+        // For as long as it takes to hear of it: an endpoint that is gone takes nothing, however often one asks.
+        redrive().await;
+        assert_eq!([desk.turn(gone()).await.untried, desk.turn(gone()).await.untried], [1, 0]);
+        assert_eq!(desk.states(&id).await[0], json!("queued"));
+        desk.app.clock.jump(TimeDelta::seconds(10));
+        assert_eq!(desk.turn(gone()).await.untried, 1);
+        assert_eq!(desk.states(&id).await[0], json!("failed"));
+        desk.finish().await;
+    }
+}

@@ -101,6 +101,32 @@ on_each_store! {
         assert_eq!(mails.len(), 2 + 3, "two questions and three reminders");
     }
 
+    /// A clock that was ahead for a while must not forbid reminders for as long as it had been ahead.
+    async fn a_clock_that_is_set_back_forbids_no_reminder(app: &mut TestApp) {
+        let ahead = chrono::TimeDelta::seconds(3600);
+        let (intent, id) = asked(app, json!({"timeout_seconds": 86_400})).await;
+        app.clock.set_by(ahead);
+        let note = json!({"event_type": "comment", "payload": {}});
+        app.agent().post(&format!("api/v1/intents/{intent}/events"), note).await.ok();
+        app.clock.set_by(-ahead);
+        // An event that is dated ahead: the reminder is dated so as well, and happens now.
+        remind(&app.operator(), &id).await.ok();
+        assert_eq!(remind(&app.operator(), &id).await.headers["retry-after"], PAUSE.to_string().as_str());
+        app.advance(PAUSE).await;
+        remind(&app.operator(), &id).await.ok();
+        app.settle().await;
+
+        // And one that was asked for while it was ahead.
+        app.advance(PAUSE).await;
+        app.clock.set_by(ahead);
+        remind(&app.operator(), &id).await.ok();
+        app.clock.set_by(-ahead);
+        remind(&app.operator(), &id).await.ok();
+        assert_eq!(remind(&app.operator(), &id).await.problem(), (429, "rate_limited"));
+        app.settle().await;
+        app.advance(30).await; // The clock is believed again, and what waits leaves.
+    }
+
     /// Those in force are told, not those before them.
     async fn a_reminder_goes_to_who_is_in_force(app: &mut TestApp) {
         let ladder = json!({"notify_to": ["alice@example.com", "bob@example.com"], "retry_policy": {

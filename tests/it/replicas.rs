@@ -308,6 +308,41 @@ async fn a_redrive_at_one_server_closes_the_circuit_of_every_other() {
     app.finish().await;
 }
 
+/// During an update the server that still runs without a new channel must leave its messages to the one that has it; and they must not
+/// wait for ever where nobody has it any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_of_a_channel_only_another_server_has_is_left_to_it() {
+    let receiver = Receiver::start().await;
+    let channels = vec![(webhook("pager", &receiver), Reach::People)];
+    let newer = TestApp::start_on(Backend::Postgres, |config| add(config, channels, &["pager"])).await;
+    let replica = newer.replica().await;
+    let older = newer.worker(Arc::new(channels::MemoryMailbox::new()));
+    let agent = newer.agent();
+    let (_, id) = agent.ask(json!({})).await;
+    let state =
+        async |id: &str| agent.get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok()["deliveries"][0]["state"].clone();
+    let (sent, next) = older.run_due().await.unwrap();
+    assert_eq!((sent, next.unwrap() - newer.clock.now(), state(&id).await), (0, TimeDelta::seconds(300), json!("queued")));
+    newer.settle().await;
+    assert_eq!((receiver.posted().len(), state(&id).await), (1, json!("sent")));
+
+    let (_, orphan) = agent.ask(json!({})).await;
+    newer.clock.jump(TimeDelta::seconds(300) - TimeDelta::microseconds(1));
+    older.run_due().await.unwrap();
+    assert_eq!(state(&orphan).await, json!("queued"));
+    newer.clock.jump(TimeDelta::microseconds(1));
+    older.run_due().await.unwrap();
+    assert_eq!(state(&orphan).await, json!("failed"));
+
+    // Alone, it is the only one who could have it.
+    let (_, lonely) = agent.ask(json!({})).await;
+    replica.stop().await;
+    older.run_due().await.unwrap();
+    assert_eq!(state(&lonely).await, json!("failed"));
+    newer.settle().await;
+    newer.finish().await;
+}
+
 /// A notification is a hint. Whoever waits at a server that hears nothing must be woken all the same.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_waits_at_a_server_that_hears_nothing_is_woken_all_the_same() {

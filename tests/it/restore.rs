@@ -2,8 +2,9 @@
 
 use domain::authority::Role;
 use domain::ids::IntentId;
-use harness::app::{OPERATOR, TestApp};
+use harness::app::{Backend, OPERATOR, TestApp};
 use harness::on_each_store;
+use harness::postgres::Cluster;
 use placet_server::store::sqlite::simulated::Fate;
 use serde_json::json;
 
@@ -171,4 +172,38 @@ async fn a_question_that_cannot_be_read_keeps_no_other_from_being_asked_afresh()
         site.after(1).await;
         assert_eq!((site.mails(), site.messages(other).await.len()), (3, 2), "{damage}");
     }
+}
+
+/// Somebody replaces a question in the moment in which it is to be asked afresh. Its people are not those of the new one, whose link
+/// would let them answer it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_asked_before_a_restore_is_not_asked_what_replaced_it_meanwhile() {
+    let mut app = TestApp::start_on(Backend::Postgres, |_| {}).await;
+    let (intent, old) = app.ask(json!({"notify_to": ["alice@example.com"]})).await;
+    app.restore().await;
+    assert!(app.store().release().await.unwrap());
+    assert!(!app.store().recover().await.unwrap().done, "the absence is recorded, and nothing made good yet");
+    let (scratch, agent) = (app.scratch().unwrap(), app.agent());
+    let rival = scratch.rival().await;
+    rival.sql("BEGIN; SELECT 1 FROM intents FOR UPDATE").await;
+    let in_line = async |waiting: i64| {
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        while Cluster::of_this_process().number(scratch.name(), sql).await < waiting {}
+    };
+    let store = app.store();
+    let replace = agent.suspend(intent, json!({"supersedes": old, "notify_to": ["bob@example.com"]}));
+    let recover = async {
+        in_line(1).await;
+        store.recover().await.unwrap();
+    };
+    let let_go = async {
+        in_line(2).await;
+        rival.sql("ROLLBACK").await;
+    };
+    let (replaced, (), ()) = tokio::join!(replace, recover, let_go);
+    replaced.ok();
+    app.settle().await;
+    let told: Vec<_> = app.smtp.received().into_iter().flat_map(|mail| mail.to).collect();
+    assert_eq!(told, ["alice@example.com", "bob@example.com"]);
+    app.finish().await;
 }

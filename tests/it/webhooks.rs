@@ -6,6 +6,7 @@ use domain::channel::{EMAIL, Reach};
 use harness::app::{OPERATOR, TestApp};
 use harness::receiver::{Answer, Receiver, SECRET, add, webhook};
 use harness::smtp::Fault;
+use placet_server::config::Config;
 use serde_json::{Value, json};
 
 /// A server with mails and one webhook, which is its default.
@@ -188,6 +189,30 @@ async fn a_room_without_links_is_asked_beside_the_people_and_reaches_nobody() {
     app.finish().await;
 }
 
+/// Settings change, and what was sent does not: whoever read of a question without a link still cannot answer it, so who can is asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_sent_without_a_link_has_none_under_later_settings() {
+    let room = Receiver::start().await;
+    let channels = |config: &mut Config, links: bool| {
+        let mut board = webhook("room", &room);
+        board.settings.links = links;
+        config.webhooks.clear();
+        add(config, vec![(board, Reach::Audience("ops-room".into()))], &[EMAIL]);
+    };
+    let mut app = TestApp::start_with(|config| channels(config, false)).await;
+    app.smtp.script(Fault::Defer);
+    let rung = json!({"attempt": 2, "notify_to": "lead@example.com", "channel_hint": EMAIL});
+    let policy = json!({"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": [rung]});
+    app.ask(json!({"channel_hint": "room", "timeout_seconds": 3600, "retry_policy": policy})).await;
+    assert_eq!(room.posted().len(), 1);
+    app.restart_with(|config| channels(config, true)).await;
+    app.smtp.script(Fault::RejectRecipient);
+    app.advance(60).await;
+    let told: Vec<_> = app.smtp.received().into_iter().flat_map(|mail| mail.to).collect();
+    assert_eq!(told, ["lead@example.com"]);
+    app.finish().await;
+}
+
 /// What the operator sees of the messages about a question.
 async fn seen(app: &TestApp, id: &str) -> Vec<(String, u64, String)> {
     let listed = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
@@ -339,6 +364,25 @@ async fn a_failing_endpoint_is_left_alone_and_probed() {
     assert_eq!(circuit(&app, "pager").await, "0");
     app.advance(400).await;
     assert_eq!(seen(&app, &held).await[0].0, "sent");
+    app.finish().await;
+}
+
+/// How long an endpoint is left alone has nothing to do with the time of day: a clock that is set back must not make people wait for hours.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_is_set_back_has_no_endpoint_left_alone_for_longer() {
+    let (app, receiver) = with_pager().await;
+    receiver.script(vec![Answer::Status(500, vec![]); 10]);
+    for _ in 0..10 {
+        app.ask(json!({})).await;
+    }
+    assert_eq!((receiver.posted().len(), circuit(&app, "pager").await.as_str()), (10, "1"));
+    app.clock.set_by(chrono::TimeDelta::hours(-3));
+    let (_, id) = app.ask(json!({})).await;
+    app.advance(20).await;
+    assert_eq!(receiver.posted().len(), 0);
+    app.advance(17).await;
+    assert_eq!((receiver.posted().len(), seen(&app, &id).await[0].0.as_str()), (1, "sent"));
+    app.advance(3 * 3_600 + 400).await;
     app.finish().await;
 }
 

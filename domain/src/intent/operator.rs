@@ -85,7 +85,9 @@ pub(super) fn remind(
     if open.is_expired(now) {
         return Err(expired(intent, open));
     }
-    let left = open.reminded_at.map(|at| at + seconds(REMINDER_PAUSE_SECONDS) - now);
+    let pause = seconds(REMINDER_PAUSE_SECONDS);
+    // One that lies further ahead than a pause was written by a clock that has been set back since, and says nothing.
+    let left = open.reminded_at.map(|at| at + pause - now).filter(|left| *left <= pause * 2);
     if let Some(left) = left.filter(|left| *left > TimeDelta::zero() && !planted(Bug::RemindedTooSoon)) {
         // Rounded up: whoever waits so long is not refused again.
         let whole_seconds = left.num_seconds() + i64::from(left.subsec_nanos() > 0);

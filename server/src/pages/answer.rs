@@ -11,7 +11,7 @@ use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::TimeDelta;
 use domain::authority::{Action, Principal};
 use domain::channel::Channels;
 use domain::command::{Command, Respond};
@@ -65,13 +65,12 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
         Ok(found) => found,
         Err(refusal) => return refusal,
     };
-    let now = shared.clock.now();
-    if is_open(&link, now) {
+    if link.is_open {
         let folded = request.query_string() != EVERYTHING;
         open_page(&request, &shared, &pages, &token, &link, &Form { folded, ..Form::default() }, None)
     } else {
         let tried = request.query_string() == TRIED;
-        pages.page(StatusCode::OK, outcome(&pages, &link, now, tried).render())
+        pages.page(StatusCode::OK, outcome(&pages, &link, tried).render())
     }
 }
 
@@ -86,7 +85,7 @@ pub(super) async fn opened(token: &str, shared: &Shared, pages: &Pages) -> Resul
         Err(_) => return Err(pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None)),
     };
     pages.gets.check_key(&token.hash()).map_err(|refused| pages.too_many(&refused))?;
-    if is_shown(&link, shared.clock.now()) { Ok((token, link)) } else { Err(unknown(pages)) }
+    if is_shown(&link) { Ok((token, link)) } else { Err(unknown(pages)) }
 }
 
 /// What is shown to whom there was no place for.
@@ -155,7 +154,7 @@ async fn decided(
     pages: Data<Pages>,
 ) -> HttpResponse {
     let link = match shared.store.link(token.clone()).await {
-        Ok(Some(link)) if is_shown(&link, shared.clock.now()) => link,
+        Ok(Some(link)) if is_shown(&link) => link,
         Ok(_) => return answers_nothing(&pages),
         Err(_) => return cannot_save(&request, &pages, sent.ok().as_ref(), RETRY_AFTER_SECONDS),
     };
@@ -183,7 +182,7 @@ async fn decided(
         page
     };
     // A question that has ended needs no second try: its outcome is shown instead.
-    let ended = !is_open(&link, shared.clock.now());
+    let ended = !link.is_open;
     let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(&form.nonce, &cookie, &token));
     let value = match form.answer(&link) {
         _ if !fits && ended => return to_outcome(&request),
@@ -228,13 +227,9 @@ fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
     }
 }
 
-pub(super) fn is_open(link: &LinkView, now: DateTime<Utc>) -> bool {
-    link.suspension.ending.is_none() && !link.suspension.is_expired(now)
-}
-
-fn is_shown(link: &LinkView, now: DateTime<Utc>) -> bool {
+fn is_shown(link: &LinkView) -> bool {
     let ended_at = link.suspension.ending.as_ref().map(|ending| ending.at);
-    ended_at.is_none_or(|at| now - at < OUTCOME_SHOWN)
+    ended_at.is_none_or(|at| link.now - at < OUTCOME_SHOWN)
 }
 
 /// The same bytes for every token that opens nothing.
@@ -270,14 +265,13 @@ fn open_page(
     form: &Form,
     error: Option<FormError>,
 ) -> HttpResponse {
-    let now = shared.clock.now();
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
     let page = OpenQuestion {
         page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
         asked: asked(link),
         context: Value::Object(link.question.context.clone()),
         answers: answers(link, form),
-        now,
+        now: link.now,
         expires_at: link.suspension.expires_at,
         silence: silence(link),
         plan: plan(link, &shared.asking.channels),
@@ -346,22 +340,22 @@ fn plan(link: &LinkView, channels: &Channels) -> Vec<PlanRow> {
     told.chain(plan.ends_at.map(|at| PlanRow { at, sentence: plan.silence.sentence(), end: true })).collect()
 }
 
-fn outcome(pages: &Pages, link: &LinkView, now: DateTime<Utc>, tried: bool) -> Outcome {
+fn outcome(pages: &Pages, link: &LinkView, tried: bool) -> Outcome {
     Outcome {
         page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
         asked: asked(link),
-        ending: ending(link, now),
+        ending: ending(link),
         tried,
         told: Vec::new(),
-        now,
+        now: link.now,
     }
 }
 
-fn ending(link: &LinkView, now: DateTime<Utc>) -> Ending {
+fn ending(link: &LinkView) -> Ending {
     let suspension = &link.suspension;
     let Some(ended) = &suspension.ending else {
         // The deadline has passed and its timer is about to say so.
-        return Ending::Expired { at: suspension.expires_at.unwrap_or(now), silence: None };
+        return Ending::Expired { at: suspension.expires_at.unwrap_or(link.now), silence: None };
     };
     let note = |name: &str| ended.metadata.as_ref().and_then(|metadata| metadata.get(name)?.as_str().map(str::to_owned));
     match (ended.resolution, ended.reason) {

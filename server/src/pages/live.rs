@@ -9,14 +9,13 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::web::{Data, Path};
-use chrono::{DateTime, Utc};
 use domain::suspension::{Resolution, ResolutionReason};
 use domain::text::deadline;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::Pages;
-use super::answer::{is_open, opened};
+use super::answer::opened;
 use super::view::machine;
 use crate::http::Shared;
 use crate::store::LinkView;
@@ -83,18 +82,18 @@ pub(super) async fn state(token: Path<String>, shared: Data<Shared>, pages: Data
         Err(refusal) => return refusal,
     };
     let mut response = pages.headers(HttpResponse::build(StatusCode::OK));
-    response.insert_header((CONTENT_TYPE, "application/json")).json(State::of(&link, shared.clock.now()))
+    response.insert_header((CONTENT_TYPE, "application/json")).json(State::of(&link))
 }
 
 impl State {
-    fn of(link: &LinkView, now: DateTime<Utc>) -> Self {
-        let left_ms = link.suspension.expires_at.map(|at| (at - now).num_milliseconds().max(0));
+    fn of(link: &LinkView) -> Self {
+        let left_ms = link.suspension.expires_at.map(|at| (at - link.now).num_milliseconds().max(0));
         let deadline = link.suspension.expires_at.map(|at| Deadline {
             at: machine(&at),
-            text: deadline(at, now),
+            text: deadline(at, link.now),
             window_ms: (at - link.suspension.suspended_at).num_milliseconds(),
         });
-        Self { ended: (!is_open(link, now)).then(|| ended(link)), left_ms, deadline }
+        Self { ended: (!link.is_open).then(|| ended(link)), left_ms, deadline }
     }
 }
 

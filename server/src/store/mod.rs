@@ -204,7 +204,7 @@ pub struct FailedFilter {
 /// What the worker can take in one turn, channel by channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// The channels there are; what is queued for any other one has failed.
+    /// The channels there are; what is queued for any other one has failed, unless another server has it.
     pub lanes: Vec<Lane>,
     /// How many messages all lanes that share their room may take together.
     pub shared_room: u32,
@@ -312,6 +312,10 @@ pub struct LinkView {
     pub question: Question,
     /// How many messages there were about it; counted once nobody could be reached.
     pub messages: usize,
+    /// When it was looked at, by the clock that decides whether an answer is in time.
+    pub now: DateTime<Utc>,
+    /// Whether it can be answered, or could be as soon as deadlines wait no more: a deadline that may not come has ended nothing.
+    pub is_open: bool,
 }
 
 /// A key to be kept: everything but its secret, of which only the hash goes in.

@@ -15,7 +15,9 @@ use super::codes::DeliveryState;
 use super::link::LinkToken;
 use super::rows::{IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow};
 use super::unit::Decided;
+use super::unit::presence::hold;
 use super::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, LinkView, Standing, SuspensionFilter};
+use crate::clock_watch::ClockWatch;
 
 /// How many events one request looks at.
 const EVENTS_WALKED_MAX: u32 = 20_000;
@@ -207,7 +209,8 @@ pub(super) fn delivery_view<R: ReadRows>(
         tries: row.tries,
         // While it is under way, the row says when its lease ends, which is nobody's business.
         due_at: (state == delivery::DeliveryState::Queued).then_some(row.due_at),
-        settled_at: row.settled_at,
+        // While it is queued, the row says when it was revived.
+        settled_at: row.settled_at.filter(|_| !state.is_under_way()),
         detail: row.detail,
         bounce: bounce.map(|bounce| BounceView { kind: bounce.kind, reported_at: bounce.reported_at, detail: bounce.detail }),
     })
@@ -258,7 +261,7 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
     })
 }
 
-pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<Option<LinkView>> {
+pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
     let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash) || planted(Bug::TokenGuessed)) else {
         return Ok(None);
     };
@@ -277,5 +280,8 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken) -> RowsResult<O
     let undeliverable =
         row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
     let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
-    Ok(Some(LinkView { recipient: kept.recipient, intent_title, agent, suspension: row.suspension, question, messages }))
+    let (recipient, suspension, now) = (kept.recipient, row.suspension, watch.now());
+    // Looked at after the clock: one that has just jumped is not believed.
+    let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
+    Ok(Some(LinkView { recipient, intent_title, agent, suspension, question, messages, now, is_open }))
 }

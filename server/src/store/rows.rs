@@ -119,9 +119,22 @@ pub(super) struct OutboxRow {
     pub(super) sequence: u32,
     /// The other side's last word, or why the last try failed.
     pub(super) detail: Option<String>,
-    /// When it came to its end.
+    /// When it came to its end; while it is queued, when it was revived.
     pub(super) settled_at: Option<DateTime<Utc>>,
     pub(super) queued_at: DateTime<Utc>,
+    /// Whether its newest try carried an answer link; none before the first, and of messages from before this was kept.
+    pub(super) linked: Option<bool>,
+}
+
+/// A try that begins.
+pub(super) struct TryRow<'a> {
+    pub(super) lease: &'a [u8],
+    /// When another worker may try.
+    pub(super) due_at: DateTime<Utc>,
+    /// How many there have been, with this one.
+    pub(super) tries: u32,
+    /// Whether it carries an answer link.
+    pub(super) linked: bool,
 }
 
 impl OutboxRow {
@@ -264,13 +277,13 @@ pub(super) trait Rows {
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
-    fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()>;
+    fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()>;
     /// Gives a message another try; without a `why` the one before stays.
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()>;
     /// Makes every leased message due at `due_at`, leased by nobody; returns how many.
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
-    /// Makes a message that has come to its end due at `due_at`, as if it had never been tried.
-    fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()>;
+    /// Makes a message that has come to its end due, as if it had never been tried.
+    fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()>;
     /// Ends a message; without a `detail` the one before stays.
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
     /// Keeps what was reported of a message, in place of what was reported before.
@@ -330,6 +343,8 @@ pub(super) trait ReadRows {
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>>;
     /// Every channel that has a queue, also one the server has no more; by whose message is due first.
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>>;
+    /// Whether no other server lives on the same database.
+    fn is_alone(&mut self) -> RowsResult<bool>;
     /// How many suspensions are open: those [`ReadRows::suspensions`] lists as open.
     fn open_suspensions(&mut self) -> RowsResult<i64>;
     /// How many messages are queued, and how many of them are leased.

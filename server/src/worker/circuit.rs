@@ -1,24 +1,25 @@
 //! Stops trying an endpoint that does not work, and looks now and then whether it works again.
 //!
-//! Pure: time and chance are arguments. A closed circuit lets messages through and counts; an open one lets none through until its time
-//! has come, then one as a probe; what comes of the probe closes it or opens it for twice as long. An endpoint that said it is gone is
-//! believed until the server starts again or a message to it is sent again by hand.
+//! Pure: time and chance are arguments; the time is that since boot, so that no wall clock which is set back makes messages wait. A
+//! closed circuit lets messages through and counts; an open one lets none through until its time has come, then one as a probe; what
+//! comes of the probe closes it or opens it for twice as long. An endpoint that said it is gone is believed until the server starts again
+//! or a message to it is sent again by hand.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
 use domain::planted::{Bug, planted};
 
 /// So many failures in a row open the circuit.
 const FAILURES_IN_A_ROW: u32 = 10;
 /// So many of the last tries are remembered; when half of a full memory are failures, the circuit opens.
 const REMEMBERED_MAX: usize = 20;
-/// The first time it stays open, in seconds; each failed probe doubles it.
-const OPEN_SECONDS: i64 = 30;
-/// The longest time it stays open, in seconds.
-const OPEN_SECONDS_MAX: i64 = 900;
+/// The first time it stays open; each failed probe doubles it.
+const OPEN: Duration = Duration::from_secs(30);
+/// The longest time it stays open.
+const OPEN_MAX: Duration = Duration::from_mins(15);
 /// By how much of itself that time varies in either direction, so that what broke together is not probed together.
-const VARIES_BY_PERCENT: i64 = 20;
+const VARIES_BY_PERCENT: u32 = 20;
 
 /// What came of one try, as the circuit sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub(super) enum Passage {
     /// One message, to see whether the endpoint works again.
     Probe,
     /// Nothing until then.
-    Until(DateTime<Utc>),
+    Until(Duration),
     /// Nothing, while a probe is under way.
     Probing,
     /// Nothing ever.
@@ -54,7 +55,7 @@ enum Try {
 enum State {
     #[default]
     Closed,
-    Open(DateTime<Utc>),
+    Open(Duration),
     Probing,
     Gone(String),
 }
@@ -72,7 +73,7 @@ pub(super) struct Circuit {
 
 impl Circuit {
     /// What may pass at `now`.
-    pub(super) fn passage(&self, now: DateTime<Utc>) -> Passage {
+    pub(super) fn passage(&self, now: Duration) -> Passage {
         match &self.state {
             State::Closed => Passage::Free,
             State::Open(until) if now < *until => Passage::Until(*until),
@@ -95,7 +96,7 @@ impl Circuit {
     }
 
     /// Takes note of what came of a try; `random` spreads the next probe.
-    pub(super) fn record(&mut self, outcome: Outcome, now: DateTime<Utc>, random: u16) {
+    pub(super) fn record(&mut self, outcome: Outcome, now: Duration, random: u16) {
         match outcome {
             Outcome::Worked => *self = self.remembering(Try::Worked),
             Outcome::Gone(_) if planted(Bug::GoneIsAskedAgain) => {}
@@ -139,12 +140,12 @@ impl Circuit {
         Self { state: State::Closed, tries: remembered, in_a_row, openings: 0 }
     }
 
-    fn open(&mut self, now: DateTime<Utc>, random: u16) {
-        let seconds = (OPEN_SECONDS << self.openings.min(10)).min(OPEN_SECONDS_MAX);
-        let spread = seconds * 1_000 * VARIES_BY_PERCENT / 100;
-        let offset = i64::from(random) * 2 * spread / i64::from(u16::MAX) - spread;
+    fn open(&mut self, now: Duration, random: u16) {
+        let open = (OPEN * (1 << self.openings.min(10))).min(OPEN_MAX);
+        let least = open * (100 - VARIES_BY_PERCENT) / 100;
+        let spread = open * (2 * VARIES_BY_PERCENT) / 100;
         self.openings += 1;
-        self.state = State::Open(now + TimeDelta::milliseconds(seconds * 1_000 + offset));
+        self.state = State::Open(now + least + spread * u32::from(random) / u32::from(u16::MAX));
     }
 }
 
@@ -154,8 +155,8 @@ mod tests {
 
     const MIDDLE: u16 = u16::MAX / 2;
 
-    fn at(seconds: i64) -> DateTime<Utc> {
-        DateTime::UNIX_EPOCH + TimeDelta::seconds(seconds)
+    fn at(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
     }
 
     fn failing(circuit: &mut Circuit, times: u32) {
@@ -201,9 +202,9 @@ mod tests {
         let mut now = at(0);
         for seconds in [30, 60, 120, 240, 480, 900, 900] {
             let Passage::Until(until) = circuit.passage(now) else { panic!("{circuit:?}") };
-            let open_for = (until - now).num_milliseconds();
-            assert!((open_for - seconds * 1_000).abs() <= 10, "{open_for} ms, not {seconds} s");
-            assert_eq!(circuit.passage(until - TimeDelta::milliseconds(1)), Passage::Until(until));
+            let open_for = until.saturating_sub(now);
+            assert!(open_for.abs_diff(at(seconds)) <= Duration::from_millis(10), "{open_for:?}, not {seconds} s");
+            assert_eq!(circuit.passage(until.saturating_sub(Duration::from_millis(1))), Passage::Until(until));
             assert_eq!(circuit.passage(until), Passage::Probe);
             circuit.begin();
             assert_eq!(circuit.passage(until), Passage::Probing);
@@ -226,7 +227,7 @@ mod tests {
             for _ in 0..10 {
                 circuit.record(Outcome::Failed, at(0), random);
             }
-            assert_eq!(circuit.passage(at(0)), Passage::Until(at(0) + TimeDelta::milliseconds(millis)));
+            assert_eq!(circuit.passage(at(0)), Passage::Until(Duration::from_millis(millis)));
         }
     }
 

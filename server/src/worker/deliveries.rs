@@ -4,8 +4,8 @@
 //! takes nothing from the others. Mechanism: a leased row comes due again when its lease ends; only the holder of the lease may complete
 //! it. Every channel has a lane with room of its own, and each message is a task: nobody waits for a slow one but its own lane. Failure: a
 //! crash between sending and completing sends the message once more; a store that is away for a while does not, because what became of
-//! a message is kept until the store takes it. A message may leave a moment after its question was answered. One that makes its channel
-//! panic fails alone.
+//! a message is kept until the store takes it, nor does one that waits for a clock to be believed. A message may leave a moment after its
+//! question was answered. One that makes its channel panic fails alone.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -149,11 +149,11 @@ impl Deliveries {
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<Step, StoreError> {
         self.reopen();
         // Before anything is leased: a result that is recorded now is no message to lease again. The lanes go on meanwhile.
-        self.offer(self.results.due(self.around.clock.now()), under_way);
+        self.offer(self.results.due(self.around.clock.running()), under_way);
         if self.results.is_offering() && !under_way.is_empty() {
             return Ok(Step { sent: 0, untried: 0, next_due: None });
         }
-        let now = self.around.clock.now();
+        let now = self.around.clock.running();
         let shared: u32 = self.lanes.iter().filter(|lane| lane.shares_room()).map(Lane::in_flight).sum();
         let turn = Turn {
             lanes: self.lanes.iter().map(|lane| lane.turn(now)).collect(),
@@ -189,8 +189,14 @@ impl Deliveries {
             sent += 1;
             under_way.spawn(async move { this.send(&this.lanes[lane], delivery).await });
         }
-        let next_due = leased.next_due.into_iter().chain(self.results.next_due()).min();
+        let next_due = leased.next_due.into_iter().chain(self.result_due()).min();
         Ok(Step { sent, untried: leased.untried, next_due })
+    }
+
+    /// When a result is to be offered again, by the wall clock as it is now.
+    fn result_due(&self) -> Option<DateTime<Utc>> {
+        let left = self.results.next_due()?.saturating_sub(self.around.clock.running());
+        Some(self.around.clock.now() + TimeDelta::from_std(left).unwrap_or_default())
     }
 
     async fn send(&self, lane: &Lane, delivery: LeasedDelivery) -> Result<(), StoreError> {
@@ -216,16 +222,24 @@ impl Deliveries {
         if let DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) = &result {
             tracing::warn!(delivery.channel = lane.name, delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the channels");
         }
-        let kept = Kept::new(&delivery, result);
+        let kept = Kept::new(&delivery, result, self.around.clock.running());
         self.results.begin(&kept);
         self.record(lane, kept).await
     }
 
     /// Records what became of a message, now or, if the store cannot, later: it was sent, so the record must follow.
     async fn record(&self, lane: &Lane, kept: Kept) -> Result<(), StoreError> {
-        let recorded = match self.around.store.complete_delivery(kept.rid, kept.lease, kept.result.clone()).await {
-            Err(StoreError::Unavailable(why)) if self.results.keep(&kept, &why, self.around.clock.now()) => return Ok(()),
-            Err(StoreError::Unavailable(_)) | Ok(true) => Ok(()),
+        let recorded = self.around.store.complete_delivery(kept.rid, kept.lease, kept.result.clone()).await;
+        let for_later = match &recorded {
+            Err(StoreError::Unavailable(why)) => Some(why.as_str()),
+            Err(StoreError::Held(why)) => Some(*why),
+            Err(StoreError::Rejected(_) | StoreError::Failed(_)) | Ok(_) => None,
+        };
+        if for_later.is_some_and(|why| self.results.keep(&kept, why, self.around.clock.running())) {
+            return Ok(());
+        }
+        let recorded = match recorded {
+            Err(StoreError::Unavailable(_) | StoreError::Held(_)) | Ok(true) => Ok(()),
             Ok(false) => {
                 Self::lease_is_gone(&kept);
                 Ok(())
@@ -290,7 +304,7 @@ impl Deliveries {
         let gone = matches!(seen, Outcome::Gone(_));
         let mut random = [0; 2];
         self.around.entropy.fill(&mut random);
-        match lane.end(seen, self.around.clock.now(), u16::from_le_bytes(random)) {
+        match lane.end(seen, self.around.clock.running(), u16::from_le_bytes(random)) {
             None => {}
             Some(Change::Opened) => {
                 self.around.metrics.circuit_opened(&lane.name);

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use channels::Channel;
-use chrono::{DateTime, Utc};
+use chrono::TimeDelta;
 use domain::planted::{Bug, planted};
 
 use super::circuit::{Circuit, Outcome, Passage};
@@ -71,8 +72,8 @@ impl Lane {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// What it can take at `now`.
-    pub(super) fn turn(&self, now: DateTime<Utc>) -> LaneTurn {
+    /// What it can take at `now`, since boot.
+    pub(super) fn turn(&self, now: Duration) -> LaneTurn {
         let taken = if planted(Bug::LaneUnbounded) { 0 } else { self.in_flight() };
         let free = self.in_flight_max.saturating_sub(taken);
         let gate = match self.circuit().map(|circuit| circuit.passage(now)) {
@@ -80,7 +81,7 @@ impl Lane {
             Some(Passage::Free) => Gate::SharedRoom(free),
             Some(Passage::Probe) => Gate::SharedRoom(1),
             Some(Passage::Probing) => Gate::SharedRoom(0),
-            Some(Passage::Until(until)) => Gate::Paused(until - now),
+            Some(Passage::Until(until)) => Gate::Paused(TimeDelta::from_std(until.saturating_sub(now)).unwrap_or(TimeDelta::MAX)),
             Some(Passage::Gone(reason)) => Gate::Closed(reason),
         };
         LaneTurn { channel: self.name.clone(), gate, line: *self.line() }
@@ -105,7 +106,7 @@ impl Lane {
     }
 
     /// A message's try has ended; returns what that did to the circuit.
-    pub(super) fn end(&self, outcome: Outcome, now: DateTime<Utc>, random: u16) -> Option<Change> {
+    pub(super) fn end(&self, outcome: Outcome, now: Duration, random: u16) -> Option<Change> {
         let mut circuit = self.circuit()?;
         let was_open = circuit.is_open();
         circuit.record(outcome, now, random);

@@ -1,4 +1,4 @@
-//! What became of messages, kept until the store has taken it.
+//! What became of messages, kept until the store has taken it: one that is away, or one that waits for a clock it can believe.
 //!
 //! Guarantee: a store that is away for a while makes no message go out twice. Mechanism: a result waits here from the moment its message
 //! has left, and the loop offers it again after a pause; while one is being offered again, nothing is leased. A message that is leased
@@ -6,18 +6,18 @@
 //! late changes nothing that another server has taken over. Failure: a crash loses what waits here, and its messages go out once more.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
 use domain::ids::DeliveryId;
 
 use crate::store::{DeliveryResult, LeasedDelivery};
 
-/// The first pause between two tries, in seconds; each one is twice as long as the one before.
-const PAUSE_SECONDS: i64 = 1;
-/// The longest pause, in seconds.
-const PAUSE_SECONDS_MAX: i64 = 10;
-/// How long a result is kept, in seconds; much longer than a lease.
-const KEPT_SECONDS_MAX: i64 = 3_600;
+/// The first pause between two tries; each one is twice as long as the one before.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// How long a result is kept; much longer than a lease.
+const KEPT_MAX: Duration = Duration::from_hours(1);
 
 /// A message's result, with what it takes to record it.
 #[derive(Clone, Debug)]
@@ -27,22 +27,23 @@ pub(super) struct Kept {
     pub(super) id: DeliveryId,
     pub(super) channel: String,
     pub(super) result: DeliveryResult,
-    since: DateTime<Utc>,
+    /// When it was known. Like all times here since boot: a wall clock that is set must neither drop a result nor hold it back.
+    since: Duration,
     /// When it is offered again; none while it is being offered.
-    due_at: Option<DateTime<Utc>>,
+    due_at: Option<Duration>,
     tries: u32,
 }
 
 impl Kept {
-    /// What became of `delivery`.
-    pub(super) fn new(delivery: &LeasedDelivery, result: DeliveryResult) -> Self {
+    /// What became of `delivery`, as it is known at `now`.
+    pub(super) fn new(delivery: &LeasedDelivery, result: DeliveryResult, now: Duration) -> Self {
         Self {
             rid: delivery.rid,
             lease: delivery.lease,
             id: delivery.id,
             channel: delivery.channel.clone(),
             result,
-            since: delivery.now,
+            since: now,
             due_at: None,
             tries: 0,
         }
@@ -82,24 +83,24 @@ impl Results {
     }
 
     /// Keeps one that the store did not take; false if it has been kept for too long.
-    pub(super) fn keep(&self, kept: &Kept, why: &str, now: DateTime<Utc>) -> bool {
-        if now - kept.since >= TimeDelta::seconds(KEPT_SECONDS_MAX) {
+    pub(super) fn keep(&self, kept: &Kept, why: &str, now: Duration) -> bool {
+        if now.saturating_sub(kept.since) >= KEPT_MAX {
             given_up(kept);
             return false;
         }
         if !kept.was_tried() {
             tracing::warn!(delivery.id = %kept.id, why, "what became of a message is not recorded yet; trying again");
         }
-        let pause = (PAUSE_SECONDS << kept.tries.min(10)).min(PAUSE_SECONDS_MAX);
+        let pause = (PAUSE * (1 << kept.tries.min(10))).min(PAUSE_MAX);
         if let Some(one) = self.kept().iter_mut().find(|one| one.is_of(kept)) {
-            one.due_at = Some(now + TimeDelta::seconds(pause));
+            one.due_at = Some(now + pause);
             one.tries = kept.tries + 1;
         }
         true
     }
 
     /// Those to be offered again at `now`.
-    pub(super) fn due(&self, now: DateTime<Utc>) -> Vec<Kept> {
+    pub(super) fn due(&self, now: Duration) -> Vec<Kept> {
         self.offered(|due_at| due_at <= now)
     }
 
@@ -122,7 +123,7 @@ impl Results {
     }
 
     /// When the next one is to be offered again; none if none waits.
-    pub(super) fn next_due(&self) -> Option<DateTime<Utc>> {
+    pub(super) fn next_due(&self) -> Option<Duration> {
         self.kept().iter().filter_map(|kept| kept.due_at).min()
     }
 
@@ -136,7 +137,7 @@ impl Results {
         self.kept().drain(..).for_each(|kept| given_up(&kept));
     }
 
-    fn offered(&self, is_due: impl Fn(DateTime<Utc>) -> bool) -> Vec<Kept> {
+    fn offered(&self, is_due: impl Fn(Duration) -> bool) -> Vec<Kept> {
         let mut offered = Vec::new();
         for kept in self.kept().iter_mut().filter(|kept| kept.due_at.is_some_and(&is_due)) {
             kept.due_at = None;

@@ -211,6 +211,7 @@ pub(super) const TABLES: &[Table] = &[
             column("detail", Kind::Words),
             column("settled_at", Kind::Moment),
             column("queued_at", Kind::Moment),
+            column("linked", Kind::Truth),
         ],
         key: &["rid"],
         draws_from: Some("outbox_rid"),

@@ -208,6 +208,7 @@ pub(super) struct OutboxColumns {
     detail: Option<Value>,
     settled_at: Option<DateTime<Utc>>,
     queued_at: DateTime<Utc>,
+    linked: Option<bool>,
 }
 
 impl OutboxColumns {
@@ -232,6 +233,7 @@ impl OutboxColumns {
             detail: self.detail.map(serde_json::from_value).transpose()?,
             settled_at: self.settled_at,
             queued_at: self.queued_at,
+            linked: self.linked,
         })
     }
 }

@@ -237,7 +237,11 @@ impl Store for PostgresStore {
     }
 
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
-        self.read(move |rows| read::link(rows, &token))
+        let watch = self.watch.clone();
+        self.read(move |rows| {
+            rows.look_at_the_clock()?;
+            read::link(rows, &token, &watch)
+        })
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {

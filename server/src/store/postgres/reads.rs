@@ -235,6 +235,11 @@ impl ReadRows for Session {
         Ok(queued.into_iter().map(|(channel, next_due)| QueuedChannel { channel, next_due }).collect())
     }
 
+    fn is_alone(&mut self) -> RowsResult<bool> {
+        let server = self.server;
+        Ok(hot::SelectAlone { server }.get_result(self.conn()?)?)
+    }
+
     fn open_suspensions(&mut self) -> RowsResult<i64> {
         Ok(suspensions::table.filter(is_open()).count().get_result(self.conn()?)?)
     }

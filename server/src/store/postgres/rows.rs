@@ -21,7 +21,7 @@ use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{
     BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Restore, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow,
-    TokenRow,
+    TokenRow, TryRow,
 };
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
@@ -236,11 +236,12 @@ impl Rows for Writing<'_> {
         Ok(free.first::<i64>(self.session.conn()?).optional()?.is_some())
     }
 
-    fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()> {
+    fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()> {
+        let TryRow { lease, due_at, tries, linked } = *begun;
         // An event proves more: it stays.
         self.session.proof.get_or_insert_with(|| Proof::Lease { rid, lease: lease.to_vec() });
-        let write = hot::LeaseOutbox { lease: lease.to_vec(), leased_by: self.session.server, due_at, tries: signed(tries), rid };
-        self.session.later(write, None)
+        let (lease, leased_by, tries) = (lease.to_vec(), self.session.server, signed(tries));
+        self.session.later(hot::LeaseOutbox { lease, leased_by, due_at, tries, linked, rid }, None)
     }
 
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()> {
@@ -251,10 +252,10 @@ impl Rows for Writing<'_> {
         Ok(())
     }
 
-    fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+    fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()> {
         let queued = (outbox::state.eq(DeliveryState::Queued.code()), outbox::tries.eq(0));
         let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::leased_by.eq(None::<i32>));
-        let due = (outbox::due_at.eq(due_at), outbox::settled_at.eq(None::<DateTime<Utc>>));
+        let due = (outbox::due_at.eq(now), outbox::settled_at.eq(now));
         diesel::update(outbox::table.find(rid)).set((queued, released, due)).execute(self.session.conn()?)?;
         Ok(())
     }

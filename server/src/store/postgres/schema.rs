@@ -120,6 +120,7 @@ diesel::table! {
         detail -> Nullable<Json>,
         settled_at -> Nullable<Timestamptz>,
         queued_at -> Timestamptz,
+        linked -> Nullable<Bool>,
     }
 }
 

@@ -266,6 +266,7 @@ statement!(
         ", leased_by = " leased_by: i32 = Integer,
         ", due_at = " due_at: Time = Timestamptz,
         ", tries = " tries: i32 = Integer,
+        ", linked = " linked: bool = Bool,
         " WHERE rid = " rid: i64 = BigInt,
     } ""
 );
@@ -332,6 +333,15 @@ statement!(
     } " WHERE state = 0 AND lease IS NOT NULL AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
        AND classid = 1886151011 AND objid = outbox.leased_by::bigint::oid)"
+);
+
+statement!(
+    /// Whether nobody but this server holds such a lock.
+    SelectAlone {
+        "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         AND classid = 1886151011 AND objid <> " server: i32 = Integer,
+    } "::bigint::oid)" -> Bool
 );
 
 statement!(

@@ -215,6 +215,7 @@ pub(super) struct OutboxColumns {
     detail: Option<String>,
     settled_at: Option<i64>,
     queued_at: i64,
+    linked: Option<bool>,
 }
 
 impl OutboxColumns {
@@ -239,6 +240,7 @@ impl OutboxColumns {
             detail: self.detail,
             settled_at: self.settled_at.map(from_micros),
             queued_at: from_micros(self.queued_at),
+            linked: self.linked,
         })
     }
 }

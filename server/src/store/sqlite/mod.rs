@@ -307,7 +307,8 @@ impl<U: Units> Store for U {
     }
 
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
-        self.read(move |rows| read::link(rows, &token))
+        let watch = self.watch().clone();
+        self.read(move |rows| read::link(rows, &token, &watch))
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {

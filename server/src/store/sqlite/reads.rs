@@ -211,6 +211,11 @@ impl ReadRows for SqliteConnection {
         Ok(queued)
     }
 
+    /// The file is locked.
+    fn is_alone(&mut self) -> RowsResult<bool> {
+        Ok(true)
+    }
+
     fn open_suspensions(&mut self) -> RowsResult<i64> {
         Ok(suspensions::table.filter(is_open()).count().get_result(self)?)
     }

@@ -21,7 +21,7 @@ use crate::store::codes::{Code, DeliveryState};
 use crate::store::hub::Notice;
 use crate::store::rows::{
     BounceRow, IntentRow, NewEvent, OutboxRow, PresenceRow, Restore, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow,
-    TokenRow,
+    TokenRow, TryRow,
 };
 use crate::store::span::TraceContext;
 use crate::store::unit::day;
@@ -272,8 +272,9 @@ impl Rows for Writing<'_> {
         Ok(true)
     }
 
-    fn lease_outbox(&mut self, rid: i64, lease: &[u8], due_at: DateTime<Utc>, tries: u32) -> RowsResult<()> {
-        hot::LeaseOutbox { lease, due_at: &micros(due_at), tries: &signed(tries), rid: &rid }.execute(self.conn)?;
+    fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()> {
+        let TryRow { lease, due_at, tries, linked } = begun;
+        hot::LeaseOutbox { lease, due_at: &micros(*due_at), tries: &signed(*tries), linked, rid: &rid }.execute(self.conn)?;
         Ok(())
     }
 
@@ -292,9 +293,9 @@ impl Rows for Writing<'_> {
         Ok(diesel::update(queued.filter(outbox::lease.is_not_null())).set(released).execute(self.conn)? as u64)
     }
 
-    fn revive_outbox(&mut self, rid: i64, due_at: DateTime<Utc>) -> RowsResult<()> {
+    fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()> {
         let queued = (outbox::state.eq(DeliveryState::Queued.code()), outbox::tries.eq(0), outbox::lease.eq(None::<Vec<u8>>));
-        let due = (outbox::due_at.eq(micros(due_at)), outbox::settled_at.eq(None::<i64>));
+        let due = (outbox::due_at.eq(micros(now)), outbox::settled_at.eq(micros(now)));
         diesel::update(outbox::table.find(rid)).set((queued, due)).execute(self.conn)?;
         Ok(())
     }

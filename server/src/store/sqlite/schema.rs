@@ -119,6 +119,7 @@ diesel::table! {
         detail -> Nullable<Text>,
         settled_at -> Nullable<BigInt>,
         queued_at -> BigInt,
+        linked -> Nullable<Bool>,
     }
 }
 

@@ -215,7 +215,7 @@ statement!(
     /// The state is written out, so that the partial index of what is queued serves it.
     SelectDueOutbox {
         "SELECT rid, id, suspension, attempt, channel, recipient, state, due_at, tries, lease, sequence, detail, settled_at, \
-         queued_at FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
+         queued_at, linked FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
         " AND due_at <= " due_at: i64 = BigInt,
         " ORDER BY due_at LIMIT " limit: i64 = BigInt,
     } "" -> schema::outbox::SqlType
@@ -224,7 +224,7 @@ statement!(
 statement!(
     SelectOutboxOf {
         "SELECT rid, id, suspension, attempt, channel, recipient, state, due_at, tries, lease, sequence, detail, settled_at, \
-         queued_at FROM outbox WHERE suspension = " suspension: i64 = BigInt,
+         queued_at, linked FROM outbox WHERE suspension = " suspension: i64 = BigInt,
     } " ORDER BY rid" -> schema::outbox::SqlType
 );
 
@@ -233,6 +233,7 @@ statement!(
         "UPDATE outbox SET lease = " lease: [u8] = Binary,
         ", due_at = " due_at: i64 = BigInt,
         ", tries = " tries: i32 = Integer,
+        ", linked = " linked: bool = Bool,
         " WHERE rid = " rid: i64 = BigInt,
     } ""
 );

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::channel::Route;
 use domain::command::Command;
-use domain::delivery::{BounceKind, DeliveryRecord, Fate, Sibling};
+use domain::delivery::{BounceKind, DeliveryRecord, DeliveryState as Shown, Fate, Sibling};
 use domain::event::Delivery;
 use domain::ids::DeliveryId;
 use domain::planted::{Bug, planted};
@@ -22,9 +22,9 @@ use crate::store::fact::{Attempted, Fact, Settled};
 use crate::store::hub::Notice;
 use crate::store::link::{LINK_SECRET, LinkToken};
 use crate::store::rows::{
-    BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow,
+    BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow, TryRow,
 };
-use crate::store::{BounceReport, DeliveryResult, Gate, Leased, LeasedDelivery, Turn, reads};
+use crate::store::{BounceReport, DeliveryResult, Gate, Hold, Leased, LeasedDelivery, Turn, reads};
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
@@ -71,6 +71,7 @@ pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_
             detail: None,
             settled_at: None,
             queued_at: now,
+            linked: None,
         };
         rows.insert_outbox(&row)?;
         rows.notice(Notice::Delivery);
@@ -145,12 +146,14 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         return Ok(leased);
     }
     let secrets = Secrets { bounce: secret(rows, env, BOUNCE_SECRET)?, link: secret(rows, env, LINK_SECRET)? };
+    let patience = patience(rows, turn, &queued)?;
     let mut taking = Taking { leased, given_up: Vec::new() };
     let mut shared_room = turn.shared_room;
     let mut full = Vec::new();
     // Whose message has waited longest goes first: the shared room is handed out fairly.
     for QueuedChannel { channel, next_due } in queued {
         let gate = gate_of(turn, &channel);
+        let by = if turn.lane(&channel).is_some() { now } else { now - patience };
         let room = match &gate {
             Gate::Room(room) => *room,
             Gate::SharedRoom(room) => (*room).min(shared_room),
@@ -158,13 +161,13 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         };
         let (before, untried) = (taking.leased.deliveries.len(), taking.leased.untried);
         let limit = room.min(DELIVERIES_PER_UNIT);
-        let due = match &gate {
+        let due = if matches!(gate, Gate::Closed(_)) && by == now {
             // What waits for another try would wait in vain, and whoever is asked instead would wait for it.
-            Gate::Closed(_) => rows.reads().undelivered(&channel, now, limit)?,
-            Gate::Room(_) | Gate::SharedRoom(_) | Gate::Paused(_) if room > 0 && next_due <= now => {
-                rows.reads().due_deliveries(&channel, now, limit)?
-            }
-            Gate::Room(_) | Gate::SharedRoom(_) | Gate::Paused(_) => Vec::new(),
+            rows.reads().undelivered(&channel, now, limit)?
+        } else if room > 0 && next_due <= by {
+            rows.reads().due_deliveries(&channel, by, limit)?
+        } else {
+            Vec::new()
         };
         for row in due {
             take(rows, env, row, &gate, &secrets, now, &mut taking)?;
@@ -184,14 +187,36 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         }
     }
     // A full lane is looked at when one of its messages has ended; any other when its next one is due.
-    let next = rows.reads().queued_channels()?.into_iter().find(|queued| !full.contains(&queued.channel));
-    Ok(Leased { next_due: next.map(|queued| queued.next_due), ..taking.leased })
+    let next = rows.reads().queued_channels()?.into_iter().filter(|queued| !full.contains(&queued.channel));
+    let when = |queued: QueuedChannel| match turn.lane(&queued.channel) {
+        Some(_) => queued.next_due,
+        None => queued.next_due + patience,
+    };
+    Ok(Leased { next_due: next.map(when).min(), ..taking.leased })
 }
 
 /// What becomes of a channel's messages in this turn.
 fn gate_of(turn: &Turn, channel: &str) -> Gate {
     turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
 }
+
+/// How long a revived message is spared what becomes of the others where its channel takes nothing: by then every server has heard of it.
+const REVIVED_IS_SPARED_SECONDS: i64 = 10;
+
+/// Until when a queued message is spared, if it is.
+fn spared_until(row: &OutboxRow, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let revived_at = row.settled_at.filter(|revived_at| *revived_at <= now)?;
+    Some(revived_at + TimeDelta::seconds(REVIVED_IS_SPARED_SECONDS)).filter(|until| now < *until)
+}
+
+/// How long what is due for channels this server does not have is left to the others: during an update one of them may have it.
+fn patience<R: Rows>(rows: &mut R, turn: &Turn, queued: &[QueuedChannel]) -> RowsResult<TimeDelta> {
+    let knows_all = queued.iter().all(|queued| turn.lane(&queued.channel).is_some());
+    Ok(if knows_all || rows.reads().is_alone()? { TimeDelta::zero() } else { TimeDelta::seconds(OTHERS_HAVE_SECONDS) })
+}
+
+/// How long after it was due a message of an unknown channel is failed where other servers live.
+const OTHERS_HAVE_SECONDS: i64 = 300;
 
 /// What is queued for a channel that was taken out of the settings.
 const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
@@ -247,6 +272,13 @@ fn take<R: Rows>(
     match gate {
         Gate::Room(_) | Gate::SharedRoom(_) => {
             leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, secrets, now)?);
+        }
+        // This turn may have been worked out before somebody believed that the endpoint works, or before this server heard of it.
+        Gate::Paused(_) | Gate::Closed(_) if let Some(until) = spared_until(&row, now) => {
+            if row.due_at <= now {
+                leased.untried += 1;
+                rows.requeue_outbox(row.rid, until, None)?;
+            }
         }
         Gate::Paused(wait) => {
             let pressed = is_pressed(&row, &suspension, &told.question, *wait, now);
@@ -326,7 +358,8 @@ fn lease_delivery<R: Rows>(
     env.entropy.fill(&mut lease);
     let tries = row.tries + 1;
     let seconds = if planted(Bug::LeaseWithoutEnd) { 0 } else { DELIVERY_LEASE_SECONDS };
-    rows.lease_outbox(row.rid, &lease, now + TimeDelta::seconds(seconds), tries)?;
+    let linked = env.channels.carries_links(&row.channel);
+    rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at: now + TimeDelta::seconds(seconds), tries, linked })?;
     // A fresh token for every try: the one before may have left the house.
     let mut random = [0; 16];
     env.entropy.fill(&mut random);
@@ -378,6 +411,7 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
         return Ok(true);
     }
     let suspension = rows.reads().suspension_at(row.suspension)?;
+    may_be_told(rows, env, &suspension)?;
     let (fate, detail) = match result {
         DeliveryResult::Retry { .. } if suspension.suspension.ending.is_some() && !planted(Bug::EndedQuestionSent) => {
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result: Attempted::Retry }));
@@ -386,6 +420,10 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
         }
         DeliveryResult::Sent(reply) => (Fate::Sent, reply),
         DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
+            // By a clock that has just jumped ahead the next try might be hours away.
+            if !env.watch.is_steady() {
+                return Err(RowsError::Held(Hold::Clock.why()));
+            }
             tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
             rows.requeue_outbox(rid, env.clock.now() + after.map_or(pause, |after| after.max(pause)), Some(reason))?;
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
@@ -397,6 +435,16 @@ pub(in crate::store) fn complete_delivery<R: Rows>(
     rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
     finish_delivery(rows, env, row, &suspension, fate, detail)?;
     Ok(true)
+}
+
+/// Whether it can be told in time or late what became of a message: while a passed deadline waits, nobody knows, and whoever tells it
+/// tries again.
+fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow) -> RowsResult<()> {
+    let asked = &suspension.suspension;
+    if asked.ending.is_some() || !asked.is_expired(env.clock.now()) {
+        return Ok(());
+    }
+    presence::hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
 }
 
 /// Ends a message, accepted, given up or returned, and records it in the log, with what follows from it.
@@ -460,7 +508,10 @@ pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec
 }
 
 pub(super) fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
-    Sibling { attempt: row.attempt, state: state.shown(&row), channel: row.channel, recipient: row.recipient }
+    let state = state.shown(&row);
+    // What waits goes by the settings of then.
+    let linked = row.linked.filter(|_| state != Shown::Queued);
+    Sibling { attempt: row.attempt, state, channel: row.channel, recipient: row.recipient, linked }
 }
 
 /// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
@@ -471,13 +522,7 @@ pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, repo
     let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
     let (rid, now) = (row.rid, env.clock.now());
     let suspension = rows.reads().suspension_at(row.suspension)?;
-    // While a passed deadline waits, nobody knows yet whether the report is in time: the reporter tries again.
-    if suspension.suspension.ending.is_none()
-        && suspension.suspension.is_expired(now)
-        && let Some(hold) = presence::hold(rows.reads(), env.watch)?
-    {
-        return Err(RowsError::Held(hold.why()));
-    }
+    may_be_told(rows, env, &suspension)?;
     // Late mail is reported again and again, and the news that it never arrives is not taken back by older news.
     let before = rows.reads().bounce(rid)?;
     if before.is_none_or(|before| before.kind == BounceKind::Soft) {

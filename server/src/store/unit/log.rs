@@ -177,7 +177,7 @@ fn ask<R: Rows>(
 /// Writes what a reminder on request implies: when it was, and a message by each way; one still under way is sent now instead.
 fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
     let suspension = loaded.suspension_row(reminded.suspension_id)?.rid;
-    rows.mark_reminded(suspension, loaded.intent.updated_at)?;
+    rows.mark_reminded(suspension, now)?;
     let known = rows.reads().deliveries(suspension)?;
     let waiting = waiting(&known);
     requeue(rows, &waiting, now)?;

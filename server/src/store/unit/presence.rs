@@ -218,9 +218,9 @@ fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now:
     let told_anyway = open.told_anyway(env.channels, now);
     let ways = each_once(sent.filter(|route| !told_anyway.iter().any(|told| told.is_same(route))), env.channels);
     let notify_to = recipients_of(&ways);
-    let Some(suspension) = open.loaded.intent.open.as_ref().filter(|open| !notify_to.is_empty() && !open.is_expired(now)) else {
-        return Ok(());
-    };
+    // Where somebody withdrew it while it was read, the intent may have another question open by now, whose people these are not.
+    let asked = open.loaded.intent.open.as_ref().filter(|asked| asked.id == open.row.suspension.id && !asked.is_expired(now));
+    let Some(suspension) = asked.filter(|_| !notify_to.is_empty()) else { return Ok(()) };
     let server = Principal::server();
     let (suspension_id, attempt) = (suspension.id, suspension.attempt);
     let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by: server.subject };
