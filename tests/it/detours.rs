@@ -46,8 +46,8 @@ impl Desk {
 
     /// One turn of the loop, in which the pager takes what `gate` says and the mails nothing.
     async fn turn(&self, gate: Gate) -> Leased {
-        let line = *self.line.lock().unwrap();
-        let lane = |channel: &str, gate| Lane { channel: channel.to_owned(), gate, line };
+        let reached = *self.line.lock().unwrap();
+        let lane = |channel: &str, gate| Lane { channel: channel.to_owned(), gate, line: reached };
         let turn = Turn { lanes: vec![lane("pager", gate), lane(EMAIL, Gate::Room(0))], shared_room: 64 };
         let leased = self.app.store().lease_deliveries(turn).await.unwrap();
         if let Some((_, place)) = leased.lines.first() {

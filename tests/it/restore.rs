@@ -23,7 +23,7 @@ async fn ask_permissively(app: &TestApp, timeout_seconds: u32) -> (IntentId, Str
 }
 
 async fn expires_at(app: &TestApp, id: &str) -> String {
-    app.agent().suspension(id).await["expires_at"].as_str().unwrap().to_owned()
+    app.agent().suspension(id).await["expires_at"].as_str().expect("a deadline").to_owned()
 }
 
 on_each_store! {
