@@ -15,7 +15,6 @@ pub mod metrics;
 pub mod pages;
 mod rates;
 mod reach;
-mod relay;
 pub mod store;
 pub mod telemetry;
 pub mod traces;

@@ -16,10 +16,10 @@ use domain::problem::{Rejection, edge};
 use tracing::Instrument;
 
 use super::problem::{Failure, Surface};
+use super::relay::relayed;
 use super::{Shared, body};
 use crate::admission::Class;
 use crate::keys::{KEY_CHARS_MAX, hash};
-use crate::relay::relayed;
 
 /// The longest `X-Agent-ID`, in bytes; a longer one is ignored like any the key may not act for.
 const AGENT_ID_MAX: usize = 200;

@@ -19,8 +19,8 @@ use actix_web::web::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::poll_fn;
 
+use super::relay::relayed;
 use crate::connection::Exchange;
-use crate::relay::relayed;
 
 /// Tells the connection that a request is under way, and holds a body in chunks until the response to it has been sent.
 pub(crate) async fn exchange(

@@ -17,6 +17,7 @@ mod openapi;
 mod preview;
 mod problem;
 mod query;
+mod relay;
 mod reminders;
 mod suspensions;
 pub(crate) mod trace;

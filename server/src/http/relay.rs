@@ -68,7 +68,7 @@ impl Wake for Relayed {
 }
 
 /// Works on a request so that what other threads have ready for it does not wait behind the requests that come in.
-pub(crate) async fn relayed<T>(work: impl Future<Output = T>) -> T {
+pub(super) async fn relayed<T>(work: impl Future<Output = T>) -> T {
     let relay = HERE.with(Arc::clone);
     let mut work = pin!(work);
     // A task's waker stays the same as a rule, so the one made of it is kept.
