@@ -200,8 +200,10 @@ async fn decided(
             again(FormError::text(FieldProblem::TooLong), StatusCode::UNPROCESSABLE_ENTITY)
         }
         Err(StoreError::Rejected(_)) => to_outcome(&request),
-        Err(StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_)) => {
-            let mut page = again(FormError::CannotSave, StatusCode::SERVICE_UNAVAILABLE);
+        Err(error @ (StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_))) => {
+            // Only who was held back before anything was written may be told that nothing was.
+            let told = if matches!(error, StoreError::Held(_)) { FormError::CannotSave } else { FormError::Unheard };
+            let mut page = again(told, StatusCode::SERVICE_UNAVAILABLE);
             page.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
             page
         }

@@ -72,6 +72,8 @@ pub(in crate::pages) enum FormError {
     PageTooOld,
     /// The store refused to take the answer; it is not recorded.
     CannotSave,
+    /// The store did not say what became of the answer. It may be recorded, or become so.
+    Unheard,
     /// A button was pressed whose value this question does not offer.
     NotAChoice,
     /// What was typed cannot be sent yet.
@@ -88,7 +90,7 @@ impl FormError {
     fn heading(&self) -> String {
         match self {
             Self::PageTooOld => words::PAGE_WAS_OPEN_TOO_LONG.to_owned(),
-            Self::CannotSave => words::CANNOT_SAVE.to_owned(),
+            Self::CannotSave | Self::Unheard => words::CANNOT_SAVE.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
             Self::NeedsChange(errors) => words::answers_need_a_change(errors.len()),
         }
@@ -97,7 +99,7 @@ impl FormError {
     fn fields(&self) -> &[FieldError] {
         match self {
             Self::NeedsChange(errors) => errors,
-            Self::PageTooOld | Self::CannotSave | Self::NotAChoice => &[],
+            Self::PageTooOld | Self::CannotSave | Self::Unheard | Self::NotAChoice => &[],
         }
     }
 }
@@ -238,6 +240,8 @@ mod tests {
 
         let unsaved = OpenQuestion { error: Some(FormError::CannotSave), ..open() };
         assert!(unsaved.render().unwrap().contains("Your answer was <strong>not</strong> recorded."));
+        let unheard = OpenQuestion { error: Some(FormError::Unheard), ..open() };
+        assert!(unheard.render().unwrap().contains("It is not certain whether your answer was recorded."));
     }
 
     #[test]
