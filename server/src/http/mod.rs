@@ -58,7 +58,7 @@ pub const WAITERS_PER_KEY_MAX: usize = 2_000;
 /// What every handler shares.
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) authenticator: Authenticator,
+    pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) asking: AskingPolicy,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -90,7 +90,7 @@ impl Shared {
         instance: Instance,
         limits: &Limits,
     ) -> Self {
-        let authenticator = Authenticator::new(store.clone(), clock.clone());
+        let authenticator = Arc::new(Authenticator::new(store.clone(), clock.clone()));
         Self {
             store,
             authenticator,
