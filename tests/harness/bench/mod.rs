@@ -60,7 +60,12 @@ pub fn circumstances() -> String {
 
 /// Memory of the server's process, in MiB.
 pub fn resident_mebibytes(server: &Running) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    resident_mebibytes_of(server.id())
+}
+
+/// Memory of a process, in MiB.
+pub fn resident_mebibytes_of(process: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")).unwrap();
     kib.parse::<f64>().unwrap() / 1_024.0
 }
