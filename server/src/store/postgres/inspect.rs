@@ -52,7 +52,7 @@ pub async fn examine(address: &Address, secret: &'static str) -> anyhow::Result<
 }
 
 fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
-    let mut conn = connect(address)?;
+    let (mut conn, _pump) = connect(address)?;
     check_version(&mut conn, address)?;
     let before = SystemClock.now();
     let server = diesel::sql_query(SERVER).get_result::<Server>(&mut conn)?;
