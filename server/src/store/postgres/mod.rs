@@ -40,6 +40,7 @@ pub use self::address::Address;
 pub(in crate::store) use self::connection::dial;
 use self::desk::{Desk, Queued};
 use self::group::Waiting;
+pub(in crate::store) use self::inspect::is_empty;
 pub use self::inspect::{Examination, examine};
 use self::line::Line;
 pub(in crate::store) use self::listener::{LIVING, NOBODY};
