@@ -164,8 +164,8 @@ impl ReadRows for SqliteConnection {
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)))
         };
         // The index alone tells when there are too few; looking at each of them is for the rare time when there may be too many.
-        let one_more = due().select(outbox::rid).order(outbox::due_at).offset(i64::from(keep)).first::<i64>(self);
-        if one_more.optional()?.is_none() {
+        let more = hot::SelectMoreDue { channel, due_at: &micros(now), keep: &i64::from(keep) };
+        if more.get_result::<i64>(self).optional()?.is_none() {
             return Ok(Vec::new());
         }
         let waiting = || {

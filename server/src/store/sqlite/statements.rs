@@ -225,6 +225,15 @@ statement!(
 );
 
 statement!(
+    /// When the first one behind so many that are due was, if there are more.
+    SelectMoreDue {
+        "SELECT due_at FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
+        " AND due_at <= " due_at: i64 = BigInt,
+        " ORDER BY due_at LIMIT 1 OFFSET " keep: i64 = BigInt,
+    } "" -> BigInt
+);
+
+statement!(
     SelectOutboxOf {
         "SELECT rid, id, suspension, attempt, channel, recipient, state, due_at, tries, lease, sequence, detail, settled_at, \
          queued_at, linked FROM outbox WHERE suspension = " suspension: i64 = BigInt,
