@@ -313,7 +313,7 @@ async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option
 ///
 /// A database that is not there, cannot be used, or is served by another server.
 pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<()> {
-    database.must_exist()?;
+    database.must_exist().await?;
     let store = store::open(database, Exclusive::Serve, Outside::alone(clock, entropy)).await?;
     let held = store.hold_after_restore().await;
     store.close().await;

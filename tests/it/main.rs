@@ -13,6 +13,7 @@ mod deploy;
 mod detours;
 mod events;
 mod extensions;
+mod groups;
 mod hostile;
 mod idempotency;
 mod inbox;

@@ -82,6 +82,19 @@ async fn the_tables_of_another_program_are_left_alone() {
     }
 }
 
+/// Whoever lists keys in the wrong database must hear that, not see an empty list and leave tables there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_needs_a_servers_tables_makes_none() {
+    let scratch = Cluster::of_this_process().empty().await;
+    let before = scratch.dump();
+    let site = Site::on(scratch.url());
+    for arguments in [&["keys", "list"][..], &["release"]] {
+        refused_in_words(&site.run(site.command(arguments)).await, &["holds no tables", "PLACET_DATABASE_URL"]);
+    }
+    assert!(scratch.dump() == before, "something was changed");
+    scratch.forget().await;
+}
+
 /// An older program does not know what a newer one promised.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_of_a_newer_version_is_refused_and_left_alone() {

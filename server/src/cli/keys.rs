@@ -101,7 +101,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
 
 /// As [`open`], but makes none: an empty list, or a key that is not found, would hide that this is not the server's database.
 async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
-    database.database()?.must_exist()?;
+    database.database()?.must_exist().await?;
     open(database).await
 }
 

@@ -18,7 +18,7 @@ pub(super) struct ReleaseArgs {
 
 pub(super) async fn run(args: ReleaseArgs) -> anyhow::Result<()> {
     let database = args.database.database()?;
-    database.must_exist()?;
+    database.must_exist().await?;
     let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
     let store = store::open(&database, Exclusive::Beside, outside).await?;
     say(if store.release().await? {

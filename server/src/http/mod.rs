@@ -174,11 +174,12 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         );
 }
 
+/// Paths are tried one after the other: those of every question come first.
 fn intent_routes(config: &mut ServiceConfig) {
+    suspensions::intent_routes(config);
     intents::routes(config);
     events::routes(config);
     leases::routes(config);
-    suspensions::intent_routes(config);
 }
 
 /// The methods of a resource, as its 405 names them (RFC 9110 §15.5.6).

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::postgres::{Address, PostgresStore};
+use super::postgres::{Address, PostgresStore, is_empty};
 use super::sqlite::{Exclusive, SqliteStore};
 use super::{Outside, Store};
 
@@ -20,12 +20,13 @@ pub enum Database {
 }
 
 impl Database {
-    /// Refuses a file that is not there, for a command that has nothing to do on an empty database but would make one.
+    /// Refuses a file that is not there, or a database without tables, for a command that has nothing to do on an empty one but would
+    /// make it.
     ///
     /// # Errors
     ///
     /// Where it would have to be: the usual reason is another folder, or other settings than the server's.
-    pub fn must_exist(&self) -> anyhow::Result<()> {
+    pub async fn must_exist(&self) -> anyhow::Result<()> {
         match self {
             Self::Sqlite(path) if !path.exists() => {
                 let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -34,7 +35,15 @@ impl Database {
                     path.display()
                 )
             }
-            Self::Sqlite(_) | Self::Postgres { .. } => Ok(()),
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres { address, .. } => {
+                if is_empty(address).await? {
+                    anyhow::bail!(
+                        "{address} holds no tables; is PLACET_DATABASE_URL the server's, and has a server ever run on it?"
+                    )
+                }
+                Ok(())
+            }
         }
     }
 }

@@ -1,10 +1,13 @@
 //! One connection: how it is made, what it is set to, and what to say when it cannot be had.
 
+use std::cell::Cell;
+use std::sync::Arc;
+
 use diesel::connection::SimpleConnection;
 use diesel_async::AsyncPgConnection;
-use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
+use diesel_async::async_connection_wrapper::{AsyncConnectionWrapper, BlockOn};
 use thiserror::Error;
-use tokio::runtime::Handle;
+use tokio::runtime::Runtime;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Socket};
@@ -12,8 +15,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::Address;
 
-/// A connection diesel can use: synchronous outside, pure Rust inside. Made and used on the blocking threads of the store's runtime.
-pub(super) type Connection = AsyncConnectionWrapper<AsyncPgConnection>;
+/// A connection diesel can use: synchronous outside, pure Rust inside. Made and used on threads that may block.
+pub(super) type Connection = AsyncConnectionWrapper<AsyncPgConnection, Pump>;
 /// The half of a connection that moves bytes.
 pub(in crate::store) type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
@@ -23,6 +26,48 @@ const SETTINGS: &str = "SET statement_timeout = '10s'; SET lock_timeout = '5s'; 
                         SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning'; \
                         SELECT set_config('synchronous_commit', 'on', false) \
                         WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');";
+
+thread_local! {
+    /// What moves the bytes of the connection this thread makes just now.
+    static MADE_FOR: Cell<Option<Pump>> = const { Cell::new(None) };
+}
+
+/// Moves the bytes of one connection, on the thread that waits for them: a thread that moved those of all would be woken twice for
+/// every trip, and would wake somebody else twice.
+#[derive(Clone)]
+pub(super) struct Pump(Arc<Turning>);
+
+/// The runtime of one connection.
+struct Turning(Option<Runtime>);
+
+impl Pump {
+    fn start() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self(Arc::new(Turning(Some(runtime)))))
+    }
+}
+
+impl BlockOn for Pump {
+    fn block_on<F: Future>(&self, work: F) -> F::Output {
+        // Unwrap safety: it is taken only when nobody has the pump any more.
+        self.0.0.as_ref().expect("a pump that is in use has its runtime").block_on(work)
+    }
+
+    /// That of the connection being made; diesel asks for one without saying for which.
+    fn get_runtime() -> Self {
+        // Unwrap safety: `connect` alone wraps connections, and leaves it there.
+        MADE_FOR.take().expect("a connection is made with its pump")
+    }
+}
+
+impl Drop for Turning {
+    fn drop(&mut self) {
+        // A session may end where waiting is not allowed, and nothing is left to wait for.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
 
 /// Why there is no connection.
 #[derive(Debug, Error)]
@@ -50,15 +95,17 @@ pub(in crate::store) async fn dial(address: &Address) -> Result<(Client, Wire), 
     connected.map_err(|error| ConnectError::Refused(in_words(address, &error)))
 }
 
-/// Connects on a blocking thread.
-pub(super) fn connect(address: &Address) -> Result<Connection, ConnectError> {
-    let conn = Handle::current().block_on(async {
+/// Connects on a thread that may block.
+pub(super) fn connect(address: &Address) -> Result<(Connection, Pump), ConnectError> {
+    let pump = Pump::start().map_err(|error| ConnectError::Refused(format!("failed to prepare a connection: {error}")))?;
+    let conn = pump.block_on(async {
         let (client, wire) = dial(address).await?;
         Ok::<_, ConnectError>(AsyncPgConnection::try_from_client_and_connection(client, wire).await?)
     })?;
+    MADE_FOR.set(Some(pump.clone()));
     let mut conn = Connection::from(conn);
     conn.batch_execute(SETTINGS)?;
-    Ok(conn)
+    Ok((conn, pump))
 }
 
 /// One line that says what is wrong and what to do, without the password.

@@ -51,8 +51,23 @@ pub async fn examine(address: &Address, secret: &'static str) -> anyhow::Result<
     looked.context("the database's thread has ended")?
 }
 
+/// Whether no server has ever made its tables there.
+///
+/// # Errors
+///
+/// A database that cannot be reached or is too old.
+pub(in crate::store) async fn is_empty(address: &Address) -> anyhow::Result<bool> {
+    let address = address.clone();
+    let looked = tokio::task::spawn_blocking(move || {
+        let (mut conn, _pump) = connect(&address)?;
+        check_version(&mut conn, &address)?;
+        Ok::<_, anyhow::Error>(schema(&mut conn)? == Schema::Empty)
+    });
+    looked.await.context("the database's thread has ended")?
+}
+
 fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
-    let mut conn = connect(address)?;
+    let (mut conn, _pump) = connect(address)?;
     check_version(&mut conn, address)?;
     let before = SystemClock.now();
     let server = diesel::sql_query(SERVER).get_result::<Server>(&mut conn)?;

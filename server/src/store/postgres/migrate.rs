@@ -38,7 +38,7 @@ struct Line {
 ///
 /// A database that cannot be reached, is too old, holds another program's tables, or was written by a newer version of this one.
 pub(super) fn prepare(address: &Address) -> anyhow::Result<()> {
-    let mut conn = connect(address)?;
+    let (mut conn, _pump) = connect(address)?;
     check_version(&mut conn, address)?;
     match schema(&mut conn)? {
         Schema::Current => Ok(()),
@@ -67,7 +67,7 @@ pub(super) fn is_half(address: &Address) -> String {
 ///
 /// As [`prepare`]; and tables of an older version, which nobody expects to be changed by filling them.
 pub(in crate::store) fn tables_for_filling(address: &Address) -> anyhow::Result<Schema> {
-    let mut conn = connect(address)?;
+    let (mut conn, _pump) = connect(address)?;
     check_version(&mut conn, address)?;
     let found = schema(&mut conn)?;
     match found {

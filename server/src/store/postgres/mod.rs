@@ -4,9 +4,13 @@
 //! other on its row; timers and messages are shared among the servers by skipping rows that another one holds.
 
 mod address;
+mod ahead;
 mod columns;
 mod connection;
+mod desk;
+mod group;
 mod inspect;
+mod line;
 mod listener;
 mod migrate;
 mod pool;
@@ -23,23 +27,27 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use domain::authority::Principal;
+use domain::command::Command;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::lease::Lease;
 use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 pub use self::address::Address;
 pub(in crate::store) use self::connection::dial;
+use self::desk::{Desk, Queued};
+use self::group::Waiting;
+pub(in crate::store) use self::inspect::is_empty;
 pub use self::inspect::{Examination, examine};
-use self::listener::Listener;
+use self::line::Line;
 pub(in crate::store) use self::listener::{LIVING, NOBODY};
 pub(in crate::store) use self::migrate::tables_for_filling;
-use self::pool::Pool;
+use self::pool::{CLOSE_WAIT, Pool};
 use self::rows::Writing;
 use self::session::{DatabaseClock, Session};
-use self::transaction::Surroundings;
 use super::hub::Hub;
 use super::link::LinkToken;
 use super::outside::Outside;
@@ -48,10 +56,9 @@ use super::unit::{Decided, Env};
 use super::{
     BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency,
     IntentFilter, Leased, LinkView, NewKey, Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store, StoreError,
-    SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
+    SuspensionFilter, Swept, Target, Turn, Unit, noted, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
-use crate::metrics::WriterMetrics;
 
 /// Connections that look keys up; apart, so that heavy work cannot lock everybody out.
 const KEY_CONNECTIONS: u32 = 2;
@@ -67,6 +74,9 @@ pub const CONNECTIONS_DEFAULT: u32 = 20;
 /// Why a database cannot be prepared: what another server sends and decides meanwhile is what is to be held.
 const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
                       (one whose machine or network is gone counts as running for half a minute)";
+
+/// Groups of answers decided at the same time. More would be smaller, and each costs its trips.
+const GROUPS_MAX: u32 = 4;
 
 /// How often messages are looked for whose server is gone.
 const RELEASE_EVERY: Duration = Duration::from_secs(5);
@@ -88,13 +98,13 @@ impl Shares {
 
 /// A store on one PostgreSQL database, which other servers may share.
 pub struct PostgresStore {
-    writers: Arc<Pool>,
+    desk: Arc<Desk>,
+    answers: Arc<Line<Waiting>>,
+    /// The threads that decide answers.
+    deciding: Mutex<Vec<JoinHandle<()>>>,
     readers: Arc<Pool>,
     key_readers: Arc<Pool>,
     shares: Shares,
-    outside: Arc<Outside>,
-    watch: Arc<ClockWatch>,
-    listener: Arc<Listener>,
     /// When messages of servers that live no more were last looked for.
     released: Mutex<Option<Instant>>,
     _runtime: OwnRuntime,
@@ -113,7 +123,8 @@ impl PostgresStore {
             );
         }
         let shares = Shares::of(connections);
-        let runtime = OwnRuntime::start(shares.writing + shares.reading + KEY_CONNECTIONS)?;
+        let groups = shares.writing.min(GROUPS_MAX);
+        let runtime = OwnRuntime::start(shares.writing + shares.reading + KEY_CONNECTIONS + groups)?;
         let handle = runtime.handle().clone();
         let prepared = address.clone();
         handle.spawn_blocking(move || migrate::prepare(&prepared)).await.context("the database's thread has ended")??;
@@ -129,17 +140,14 @@ impl PostgresStore {
         let listener = handle.clone().spawn(async move { listener::start(listening, server, hub).await });
         let listener = listener.await.context("the database's thread has ended")??;
         let watch = Arc::new(ClockWatch::new(database_clock));
-        Ok(Self {
-            writers,
-            readers,
-            key_readers,
-            shares,
-            outside: Arc::new(outside),
-            watch,
-            listener: Arc::new(listener),
-            released: Mutex::default(),
-            _runtime: runtime,
-        })
+        let desk = Arc::new(Desk { pool: writers, outside: Arc::new(outside), watch, listener: Arc::new(listener) });
+        let answers = Line::new();
+        let deciding = (0..groups).map(|_| {
+            let (desk, answers) = (desk.clone(), answers.clone());
+            handle.spawn_blocking(move || group::decide(&desk, &answers))
+        });
+        let deciding = Mutex::new(deciding.collect());
+        Ok(Self { desk, answers, deciding, readers, key_readers, shares, released: Mutex::default(), _runtime: runtime })
     }
 
     fn write<T: Send + 'static>(
@@ -147,26 +155,7 @@ impl PostgresStore {
         name: &'static str,
         work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
     ) -> Unit<'_, T> {
-        let (outside, watch, listener) = (self.outside.clone(), self.watch.clone(), self.listener.clone());
-        async move {
-            let queued = Queued::enter(&outside.metrics.writer);
-            let written = self.writers.run(move |pool| {
-                queued.leave();
-                let around = Surroundings {
-                    watch: &watch,
-                    entropy: &*outside.entropy,
-                    channels: &outside.channels,
-                    traced: outside.traces.is_some(),
-                    metrics: &outside.metrics.writer,
-                };
-                let (value, notices) = transaction::write(pool, name, &around, &work)?;
-                outside.announce(&notices);
-                listener.tell(&notices);
-                Ok(value)
-            });
-            written.await
-        }
-        .boxed()
+        self.desk.clone().write(name, work).boxed()
     }
 
     /// Whether this lease should look for messages of servers that live no more: every few seconds one does.
@@ -188,6 +177,16 @@ impl PostgresStore {
         async move { decided.await?.map_err(StoreError::Rejected) }.boxed()
     }
 
+    /// Decides an answer, together with others that wait.
+    fn answer(&self, intent: IntentId, request: Request) -> Unit<'_, Outcome> {
+        async move {
+            let queued = Some(Queued::enter(&self.desk.outside.metrics.writer));
+            let waiting = |reply| Waiting { intent, request: Arc::new(request), queued, reply };
+            self.answers.ask(waiting).await?.map_err(StoreError::Rejected)
+        }
+        .boxed()
+    }
+
     fn read<T: Send + 'static>(&self, work: impl FnOnce(&mut Session) -> RowsResult<T> + Send + 'static) -> Unit<'_, T> {
         async move { self.readers.run(move |pool| transaction::read(pool, work)).await }.boxed()
     }
@@ -200,7 +199,12 @@ impl PostgresStore {
 
 impl Store for PostgresStore {
     fn execute(&self, request: Request) -> Unit<'_, Outcome> {
-        self.decide("execute", move |rows, env| unit::execute(rows, env, &request))
+        match request.target {
+            Target::Intent(intent) if matches!(request.command, Ok(Command::Respond(_))) => self.answer(intent, request),
+            Target::Intent(_) | Target::Suspension(_) => {
+                self.decide("execute", move |rows, env| unit::execute(rows, env, &request))
+            }
+        }
     }
 
     fn create(&self, request: CreateIntent) -> Unit<'_, Outcome> {
@@ -220,7 +224,7 @@ impl Store for PostgresStore {
     }
 
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {
-        let now = self.outside.clock.now();
+        let now = self.desk.outside.clock.now();
         self.authorized(move |rows| read::leases(rows, &principal, id, now))
     }
 
@@ -237,7 +241,7 @@ impl Store for PostgresStore {
     }
 
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
-        let watch = self.watch.clone();
+        let watch = self.desk.watch.clone();
         self.read(move |rows| {
             rows.look_at_the_clock()?;
             read::link(rows, &token, &watch)
@@ -245,7 +249,7 @@ impl Store for PostgresStore {
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {
-        noted(self.watch.clone(), self.write("fire_deadlines", |rows, env| unit::timers::fire_deadlines(rows, env)))
+        noted(self.desk.watch.clone(), self.write("fire_deadlines", |rows, env| unit::timers::fire_deadlines(rows, env)))
     }
 
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
@@ -280,7 +284,7 @@ impl Store for PostgresStore {
     }
 
     fn attend(&self) {
-        self.watch.attend();
+        self.desk.watch.attend();
     }
 
     fn recover(&self) -> Unit<'_, Recovered> {
@@ -305,7 +309,7 @@ impl Store for PostgresStore {
     }
 
     fn hold(&self) -> Unit<'_, Option<Hold>> {
-        let watch = self.watch.clone();
+        let watch = self.desk.watch.clone();
         let look = move |rows: &mut Session| {
             rows.look_at_the_clock()?;
             unit::presence::hold(rows, &watch)
@@ -344,7 +348,7 @@ impl Store for PostgresStore {
     }
 
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept> {
-        let now = self.outside.clock.now();
+        let now = self.desk.outside.clock.now();
         async move {
             let look = self.read(move |rows| unit::sweep::look(rows, after, now)).await?;
             let mend = |rid| self.write("sweep_timers", move |rows, env| unit::sweep::mend(rows, env, rid));
@@ -363,13 +367,17 @@ impl Store for PostgresStore {
     }
 
     fn hub(&self) -> &Hub {
-        &self.outside.hub
+        &self.desk.outside.hub
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
         async move {
-            self.writers.close(self.shares.writing).await;
-            self.listener.stop().await;
+            self.answers.close();
+            let deciding = std::mem::take(&mut *self.deciding.lock().unwrap_or_else(PoisonError::into_inner));
+            // What takes longer is cut off, and was promised to nobody.
+            drop(tokio::time::timeout(CLOSE_WAIT, join_all(deciding)).await);
+            self.desk.pool.close(self.shares.writing).await;
+            self.desk.listener.stop().await;
             self.readers.close(self.shares.reading).await;
             self.key_readers.close(KEY_CONNECTIONS).await;
         }
@@ -382,33 +390,14 @@ impl Store for PostgresStore {
     }
 }
 
-/// A unit of work that waits for a connection; one that is dropped before it got one was refused.
-struct Queued {
-    metrics: WriterMetrics,
-    refused: bool,
-}
-
-impl Queued {
-    fn enter(metrics: &WriterMetrics) -> Self {
-        metrics.queue.inc();
-        Self { metrics: metrics.clone(), refused: true }
-    }
-
-    fn leave(mut self) {
-        self.refused = false;
-    }
-}
-
-impl Drop for Queued {
+impl Drop for PostgresStore {
     fn drop(&mut self) {
-        self.metrics.queue.dec();
-        if self.refused {
-            self.metrics.refused.inc();
-        }
+        // Its threads wait for answers, and none will come.
+        self.answers.close();
     }
 }
 
-/// The threads of the store: one moves the bytes of all connections, the others wait for the database, one per connection.
+/// The threads of the store: one for tasks, the others wait for the database, one per connection, or decide answers in groups.
 ///
 /// Its own, so that a slow database blocks nobody else's threads, and so that the connections outlive whoever made them.
 struct OwnRuntime(Option<Runtime>);

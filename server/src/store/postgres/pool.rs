@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::clock::Clock;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::address::Address;
 use super::connection::{ConnectError, connect};
@@ -14,15 +14,15 @@ use super::session::{DatabaseClock, Session};
 use crate::store::StoreError;
 
 /// How many units of work may wait; more are refused at once rather than answered late.
-const WAITING_MAX: usize = 4_096;
+pub(super) const WAITING_MAX: usize = 4_096;
 /// How long one waits for a connection.
-const PLACE_WAIT: Duration = Duration::from_secs(5);
+pub(super) const PLACE_WAIT: Duration = Duration::from_secs(5);
 /// How long one unit of work may take, its retries included. Statements have their own, shorter limit; this one is for a network that
 /// swallows everything.
-const WORK_WAIT: Duration = Duration::from_mins(1);
+pub(super) const WORK_WAIT: Duration = Duration::from_mins(1);
 
 /// How long closing waits for what is under way.
-const CLOSE_WAIT: Duration = Duration::from_secs(10);
+pub(super) const CLOSE_WAIT: Duration = Duration::from_secs(10);
 
 /// Connections to one database.
 pub(super) struct Pool {
@@ -88,6 +88,16 @@ impl Pool {
             Ok(Err(error)) => Err(StoreError::Failed(anyhow::anyhow!(error))),
             Err(_) => Err(StoreError::Unavailable("the database did not answer in time".into())),
         }
+    }
+
+    /// Waits for a place; none is left once the pool is closed. On a blocking thread only.
+    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        self.runtime.block_on(self.places.clone().acquire_owned()).ok()
+    }
+
+    /// Runs something beside everybody who waits for it.
+    pub(super) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        drop(self.runtime.spawn(work));
     }
 
     /// A session that is idle, or a new one. On a blocking thread only.

@@ -37,6 +37,9 @@ const QUEUED_CHANNELS_MAX: i64 = 1_000;
 
 impl ReadRows for Session {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
+        if let Some(row) = self.ahead.intent(id) {
+            return Ok(Some(row));
+        }
         if self.mode == Mode::Locking {
             let found = hot::LockIntent { id: id.0 }.get_result::<(IntentColumns, DateTime<Utc>)>(self.conn()?);
             return found.optional()?.map(|found| self.locked_now(found)).transpose();
@@ -95,6 +98,9 @@ impl ReadRows for Session {
     }
 
     fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow> {
+        if let Some(row) = self.ahead.suspension(rid) {
+            return Ok(row);
+        }
         let found = hot::SelectSuspensionAt { rid }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?)?;
         self.settled(found)
     }
@@ -260,6 +266,9 @@ impl ReadRows for Session {
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
+        if let Some(messages) = self.ahead.messages(suspension) {
+            return Ok(messages);
+        }
         let about = outbox::table.filter(outbox::suspension.eq(suspension)).order(outbox::rid);
         about.load::<OutboxColumns>(self.conn()?)?.into_iter().map(OutboxColumns::into_both).collect()
     }
@@ -280,6 +289,9 @@ impl ReadRows for Session {
     }
 
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
+        if let Some(outcome) = self.ahead.outcome(key_hash, now) {
+            return Ok(outcome);
+        }
         let today = day(now);
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
         // Whoever was waited for may have begun later, on the next day.

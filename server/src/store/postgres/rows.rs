@@ -231,6 +231,9 @@ impl Rows for Writing<'_> {
     }
 
     fn take_outbox(&mut self, rid: i64) -> RowsResult<bool> {
+        if let Some(taken) = self.session.ahead.is_taken(rid) {
+            return Ok(taken);
+        }
         let queued = outbox::table.find(rid).filter(outbox::state.eq(DeliveryState::Queued.code()));
         let free = queued.filter(outbox::lease.is_null()).select(outbox::rid).for_no_key_update().skip_locked();
         Ok(free.first::<i64>(self.session.conn()?).optional()?.is_some())

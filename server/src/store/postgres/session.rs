@@ -10,14 +10,15 @@ use diesel::prelude::*;
 use diesel::query_builder::{QueryFragment, QueryId};
 use diesel::result::{DatabaseErrorKind, Error};
 use diesel::sql_types::{BigInt, Timestamptz};
+use diesel_async::async_connection_wrapper::BlockOn;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::clock::Clock;
 use domain::time::{from_micros, micros};
 use futures_util::future::{BoxFuture, join_all};
-use tokio::runtime::Handle;
 
+use super::ahead::Ahead;
 use super::columns::{IntentColumns, SuspensionColumns};
-use super::connection::Connection;
+use super::connection::{Connection, Pump};
 use super::listener::LIVING;
 use super::proof::Proof;
 use super::statements as hot;
@@ -27,7 +28,7 @@ use crate::store::rows::{IntentRow, RowsError, RowsResult, SuspensionRow, Table}
 const BLOCK: i64 = 64;
 
 /// How many writes wait to be sent together.
-const WAITING_MAX: usize = 16;
+const WAITING_MAX: usize = 128;
 
 /// How rows are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,11 @@ impl TransactionClock {
         self.database.saw(self.now());
     }
 
+    /// What a transaction that begins now will find.
+    pub(super) fn expected(&self) -> DateTime<Utc> {
+        self.database.now()
+    }
+
     fn set(&self, time: DateTime<Utc>) {
         self.micros.store(micros(self.clock.agreed(time)), Ordering::Relaxed);
     }
@@ -131,6 +137,7 @@ struct Waiting {
 /// A connection with what it knows.
 pub(super) struct Session {
     pub(super) conn: Connection,
+    pub(super) pump: Pump,
     pub(super) time: Arc<TransactionClock>,
     /// The number this server goes by among those on the database.
     pub(super) server: i32,
@@ -140,7 +147,9 @@ pub(super) struct Session {
     /// By what this transaction is told from one that gets its number after a crash.
     pub(super) proof: Option<Proof>,
     /// The intents this transaction has locked: what hangs on them cannot change under it.
-    locked: Vec<i64>,
+    pub(super) locked: Vec<i64>,
+    /// What was read before it was asked for.
+    pub(super) ahead: Ahead,
     /// Writes that are sent before whatever is asked next, all in one trip to the database.
     waiting: Vec<Waiting>,
     events: Block,
@@ -148,17 +157,24 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(conn: Connection, server: i32, clock: Arc<dyn Clock>, database: Arc<DatabaseClock>) -> Self {
+    pub(super) fn new(
+        (conn, pump): (Connection, Pump),
+        server: i32,
+        clock: Arc<dyn Clock>,
+        database: Arc<DatabaseClock>,
+    ) -> Self {
         let time = Arc::new(TransactionClock { micros: AtomicI64::new(0), clock, database });
         let (events, tokens) = (Block::default(), Block::default());
         Self {
             conn,
+            pump,
             time,
             server,
             mode: Mode::Snapshot,
             presence_version: None,
             proof: None,
             locked: Vec::new(),
+            ahead: Ahead::default(),
             waiting: Vec::new(),
             events,
             tokens,
@@ -171,6 +187,7 @@ impl Session {
         self.presence_version = None;
         self.proof = None;
         self.locked.clear();
+        self.ahead.clear();
         self.waiting.clear();
     }
 
@@ -201,7 +218,7 @@ impl Session {
         let conn: &AsyncPgConnection = &self.conn;
         // The first one polled is the first one sent.
         let sent = join_all(waiting.into_iter().map(|waiting| waiting.write.send(conn)));
-        for (changed, meaning) in Handle::current().block_on(sent).into_iter().zip(meanings) {
+        for (changed, meaning) in self.pump.block_on(sent).into_iter().zip(meanings) {
             // The first failure is the reason; those behind it say only that there was one.
             if changed? == 0
                 && let Some(why) = meaning
@@ -222,7 +239,7 @@ impl Session {
             // The first one polled is the first one sent.
             futures_util::try_join!(opened, asked)
         };
-        let ((), (time, number)) = Handle::current().block_on(begun)?;
+        let ((), (time, number)) = self.pump.block_on(begun)?;
         self.time.begin(time);
         Ok(number)
     }
@@ -285,7 +302,7 @@ impl Session {
             // The first one polled is the first one sent.
             futures_util::join!(locked, found)
         };
-        let (locked, found) = Handle::current().block_on(asked);
+        let (locked, found) = self.pump.block_on(asked);
         locked?;
         Ok(found.optional()?)
     }

@@ -7,7 +7,7 @@
 use chrono::{DateTime, Utc};
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Binary, Bool, Double, Integer, Json, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Double, Integer, Json, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryResult, RunQueryDsl};
 use serde_json::Value;
 use uuid::Uuid;
@@ -103,6 +103,54 @@ statement!(
     } " FOR NO KEY UPDATE) SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, \
        newest_suspension, has_leases, last_event, last_sequence, last_hash, clock_timestamp() FROM locked"
     -> (schema::intents::SqlType, Timestamptz)
+);
+
+statement!(
+    /// Locks those of some intents that nobody else holds. The row of each is looked for by itself: as one set, a plan made while the
+    /// tables were small would read them whole when they have grown.
+    LockIntents {
+        "SELECT locked.* FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
+    } ") AS asked (id) CROSS JOIN LATERAL (SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, \
+       open_suspension, newest_suspension, has_leases, last_event, last_sequence, last_hash FROM intents \
+       WHERE intents.id = asked.id FOR NO KEY UPDATE SKIP LOCKED) AS locked" -> schema::intents::SqlType
+);
+
+statement!(
+    /// The open suspensions of some intents.
+    SelectOpen {
+        "SELECT open.* FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
+    } ") AS asked (id) CROSS JOIN LATERAL (SELECT s.rid, s.id, s.intent, s.event, s.kind, s.version, s.attempt, s.response_type, \
+       s.choices, s.suspended_at, s.expires_at, s.fallback_policy, s.fallback_value, s.reached, s.requires_delivery, s.refusals, \
+       s.asker, s.asker_owner, s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, \
+       s.reminded_at, i.id AS intent_id FROM intents i JOIN suspensions s ON s.rid = i.open_suspension WHERE i.id = asked.id \
+       OFFSET 0) AS open" -> (schema::suspensions::SqlType, SqlUuid)
+);
+
+statement!(
+    /// Takes what is queued about the open suspensions of some intents and what nobody has under way. Not `= 0`: the index of all that
+    /// is queued would seem to serve that as well, however long it is.
+    LockMessages {
+        "SELECT taken.rid FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
+    } ") AS asked (id) CROSS JOIN LATERAL (SELECT o.rid FROM intents i JOIN outbox o ON o.suspension = i.open_suspension \
+       WHERE i.id = asked.id AND o.state < 1 AND o.lease IS NULL FOR NO KEY UPDATE OF o SKIP LOCKED) AS taken" -> BigInt
+);
+
+statement!(
+    /// The messages about the open suspensions of some intents.
+    SelectMessages {
+        "SELECT about.* FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
+    } ") AS asked (id) CROSS JOIN LATERAL (SELECT o.rid, o.id, o.suspension, o.attempt, o.channel, o.recipient, o.state, o.due_at, \
+       o.tries, o.lease, o.leased_by, o.sequence, o.detail, o.settled_at, o.queued_at, o.linked FROM intents i \
+       JOIN outbox o ON o.suspension = i.open_suspension WHERE i.id = asked.id OFFSET 0) AS about" -> schema::outbox::SqlType
+);
+
+statement!(
+    /// What is kept for some keys on some days.
+    SelectOutcomes {
+        "SELECT kept.* FROM unnest(" keys: Vec<Vec<u8>> = Array<Binary>,
+        ") AS asked (key_hash) CROSS JOIN LATERAL (SELECT day, key_hash, body_hash, outcome, created_at FROM idempotency \
+         WHERE idempotency.key_hash = asked.key_hash AND day = ANY(" days: Vec<i32> = Array<Integer>,
+    } ") OFFSET 0) AS kept" -> schema::idempotency::SqlType
 );
 
 statement!(

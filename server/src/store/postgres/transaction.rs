@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use diesel::connection::SimpleConnection;
 use diesel::result::{DatabaseErrorKind as Kind, Error};
 use domain::channel::Channels;
+use domain::clock::Clock;
 use domain::ids::Entropy;
 
 use super::connection::ConnectError;
@@ -40,12 +41,27 @@ pub(super) struct Surroundings<'a> {
     pub(super) metrics: &'a WriterMetrics,
 }
 
+impl<'a> Surroundings<'a> {
+    pub(super) fn env(&self, clock: &'a dyn Clock) -> Env<'a> {
+        Env { clock, watch: self.watch, entropy: self.entropy, channels: self.channels, traced: self.traced }
+    }
+}
+
 /// How one run ended without a commit that is certain.
-enum Broken<T> {
+pub(super) enum Broken<T> {
     /// Nothing was written.
     RolledBack(RowsError),
     /// The connection broke during COMMIT.
-    Open { number: String, proof: Option<Proof>, value: T, error: RowsError },
+    Open(Open<T>),
+}
+
+/// A commit whose outcome is open.
+pub(super) struct Open<T> {
+    number: String,
+    proof: Option<Proof>,
+    /// What counts if it happened.
+    pub(super) value: T,
+    pub(super) error: RowsError,
 }
 
 impl<T> From<Error> for Broken<T> {
@@ -84,14 +100,12 @@ pub(super) fn write<T>(
                 let is_gone = put_away(pool, session, &error);
                 (error, is_gone)
             }
-            Err(Broken::Open { number, proof, value, error }) => {
-                tracing::warn!(transaction = name, "the connection broke during a commit; looking for its outcome");
+            Err(Broken::Open(open)) => {
                 drop(session);
-                pool.forget_idle();
-                match outcome(pool, &number, proof.as_ref()) {
-                    Some(true) => return Ok((value, notices)),
-                    Some(false) => (error, true),
-                    None => return Err(StoreError::Unavailable(OUTCOME_UNKNOWN.into())),
+                match open.outcome(pool, name) {
+                    Some(true) => return Ok((open.value, notices)),
+                    Some(false) => (open.error, true),
+                    None => return Err(outcome_unknown()),
                 }
             }
         };
@@ -102,8 +116,19 @@ pub(super) fn write<T>(
     }
 }
 
-const OUTCOME_UNKNOWN: &str =
-    "the connection to the database broke during a commit, and whether it happened could not be found out; ask again";
+impl<T> Open<T> {
+    /// Whether it happened; nothing if that cannot be found out.
+    pub(super) fn outcome(&self, pool: &Pool, name: &'static str) -> Option<bool> {
+        tracing::warn!(transaction = name, "the connection broke during a commit; looking for its outcome");
+        pool.forget_idle();
+        outcome(pool, &self.number, self.proof.as_ref())
+    }
+}
+
+pub(super) fn outcome_unknown() -> StoreError {
+    let what = "the connection to the database broke during a commit, and whether it happened could not be found out; ask again";
+    StoreError::Unavailable(what.into())
+}
 
 fn once<T>(
     session: &mut Session,
@@ -114,12 +139,20 @@ fn once<T>(
     session.enter(Mode::Locking);
     let number = session.begin()?;
     let clock = session.time.clone();
-    let env =
-        Env { clock: &*clock, watch: around.watch, entropy: around.entropy, channels: around.channels, traced: around.traced };
+    let env = around.env(&*clock);
     let value = work(&mut Writing { session: &mut *session, notices: &mut *notices }, &env)?;
     session.flush()?;
-    // A transaction nobody hears of is no place to look for what a crash loses.
-    let told = !notices.is_empty();
+    commit(session, around, number, !notices.is_empty(), value)
+}
+
+/// Commits what was written under a number. A transaction nobody is told of is no place to look for what a crash loses.
+pub(super) fn commit<T>(
+    session: &mut Session,
+    around: &Surroundings<'_>,
+    number: String,
+    told: bool,
+    value: T,
+) -> Result<T, Broken<T>> {
     if told {
         kill_points::reached(Point::BeforeCommit);
     }
@@ -136,7 +169,7 @@ fn once<T>(
         Err(error @ Error::DatabaseError(Kind::UniqueViolation | Kind::ForeignKeyViolation | Kind::SerializationFailure, _)) => {
             Err(error.into())
         }
-        Err(error) => Err(Broken::Open { number, proof: session.proof.take(), value, error: error.into() }),
+        Err(error) => Err(Broken::Open(Open { number, proof: session.proof.take(), value, error: error.into() })),
     }
 }
 
@@ -195,7 +228,7 @@ fn begin_read(pool: &Pool) -> Result<Session, StoreError> {
 }
 
 /// After a failure: a session the failure says nothing about is kept, any other one is not. Returns whether its server is gone.
-fn put_away(pool: &Pool, mut session: Session, error: &RowsError) -> bool {
+pub(super) fn put_away(pool: &Pool, mut session: Session, error: &RowsError) -> bool {
     let is_gone = session.conn.batch_execute("ROLLBACK").is_err();
     if is_gone {
         pool.forget_idle();
@@ -223,7 +256,7 @@ fn kind_of(error: &RowsError) -> Option<&Kind> {
 ///
 /// `Unknown` is where diesel puts all it has no word for. Of these a deadlock and a server that stops are worth another run. A value
 /// PostgreSQL does not take fails each time, and a timeout has taken long enough.
-fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
+pub(super) fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
     let RowsError::Database(Error::DatabaseError(kind, said)) = error else { return None };
     if matches!(kind, Kind::UniqueViolation) {
         Some(Again::Overtaken)

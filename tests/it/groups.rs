@@ -1,0 +1,168 @@
+//! Answers that come at the same time share a transaction on PostgreSQL. None of them may notice.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use domain::authority::Role;
+use domain::ids::IntentId;
+use futures_util::future::join_all;
+use futures_util::join;
+use harness::api::{Api, Reply};
+use harness::app::{Backend, TestApp};
+use harness::postgres::Cluster;
+use serde_json::json;
+
+/// Answers given at once; more than one group takes.
+const ANSWERS: usize = 40;
+/// Groups that are decided at the same time.
+const GROUPS: i64 = 4;
+/// Answers that wait behind those groups; what comes first is decided alone or nearly so.
+const LEFT: usize = 8;
+
+async fn start() -> TestApp {
+    TestApp::start_on(Backend::Postgres, |_| {}).await
+}
+
+async fn ask(agent: &Api, count: usize) -> Vec<(IntentId, String)> {
+    let mut asked = Vec::new();
+    for _ in 0..count {
+        let intent = agent.active_intent().await;
+        asked.push((intent, agent.asked(intent).await));
+    }
+    asked
+}
+
+/// What a metric says.
+async fn metric(app: &TestApp, name: &str) -> usize {
+    let scrape = app.api(Role::Auditor).get("metrics").await.text;
+    let line = scrape.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in:\n{scrape}")).parse().unwrap()
+}
+
+/// Gives answers while nobody can write an event, so that most of them wait, and lets them go when all have come.
+async fn respond_at_once(app: &TestApp, answers: &[(IntentId, String, &str)]) -> Vec<Reply> {
+    let scratch = app.scratch().unwrap();
+    let rival = scratch.rival().await;
+    rival.sql("BEGIN; LOCK TABLE events IN EXCLUSIVE MODE").await;
+    let operator = app.operator();
+    let all = join_all(answers.iter().map(|(intent, id, value)| operator.respond(*intent, id, *value)));
+    let release = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        while Cluster::of_this_process().number(scratch.name(), waiting).await < GROUPS {}
+        // Those in the first groups have left the line.
+        while metric(app, "placet_writer_queue_jobs").await < LEFT {}
+        rival.sql("ROLLBACK").await;
+    };
+    join!(all, release).0
+}
+
+/// Who answers waits for the disk; forty who answer at once must not wait for it forty times, one after the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_wait_share_commits() {
+    let app = start().await;
+    let agent = app.agent();
+    let asked = ask(&agent, ANSWERS).await;
+    app.settle().await;
+    let before = metric(&app, "placet_writer_batch_jobs_count").await;
+    let answers: Vec<_> = asked.iter().map(|(intent, id)| (*intent, id.clone(), "approve")).collect();
+    for reply in respond_at_once(&app, &answers).await {
+        assert_eq!(reply.status, 200, "{}", reply.text);
+    }
+    let commits = metric(&app, "placet_writer_batch_jobs_count").await - before;
+    assert!(commits < ANSWERS / 2, "{commits} commits for {ANSWERS} answers");
+    for (intent, id) in &asked {
+        assert_eq!(agent.suspension(id).await["response"], "approve");
+        assert_eq!(agent.event_types(*intent).await.iter().filter(|event| *event == "intent.resumed").count(), 1);
+    }
+    app.finish().await;
+}
+
+/// An answer the database does not take, one that comes too late, one about nothing and one that is no choice are refused as ever; those
+/// beside them count.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_cannot_count_leaves_those_beside_it_alone() {
+    let app = start().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let asked = ask(&agent, ANSWERS).await;
+    let late = ask(&agent, 1).await.remove(0);
+    operator.respond(late.0, &late.1, "approve").await.ok();
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                  RAISE EXCEPTION 'a value is out of range' USING ERRCODE = 'numeric_value_out_of_range'; END $$; \
+                  CREATE TRIGGER refuse BEFORE UPDATE ON suspensions FOR EACH ROW WHEN (NEW.response::text = '\"deny\"') \
+                  EXECUTE FUNCTION refuse()";
+    Cluster::of_this_process().sql(app.scratch().unwrap().name(), refuse).await;
+    app.settle().await;
+    let answer = |number: usize| match number {
+        7 | 23 => "deny",
+        11 => "perhaps",
+        _ => "approve",
+    };
+    let mut answers: Vec<_> =
+        asked.iter().enumerate().map(|(number, (intent, id))| (*intent, id.clone(), answer(number))).collect();
+    answers.push((late.0, late.1.clone(), "deny"));
+    answers.push((IntentId(uuid::Uuid::nil()), late.1, "approve"));
+    // Twice on one intent.
+    answers.push(answers[3].clone());
+    let replies = respond_at_once(&app, &answers).await;
+    for (number, reply) in replies.iter().enumerate() {
+        let expected: &[u16] = match number {
+            7 | 23 => &[503],
+            11 => &[422],
+            number if number == ANSWERS => &[409],
+            number if number == ANSWERS + 1 => &[404],
+            3 => &[200, 409],
+            number if number == ANSWERS + 2 => &[200, 409],
+            _ => &[200],
+        };
+        assert!(expected.contains(&reply.status), "{number}: {} {}", reply.status, reply.text);
+    }
+    assert_ne!(replies[3].status, replies[ANSWERS + 2].status, "of two answers to one question one counts");
+    for (number, (intent, id)) in asked.iter().enumerate() {
+        let counts = answer(number) == "approve";
+        assert_eq!(agent.suspension(id).await["response"], if counts { json!("approve") } else { json!(null) }, "{number}");
+        let resumed = agent.event_types(*intent).await.iter().filter(|event| *event == "intent.resumed").count();
+        assert_eq!(resumed, usize::from(counts), "{number}");
+    }
+    app.finish().await;
+}
+
+/// Somebody who holds one intent, and be it for seconds, must not hold up the answers to all others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_whose_intent_somebody_holds_keeps_no_other_one_waiting() {
+    let app = start().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let asked = ask(&agent, 12).await;
+    let rival = app.scratch().unwrap().rival().await;
+    rival.sql(&format!("BEGIN; SELECT 1 FROM intents WHERE id = '{}' FOR UPDATE", asked[5].0)).await;
+    let held = operator.respond(asked[5].0, &asked[5].1, "approve");
+    let others = async {
+        let free = asked.iter().enumerate().filter(|(number, _)| *number != 5);
+        for reply in join_all(free.map(|(_, (intent, id))| operator.respond(*intent, id, "approve"))).await {
+            assert_eq!(reply.status, 200, "{}", reply.text);
+        }
+        assert!(agent.suspension(&asked[5].1).await["response"].is_null(), "somebody holds it");
+        rival.sql("ROLLBACK").await;
+    };
+    let (held, ()) = join!(held, others);
+    assert_eq!(held.status, 200, "{}", held.text);
+    app.finish().await;
+}
+
+/// A person who answers twice with one key has answered once, also in a crowd.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_in_a_crowd_is_repeated_by_its_key() {
+    let app = start().await;
+    let asked = ask(&app.agent(), 12).await;
+    let operator = app.operator();
+    let answer = async |(intent, id): &(IntentId, String), value: &str| {
+        let path = format!("api/v1/intents/{intent}/suspend/respond");
+        operator.post_once(&path, id, json!({"suspension_id": id, "value": value})).await
+    };
+    let all = async |value| join_all(asked.iter().map(|asked| answer(asked, value))).await;
+    let (first, again, other) = (all("approve").await, all("approve").await, all("deny").await);
+    for (first, (again, other)) in first.iter().zip(again.iter().zip(&other)) {
+        assert_eq!((first.status, again.status), (200, 200), "{} {}", first.text, again.text);
+        assert_eq!(first.text, again.text);
+        assert_eq!(other.problem().1, "idempotency_mismatch");
+    }
+    app.finish().await;
+}
