@@ -127,12 +127,13 @@ statement!(
 );
 
 statement!(
-    /// Takes what is queued about the open suspensions of some intents and what nobody has under way. Not `= 0`: the index of all that
-    /// is queued would seem to serve that as well, however long it is.
+    /// Takes what is queued about the open suspensions of some intents and what nobody has under way; of those intents alone that are
+    /// locked here, or whoever holds one could not take them. Not `= 0`: the index of all that is queued would seem to serve that as
+    /// well, however long it is.
     LockMessages {
         "SELECT taken.rid FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
     } ") AS asked (id) CROSS JOIN LATERAL (SELECT o.rid FROM intents i JOIN outbox o ON o.suspension = i.open_suspension \
-       WHERE i.id = asked.id AND o.state < 1 AND o.lease IS NULL FOR NO KEY UPDATE OF o SKIP LOCKED) AS taken" -> BigInt
+       WHERE i.id = asked.id AND o.state < 1 AND o.lease IS NULL FOR NO KEY UPDATE OF i, o SKIP LOCKED) AS taken" -> BigInt
 );
 
 statement!(
