@@ -369,6 +369,13 @@ statement!(
 );
 
 statement!(
+    /// As [`LockKey`], for those of some keys that nobody else uses; waits for nobody.
+    LockKeys {
+        "SELECT hash FROM unnest(" hashes: Vec<i32> = Array<Integer>,
+    } ") AS asked (hash) WHERE pg_try_advisory_xact_lock(1886151019, hash)" -> Integer
+);
+
+statement!(
     ForgetIdempotent {
         "DELETE FROM idempotency WHERE (day, key_hash) IN (SELECT day, key_hash FROM idempotency WHERE day < " day: i32 = Integer,
         " LIMIT " limit: i64 = BigInt,
