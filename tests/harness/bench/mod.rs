@@ -63,7 +63,7 @@ fn build() -> String {
     let Some(program) = instead() else { return format!("commit {commit}{dirty}, profile {}", profile()) };
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target").canonicalize().unwrap();
     let profile = program.strip_prefix(&target).ok().and_then(Path::parent).map(|folder| folder.display().to_string());
-    let built = std::fs::metadata(&program).and_then(|file| file.modified()).unwrap();
+    let built = std::fs::metadata(program).and_then(|file| file.modified()).unwrap();
     let built = built.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let is_newer = line_of("git", &["log", "-1", "--format=%ct"]).parse().is_ok_and(|committed: u64| built >= committed);
     match profile {
