@@ -24,7 +24,8 @@ use url::Url;
 
 use crate::admission::Admission;
 use crate::config::{Config, Limits, Mode};
-use crate::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
+use crate::http::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
+use crate::http::turns::Turns;
 use crate::http::{self, Shared};
 use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::kill_points::{self, Point};
@@ -34,7 +35,6 @@ use crate::store::link::LINK_SECRET;
 use crate::store::sqlite::Exclusive;
 use crate::store::{self, Database, Outside, PRODUCTION_MARK, Store, StoreError};
 use crate::traces::Traces;
-use crate::turns::Turns;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Surroundings};
 use crate::worker::lane::Lane;

@@ -1,6 +1,6 @@
 //! What a connection must not stay open for: heads that do not end, and bodies nobody reads.
 //!
-//! The connection is told when a request begins and ends; see [`crate::connection`].
+//! The connection is told when a request begins and ends; see [`super::connection`].
 //!
 //! actix discards the rest of a body in chunks once nobody holds it any more, for as long as its sender likes. A body that is held until its
 //! response has been sent makes it close the connection instead, as it does for one whose length was declared.
@@ -19,8 +19,8 @@ use actix_web::web::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::poll_fn;
 
+use super::connection::Exchange;
 use super::relay::relayed;
-use crate::connection::Exchange;
 
 /// Tells the connection that a request is under way, and holds a body in chunks until the response to it has been sent.
 pub(crate) async fn exchange(

@@ -2,6 +2,7 @@
 
 pub(crate) mod auth;
 mod body;
+pub mod connection;
 mod deliveries;
 mod discovery;
 mod events;
@@ -21,6 +22,7 @@ mod relay;
 mod reminders;
 mod suspensions;
 pub(crate) mod trace;
+pub(crate) mod turns;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -151,7 +151,13 @@ mod tests {
             assert!(!take(ticket).await, "they are used up");
         }
         waiting[0] = None;
-        let give = async || poll_fn(|cx| Poll::Ready(turns.call(cx))).await;
+        let give = async || {
+            poll_fn(|cx| {
+                turns.call(cx);
+                Poll::Ready(())
+            })
+            .await;
+        };
         give().await;
         for ticket in &mut waiting[1..=TURNS_MAX] {
             assert!(take(ticket).await);

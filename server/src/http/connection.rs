@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::turns::{Ticket, Turns};
+use super::turns::{Ticket, Turns};
 
 /// How long a client may take to send a request head.
 pub(crate) const HEAD_WAIT: Duration = Duration::from_secs(10);
