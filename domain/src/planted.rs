@@ -106,21 +106,11 @@ pub enum Bug {
     ExtendedAfterTheDeadline,
     /// A deadline that was moved keeps its old timer.
     ExtensionKeepsItsTimer,
-    /// What became of a message is forgotten when the store does not take it.
-    ResultNotKept,
-    /// A result that waits is offered under the lease its message had when it was sent.
-    ResultUnderTheOldLease,
-    /// A message whose result had to wait takes its place in the lane for ever.
-    LaneNeverFreed,
-    /// What became of a message is recorded while its question's passed deadline waits.
-    ToldWhileTimeWaits,
-    /// Nobody hears that a message is sent again by hand.
-    RedriveUnheard,
 }
 
 impl Bug {
     /// All of them.
-    pub const ALL: [Self; 55] = [
+    pub const ALL: [Self; 50] = [
         Self::AnswerAtTheDeadline,
         Self::AnswerAfterTheDeadline,
         Self::ValueUnchecked,
@@ -171,11 +161,6 @@ impl Bug {
         Self::RemindedTooSoon,
         Self::ExtendedAfterTheDeadline,
         Self::ExtensionKeepsItsTimer,
-        Self::ResultNotKept,
-        Self::ResultUnderTheOldLease,
-        Self::LaneNeverFreed,
-        Self::ToldWhileTimeWaits,
-        Self::RedriveUnheard,
     ];
 }
 

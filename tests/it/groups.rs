@@ -8,13 +8,13 @@ use futures_util::future::join_all;
 use futures_util::join;
 use harness::api::{Api, Reply};
 use harness::app::{Backend, TestApp};
-use harness::postgres::Cluster;
+use harness::postgres::{Cluster, Rival};
 use serde_json::json;
 
 /// Answers given at once; more than one group takes.
 const ANSWERS: usize = 40;
 /// Groups that are decided at the same time.
-const GROUPS: i64 = 4;
+const GROUPS: usize = 4;
 /// Answers that wait behind those groups; what comes first is decided alone or nearly so.
 const LEFT: usize = 8;
 
@@ -47,7 +47,7 @@ async fn respond_at_once(app: &TestApp, answers: &[(IntentId, String, &str)]) ->
     let all = join_all(answers.iter().map(|(intent, id, value)| operator.respond(*intent, id, *value)));
     let release = async {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-        while Cluster::of_this_process().number(scratch.name(), waiting).await < GROUPS {}
+        while Cluster::of_this_process().number(scratch.name(), waiting).await < GROUPS as i64 {}
         // Those in the first groups have left the line.
         while metric(app, "placet_writer_queue_jobs").await < LEFT {}
         rival.sql("ROLLBACK").await;
@@ -164,5 +164,152 @@ async fn an_answer_in_a_crowd_is_repeated_by_its_key() {
         assert_eq!(first.text, again.text);
         assert_eq!(other.problem().1, "idempotency_mismatch");
     }
+    app.finish().await;
+}
+
+/// Somebody else's transaction that holds something until it is rolled back.
+async fn holding(app: &TestApp, name: &str, sql: &str) -> Rival {
+    let rival = app.scratch().unwrap().rival().await;
+    rival.sql(&format!("SET application_name = '{name}'; BEGIN; {sql}")).await;
+    rival
+}
+
+/// What holds the questions of some intents, and leaves the intents alone.
+fn questions_of(asked: &[(IntentId, String)]) -> String {
+    let intents: Vec<_> = asked.iter().map(|(intent, _)| format!("'{intent}'")).collect();
+    let of_intents = format!("WHERE i.id IN ({})", intents.join(", "));
+    format!("SELECT 1 FROM suspensions s JOIN intents i ON i.rid = s.intent {of_intents} FOR UPDATE OF s")
+}
+
+/// How many transactions wait for such a one.
+async fn waiting_for(app: &TestApp, name: &str) -> usize {
+    let blocked = "SELECT count(*) FROM pg_stat_activity waiting, pg_stat_activity holder \
+                   WHERE waiting.datname = current_database() AND holder.pid = ANY(pg_blocking_pids(waiting.pid))";
+    let blocked = format!("{blocked} AND holder.datname = current_database() AND holder.application_name = '{name}'");
+    usize::try_from(Cluster::of_this_process().number(app.scratch().unwrap().name(), &blocked).await).unwrap()
+}
+
+/// Gives so many answers behind others that hold up every group, one each, so that the answers are decided in one.
+async fn in_one_group<T>(app: &TestApp, before: &[(IntentId, String)], count: usize, answers: impl Future<Output = T>) -> T {
+    let rival = holding(app, "before", &questions_of(before)).await;
+    let operator = app.operator();
+    let first = join_all(before.iter().enumerate().map(async |(number, (intent, id))| {
+        while waiting_for(app, "before").await < number {}
+        assert_eq!(operator.respond(*intent, id, "approve").await.status, 200);
+    }));
+    let behind = async {
+        while waiting_for(app, "before").await < before.len() {}
+        answers.await
+    };
+    let release = async {
+        while metric(app, "placet_writer_queue_jobs").await < count {}
+        rival.sql("ROLLBACK").await;
+    };
+    join!(first, behind, release).1
+}
+
+fn assert_nobody_waited_in_vain(app: &TestApp) {
+    let log = Cluster::of_this_process().log(app.scratch().unwrap().name());
+    let in_vain: Vec<_> = log.iter().filter(|entry| entry.contains("lock timeout")).collect();
+    assert!(in_vain.is_empty(), "{in_vain:#?}");
+}
+
+/// Who names a question of another intent gets a refusal. Were the other intent waited for, whoever holds it would hold up the answers to
+/// thirty more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_names_another_intents_question_waits_for_nobody() {
+    let app = start().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let (before, asked) = (ask(&agent, GROUPS).await, ask(&agent, 8).await);
+    let other = ask(&agent, 1).await.remove(0);
+    app.settle().await;
+    let unheld = operator.respond(asked[0].0, &other.1, "approve").await;
+    let rival = holding(&app, "other", &format!("SELECT 1 FROM intents WHERE id = '{}' FOR UPDATE", other.0)).await;
+    let answers = async {
+        let rest = join_all(asked[1..].iter().map(|(intent, id)| operator.respond(*intent, id, "approve")));
+        join!(operator.respond(asked[0].0, &other.1, "approve"), rest)
+    };
+    let (wrong, rest) = in_one_group(&app, &before, asked.len(), answers).await;
+    assert!(unheld.status >= 400, "{}", unheld.text);
+    assert_eq!(wrong.status, unheld.status, "{}", wrong.text);
+    for reply in rest {
+        assert_eq!(reply.status, 200, "{}", reply.text);
+    }
+    assert_nobody_waited_in_vain(&app);
+    rival.sql("ROLLBACK").await;
+    app.finish().await;
+}
+
+/// One key for answers to two intents is a program's mistake, and its own alone: while the one is written, the other one waits, and nobody
+/// who answers beside it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_whose_key_somebody_uses_keeps_no_other_one_waiting() {
+    let app = start().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let (before, asked) = (ask(&agent, GROUPS - 1).await, ask(&agent, 9).await);
+    let hold = "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                PERFORM pg_advisory_xact_lock(4242); RETURN NULL; END $$; \
+                CREATE CONSTRAINT TRIGGER hold AFTER UPDATE ON suspensions DEFERRABLE INITIALLY DEFERRED FOR EACH ROW \
+                WHEN (NEW.response::text = '\"deny\"') EXECUTE FUNCTION hold()";
+    Cluster::of_this_process().sql(app.scratch().unwrap().name(), hold).await;
+    app.settle().await;
+    let answer = async |number: usize, value: &str| {
+        let (intent, id) = &asked[number];
+        let body = json!({"suspension_id": id, "value": value});
+        operator.post_once(&format!("api/v1/intents/{intent}/suspend/respond"), "one key", body).await
+    };
+    let rival = holding(&app, "commits", "SELECT pg_advisory_xact_lock(4242)").await;
+    let behind = async {
+        while waiting_for(&app, "commits").await == 0 {}
+        let others = async {
+            for reply in join_all(asked[2..].iter().map(|(intent, id)| operator.respond(*intent, id, "approve"))).await {
+                assert_eq!(reply.status, 200, "{}", reply.text);
+            }
+            rival.sql("ROLLBACK").await;
+        };
+        let answers = async { join!(answer(1, "approve"), others).0 };
+        in_one_group(&app, &before, asked.len() - 1, answers).await
+    };
+    let (first, second) = join!(answer(0, "deny"), behind);
+    assert_eq!(first.status, 200, "{}", first.text);
+    assert_eq!(second.problem().1, "idempotency_mismatch");
+    assert_nobody_waited_in_vain(&app);
+    app.finish().await;
+}
+
+/// Who ends a question withdraws what is still to be sent about it; an answer that came too late must not keep a message from that, or
+/// people would be asked tomorrow what nobody wants to know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_left_to_another_transaction_leaves_it_the_messages() {
+    let app = start().await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let (before, asked) = (ask(&agent, GROUPS).await, ask(&agent, 2).await);
+    app.settle().await;
+    let [(cancelled, first), (answered, second)] = &asked[..] else { unreachable!() };
+    // Tomorrow is its next try.
+    let queued = "UPDATE outbox SET state = 0, tries = 1, lease = NULL, leased_by = NULL, settled_at = NULL, \
+                  due_at = due_at + interval '1 day' WHERE suspension = (SELECT open_suspension FROM intents WHERE id =";
+    let database = app.scratch().unwrap().name();
+    Cluster::of_this_process().sql(database, &format!("{queued} '{cancelled}')")).await;
+    let still_queued = "SELECT count(*) FROM outbox WHERE state = 0";
+    assert!(Cluster::of_this_process().number(database, still_queued).await > 0);
+    let (ending, ended) = (questions_of(&asked[..1]), questions_of(&asked[1..]));
+    let (ending, beside) = (holding(&app, "ending", &ending).await, holding(&app, "beside", &ended).await);
+    let behind = async {
+        while waiting_for(&app, "ending").await == 0 {}
+        let release = async {
+            while waiting_for(&app, "beside").await == 0 {}
+            ending.sql("ROLLBACK").await;
+            while agent.suspension(first).await["resolution"].is_null() {}
+            beside.sql("ROLLBACK").await;
+        };
+        let late = operator.respond(*cancelled, first, "approve");
+        let answers = async { join!(late, operator.respond(*answered, second, "approve"), release) };
+        in_one_group(&app, &before, 2, answers).await
+    };
+    let cancel = format!("api/v1/suspensions/{first}/cancel");
+    let (cancel, (late, counts, ())) = join!(agent.post(&cancel, json!({})), behind);
+    assert_eq!((cancel.status, late.status, counts.status), (200, 409, 200), "{} {}", late.text, counts.text);
+    assert_eq!(Cluster::of_this_process().number(database, still_queued).await, 0);
     app.finish().await;
 }

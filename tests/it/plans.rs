@@ -68,6 +68,7 @@ async fn a_day(app: &mut TestApp) {
         agent.get(&format!("{path}{page}")).await.ok();
     }
     agent.get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+    app.ask(json!({})).await;
     let (intent, id) = app.ask(json!({})).await;
     let path = format!("api/v1/intents/{intent}/suspend/respond");
     operator.post_once(&path, "key", json!({"suspension_id": id, "value": "approve"})).await.ok();

@@ -56,7 +56,6 @@ impl MailServer {
         world.think(200 * MILLISECOND).await;
         world.executor.unpaused(self.process).await;
         let mail = opened(world, message);
-        world.check_taken_once(&mail.delivery);
         let retry = |reason: &str, after| Err(DeliveryError::Retry { reason: reason.to_owned(), after });
         if world.strikes(faults.panics) {
             world.coverage.count("channel panicked");
@@ -83,7 +82,7 @@ impl MailServer {
             hand_over(world, mail);
             return retry("the connection was lost after the message", None);
         }
-        world.take(&mail.delivery);
+        world.watch.lock().unwrap().taken.insert(mail.delivery.clone());
         if world.plan.restores && world.era() == 0 {
             world.posted.lock().unwrap().push(mail.clone());
         }

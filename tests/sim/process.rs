@@ -125,7 +125,6 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
                 world.coverage.count("message sent again by hand");
                 // Whoever does so knows that the endpoint works.
                 world.gone.lock().unwrap().clear();
-                world.remembered.lock().unwrap().clear();
                 world.endpoints.lock().unwrap().values_mut().for_each(Calls::believe);
             }
             "intent.suspension_undeliverable" => world.coverage.count("nobody reached"),
@@ -169,7 +168,6 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
     world.tell(format!("{process} starts"));
     world.may_wait();
     world.endpoints.lock().unwrap().retain(|(of, _), _| *of != process);
-    world.remembered.lock().unwrap().clear();
     let shared: Arc<dyn Store> = store.clone();
     let deadlines = Deadlines::new(shared.clone(), clock.clone(), || {});
     let around = deliveries::Surroundings {

@@ -37,8 +37,6 @@ const TALLIED_STEPS: u64 = 2_000;
 const HOLD_MAX: i64 = 2 * 3_600 * SECOND;
 /// How long what was begun before the healing may last: a process that stands still, then a channel that hangs, then a lease.
 const AFTERMATH: i64 = 2 * 3_600 * SECOND;
-/// How long a process must remember what became of a message.
-const REMEMBERED: i64 = 3_600 * SECOND;
 /// A Tuesday morning.
 const START: i64 = 1_795_507_200 * SECOND;
 
@@ -95,8 +93,6 @@ pub(crate) struct World {
     drawn: AtomicU64,
     /// Faults injected so far.
     pub(crate) faults: AtomicU64,
-    /// Messages that were taken, and when, by whom a process that lives alone told so; it has to remember until that is recorded.
-    pub(crate) remembered: Mutex<BTreeMap<String, i64>>,
     /// Mails a server took while the database may still be set back: some are returned only afterwards.
     pub(crate) posted: Mutex<Vec<Mail>>,
     /// People and agents that are not done.
@@ -156,7 +152,6 @@ impl World {
             change: variant.clone(),
             drawn: AtomicU64::new(0),
             faults: AtomicU64::new(0),
-            remembered: Mutex::default(),
             posted: Mutex::default(),
             busy: AtomicI64::new(0),
             secrets: Mutex::default(),
@@ -199,22 +194,6 @@ impl World {
         // A process notices a jump when it looks, which it does each time it polls.
         let until = self.executor.micros() + self.plan.poll + HOLD_MAX;
         self.unsteady_until.fetch_max(until, Ordering::SeqCst);
-    }
-
-    /// A channel has taken a message, and says so.
-    pub(crate) fn take(&self, delivery: &str) {
-        self.watch.lock().unwrap().taken.insert(delivery.to_owned());
-        if self.plan.processes == 1 {
-            self.remembered.lock().unwrap().insert(delivery.to_owned(), self.executor.micros());
-        }
-    }
-
-    /// A message goes out: not one that this very process has sent, however long the store has not taken that it did.
-    pub(crate) fn check_taken_once(&self, delivery: &str) {
-        let taken_at = self.remembered.lock().unwrap().get(delivery).copied();
-        if taken_at.is_some_and(|at| self.executor.micros() - at < REMEMBERED) {
-            self.fail("I11: a message goes out once more, by the process that was told it was taken");
-        }
     }
 
     /// How often the database was set back.

@@ -9,7 +9,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::ids::DeliveryId;
-use domain::planted::{Bug, planted};
 
 use crate::store::{DeliveryResult, LeasedDelivery};
 
@@ -85,7 +84,7 @@ impl Results {
 
     /// Keeps one that the store did not take; false if it has been kept for too long.
     pub(super) fn keep(&self, kept: &Kept, why: &str, now: Duration) -> bool {
-        if now.saturating_sub(kept.since) >= KEPT_MAX || planted(Bug::ResultNotKept) {
+        if now.saturating_sub(kept.since) >= KEPT_MAX {
             given_up(kept);
             return false;
         }
@@ -119,10 +118,7 @@ impl Results {
     pub(super) fn under(&self, rid: i64, lease: [u8; 16]) -> Option<Kept> {
         let mut all = self.kept();
         let kept = all.iter_mut().find(|kept| kept.rid == rid)?;
-        kept.due_at = None;
-        if !planted(Bug::ResultUnderTheOldLease) {
-            kept.lease = lease;
-        }
+        (kept.lease, kept.due_at) = (lease, None);
         Some(kept.clone())
     }
 

@@ -11,7 +11,7 @@ use futures_util::try_join;
 use uuid::Uuid;
 
 use super::columns::{IntentColumns, OutboxColumns, SuspensionColumns};
-use super::reads::IDEMPOTENCY_HOURS;
+use super::reads::{IDEMPOTENCY_HOURS, lock_of};
 use super::session::Session;
 use super::statements as hot;
 use crate::store::codes::DeliveryState;
@@ -27,6 +27,8 @@ pub(super) struct Ahead {
     /// Whether this transaction has taken a queued message; of those in `messages`.
     taken: HashMap<i64, bool>,
     outcomes: HashMap<Vec<u8>, Vec<OutcomeColumns>>,
+    /// What the keys are locked by that nobody else uses.
+    keys: HashSet<i32>,
     /// The day around which outcomes were looked for.
     day: i32,
 }
@@ -43,14 +45,19 @@ struct OutcomeColumns {
 
 /// What the answers of a group are about.
 pub(super) struct About {
-    pub(super) intents: Vec<Uuid>,
+    pub(super) intents: HashSet<Uuid>,
     /// The hashes of their idempotency keys, of those that have one.
-    pub(super) keys: Vec<Vec<u8>>,
+    pub(super) keys: HashSet<[u8; 32]>,
 }
 
 impl Ahead {
     pub(super) fn has(&self, id: IntentId) -> bool {
         self.intents.contains_key(&id.0)
+    }
+
+    /// Whether nobody else uses a key until this transaction ends.
+    pub(super) fn has_key(&self, key_hash: &[u8; 32]) -> bool {
+        self.keys.contains(&lock_of(key_hash))
     }
 
     pub(super) fn intent(&mut self, id: IntentId) -> Option<IntentRow> {
@@ -71,12 +78,13 @@ impl Ahead {
         self.taken.remove(&rid)
     }
 
-    /// The outcome kept for a key, with the hash of its body, if that has been looked for around this day.
-    pub(super) fn outcome(&mut self, key_hash: &[u8], now: DateTime<Utc>) -> Option<Option<(Vec<u8>, String)>> {
-        let kept = self.outcomes.remove(key_hash).filter(|_| self.day == day(now))?;
+    /// The outcomes kept for a key, newest first, with the hashes of their bodies, if they have been looked for around this day.
+    pub(super) fn outcomes(&mut self, key_hash: &[u8], now: DateTime<Utc>) -> Option<Vec<(Vec<u8>, String)>> {
+        let mut kept = self.outcomes.remove(key_hash).filter(|_| self.day == day(now))?;
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
-        let newest = kept.into_iter().filter(|kept| kept.created_at > since).max_by_key(|kept| kept.day);
-        Some(newest.map(|kept| (kept.body_hash, kept.outcome)))
+        kept.retain(|kept| kept.created_at > since);
+        kept.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.day));
+        Some(kept.into_iter().map(|kept| (kept.body_hash, kept.outcome)).collect())
     }
 
     pub(super) fn clear(&mut self) {
@@ -105,15 +113,17 @@ impl Ahead {
 }
 
 impl Session {
-    /// Begins a transaction that writes, locks those of the intents that nobody else holds, and reads their open suspensions with the
-    /// messages about them, in one trip to the database; returns the transaction's number.
+    /// Begins a transaction that writes, locks those of the intents and keys that nobody else holds, and reads the intents' open
+    /// suspensions with the messages about them, in one trip to the database; returns the transaction's number.
     ///
     /// Each is a statement of its own, so what is read behind the locks is as whoever held them before has left it; likewise the time.
     pub(super) fn begin_ahead(&mut self, about: About) -> RowsResult<String> {
         let About { intents, keys } = about;
+        let (intents, hashes) = (Vec::from_iter(intents), keys.iter().map(lock_of).collect());
+        let keys: Vec<_> = keys.into_iter().map(Vec::from).collect();
         let today = day(self.time.expected());
         let conn: &AsyncPgConnection = &self.conn;
-        let [mut first, mut second, mut third, mut fourth, mut fifth, mut sixth, mut seventh] = [conn; 7];
+        let [mut first, mut second, mut third, mut fourth, mut fifth, mut sixth, mut seventh, mut eighth] = [conn; 8];
         let ids = || intents.clone();
         let begun = async {
             let opened = first.batch_execute("BEGIN");
@@ -124,15 +134,16 @@ impl Session {
             let messages = RunQueryDsl::load::<OutboxColumns>(hot::SelectMessages { ids: ids() }, &mut sixth);
             let outcomes = async {
                 if keys.is_empty() {
-                    return Ok(Vec::new());
+                    return Ok((Vec::new(), Vec::new()));
                 }
                 let kept = hot::SelectOutcomes { keys: keys.clone(), days: vec![today + 1, today, today - 1] };
-                RunQueryDsl::load::<OutcomeColumns>(kept, &mut seventh).await
+                let locked = RunQueryDsl::load::<i32>(hot::LockKeys { hashes }, &mut seventh);
+                try_join!(locked, RunQueryDsl::load::<OutcomeColumns>(kept, &mut eighth))
             };
             // The first one polled is the first one sent.
             try_join!(opened, locked, asked, open, taken, messages, outcomes)
         };
-        let ((), locked, (time, number), open, taken, messages, outcomes) = self.pump.block_on(begun)?;
+        let ((), locked, (time, number), open, taken, messages, (ours, outcomes)) = self.pump.block_on(begun)?;
         self.time.begin(time);
         for columns in locked {
             let row = columns.into_row()?;
@@ -140,6 +151,7 @@ impl Session {
             self.ahead.intents.insert(row.intent.id.0, row);
         }
         self.ahead.fill(open, taken, messages)?;
+        self.ahead.keys = ours.into_iter().collect();
         self.ahead.day = today;
         self.ahead.outcomes = keys.into_iter().map(|key| (key, Vec::new())).collect();
         for kept in outcomes {

@@ -3,8 +3,8 @@
 //! Guarantee: as for one alone: nobody hears "yes" before the commit is durable, nobody hears "no" of a commit that happened, and an
 //! answer that cannot be decided leaves its neighbours alone. Mechanism: one trip to the database locks the intents nobody else holds and
 //! reads what answers ask for; they are decided one after the other by what was read; a second trip writes what they decided, a third
-//! commits. A group never waits for a row: an answer whose intent somebody else holds, or which is not the first one on its intent, is
-//! decided in a transaction of its own. Failure: when anything goes wrong before the commit, nothing was written, and each of them is
+//! commits. A group never waits for a row: an answer whose intent or idempotency key somebody else holds, or which is not the first one
+//! on its intent, is decided in a transaction of its own. Failure: when anything goes wrong before the commit, nothing was written, and each of them is
 //! decided in a transaction of its own, which knows what may be run again and what not. A commit whose outcome is open has one outcome
 //! for all.
 
@@ -23,7 +23,7 @@ use super::session::{Mode, Session};
 use super::transaction::{Broken, Surroundings, classify, commit, in_the_way, outcome_unknown, put_away, unavailable};
 use crate::kill_points::{self, Point};
 use crate::store::hub::Notice;
-use crate::store::rows::RowsError;
+use crate::store::rows::{RowsError, RowsResult};
 use crate::store::unit::{self, Env};
 use crate::store::{Outcome, Request, StoreError};
 
@@ -38,8 +38,11 @@ pub(super) struct Waiting {
     pub(super) reply: Reply<Result<Outcome, Rejection>>,
 }
 
+/// What became of an answer.
+type Decision = Result<Result<Outcome, Rejection>, StoreError>;
+
 /// What became of each of a group; nothing where it has to be decided alone.
-type Results = Vec<Option<Result<Result<Outcome, Rejection>, StoreError>>>;
+type Results = Vec<Option<Decision>>;
 
 /// Decides what comes, until the line is closed.
 pub(super) fn decide(desk: &Arc<Desk>, line: &Line<Waiting>) {
@@ -80,8 +83,12 @@ fn together(desk: &Desk, group: &[Waiting]) -> Results {
     match once(&mut session, &around, &mut notices, group) {
         Ok(results) => {
             desk.pool.give_back(session);
-            around.metrics.batch_jobs.observe(f64::from(u32::try_from(group.len()).unwrap_or(u32::MAX)));
-            around.metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
+            // Whoever is decided alone is counted there.
+            let decided = results.iter().flatten().count();
+            if decided > 0 {
+                around.metrics.batch_jobs.observe(f64::from(u32::try_from(decided).unwrap_or(u32::MAX)));
+                around.metrics.batch_seconds.observe(began.elapsed().as_secs_f64());
+            }
             desk.announce(&notices);
             results
         }
@@ -123,37 +130,33 @@ fn once(
     session.enter(Mode::Locking);
     let number = session.begin_ahead(About {
         intents: group.iter().map(|waiting| waiting.intent.0).collect(),
-        keys: group.iter().filter_map(|waiting| waiting.request.idempotency).map(|key| key.key_hash.to_vec()).collect(),
+        keys: group.iter().filter_map(|waiting| waiting.request.idempotency).map(|key| key.key_hash).collect(),
     })?;
     let clock = session.time.clone();
     let env = around.env(&*clock);
     let mut results = Results::new();
     for waiting in group {
         // Read ahead and not used up: nobody else holds it, and it is the first one of the group.
-        if !session.ahead.has(waiting.intent) {
+        let is_ours = session.ahead.has(waiting.intent);
+        if !is_ours || waiting.request.idempotency.is_some_and(|key| !session.ahead.has_key(&key.key_hash)) {
             results.push(None);
             continue;
         }
         if !notices.is_empty() {
             kill_points::reached(Point::WithinBatch);
         }
-        results.push(decided(session, &env, notices, &waiting.request)?);
+        results.push(Some(decided(session, &env, notices, &waiting.request)?));
     }
     session.flush()?;
     commit(session, around, number, !notices.is_empty(), results)
 }
 
-fn decided(
-    session: &mut Session,
-    env: &Env<'_>,
-    notices: &mut Vec<Notice>,
-    request: &Request,
-) -> Result<Option<Result<Result<Outcome, Rejection>, StoreError>>, RowsError> {
+fn decided(session: &mut Session, env: &Env<'_>, notices: &mut Vec<Notice>, request: &Request) -> RowsResult<Decision> {
     let decide = AssertUnwindSafe(|| unit::execute(&mut Writing { session, notices }, env, request));
     match catch_unwind(decide) {
         // Decided before anything was written: the others have nothing to undo.
-        Ok(Err(RowsError::Held(why))) => Ok(Some(Err(StoreError::Held(why)))),
-        Ok(decided) => Ok(Some(Ok(decided?))),
+        Ok(Err(RowsError::Held(why))) => Ok(Err(StoreError::Held(why))),
+        Ok(decided) => Ok(Ok(decided?)),
         // Nothing is committed, and alone it panics where that is nobody else's trouble.
         Err(_) => Err(RowsError::Inconsistent("an answer could not be decided")),
     }

@@ -94,15 +94,22 @@ impl ReadRows for Session {
 
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
         let found = hot::SelectSuspension { id: id.0 }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?).optional()?;
-        found.map(|found| self.settled(found)).transpose()
+        let Some((columns, intent)) = found else { return Ok(None) };
+        let row = columns.into_row(intent)?;
+        // Named by somebody who has locked an intent. If it is not about that one it never was nor will be, and that is all it is read
+        // for: nobody who holds the other one is waited for.
+        if self.is_waited_for() && !self.locked.contains(&row.intent) {
+            return Ok(Some(row));
+        }
+        self.settled(row).map(Some)
     }
 
     fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow> {
         if let Some(row) = self.ahead.suspension(rid) {
             return Ok(row);
         }
-        let found = hot::SelectSuspensionAt { rid }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?)?;
-        self.settled(found)
+        let (columns, intent) = hot::SelectSuspensionAt { rid }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?)?;
+        self.settled(columns.into_row(intent)?)
     }
 
     fn suspensions(
@@ -289,8 +296,8 @@ impl ReadRows for Session {
     }
 
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
-        if let Some(outcome) = self.ahead.outcome(key_hash, now) {
-            return Ok(outcome);
+        if let Some(kept) = self.ahead.outcomes(key_hash, now) {
+            return Ok(kept.into_iter().next());
         }
         let today = day(now);
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
@@ -299,10 +306,11 @@ impl ReadRows for Session {
         let kept = kept.filter(idempotency::key_hash.eq(key_hash.as_slice())).filter(idempotency::created_at.gt(since));
         let columns = (idempotency::body_hash, idempotency::outcome);
         let kept = kept.select(columns).order(idempotency::day.desc());
-        if self.mode == Mode::Snapshot || self.is_waited_for() {
+        if self.mode == Mode::Snapshot {
             return Ok(kept.first(self.conn()?).optional()?);
         }
-        // There is no row to wait on yet; and around midnight there are two keys of the table.
+        // Also behind the lock of an intent: a key may be used for two of them, and whoever inserted it first would have to be waited
+        // for, by a group as well. Around midnight there are two keys of the table.
         self.behind(hot::LockKey { hash: lock_of(key_hash) }, kept.limit(1))
     }
 
@@ -358,7 +366,7 @@ impl ReadRows for Session {
 }
 
 /// What a key is locked by. Two keys that share it wait for each other, and nothing else comes of it.
-fn lock_of(key_hash: &[u8; 32]) -> i32 {
+pub(super) fn lock_of(key_hash: &[u8; 32]) -> i32 {
     let [a, b, c, d, ..] = *key_hash;
     i32::from_be_bytes([a, b, c, d])
 }

@@ -322,8 +322,7 @@ impl Session {
     }
 
     /// A suspension as it is now: one read before its intent was locked is read again.
-    pub(super) fn settled(&mut self, found: (SuspensionColumns, uuid::Uuid)) -> RowsResult<SuspensionRow> {
-        let row = found.0.into_row(found.1)?;
+    pub(super) fn settled(&mut self, row: SuspensionRow) -> RowsResult<SuspensionRow> {
         if self.mode == Mode::Snapshot || self.locked.contains(&row.intent) {
             return Ok(row);
         }

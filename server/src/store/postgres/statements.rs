@@ -127,12 +127,13 @@ statement!(
 );
 
 statement!(
-    /// Takes what is queued about the open suspensions of some intents and what nobody has under way. Not `= 0`: the index of all that
-    /// is queued would seem to serve that as well, however long it is.
+    /// Takes what is queued about the open suspensions of some intents and what nobody has under way; of those intents alone that are
+    /// locked here, or whoever holds one could not take them. Not `= 0`: the index of all that is queued would seem to serve that as
+    /// well, however long it is.
     LockMessages {
         "SELECT taken.rid FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
     } ") AS asked (id) CROSS JOIN LATERAL (SELECT o.rid FROM intents i JOIN outbox o ON o.suspension = i.open_suspension \
-       WHERE i.id = asked.id AND o.state < 1 AND o.lease IS NULL FOR NO KEY UPDATE OF o SKIP LOCKED) AS taken" -> BigInt
+       WHERE i.id = asked.id AND o.state < 1 AND o.lease IS NULL FOR NO KEY UPDATE OF i, o SKIP LOCKED) AS taken" -> BigInt
 );
 
 statement!(
@@ -365,6 +366,13 @@ statement!(
     LockKey {
         "SELECT pg_advisory_xact_lock(1886151019, " hash: i32 = Integer,
     } ")"
+);
+
+statement!(
+    /// As [`LockKey`], for those of some keys that nobody else uses; waits for nobody.
+    LockKeys {
+        "SELECT hash FROM unnest(" hashes: Vec<i32> = Array<Integer>,
+    } ") AS asked (hash) WHERE pg_try_advisory_xact_lock(1886151019, hash)" -> Integer
 );
 
 statement!(

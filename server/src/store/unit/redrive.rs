@@ -51,9 +51,7 @@ pub(in crate::store) fn redrive<R: Rows>(
         Ok(events) => append(rows, env, &mut loaded, &events, &principal.name, now)?,
     };
     rows.revive_outbox(row.rid, now)?;
-    if !planted(Bug::RedriveUnheard) {
-        rows.notice(Notice::Redriven(row.channel.clone()));
-    }
+    rows.notice(Notice::Redriven(row.channel.clone()));
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Queued }));
     let (row, state) = rows.reads().delivery(row.rid)?.ok_or(RowsError::Inconsistent("a message vanished while it was read"))?;
     debug_assert_eq!(state, DeliveryState::Queued);
