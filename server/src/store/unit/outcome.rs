@@ -107,3 +107,23 @@ pub(super) fn recalled<R: Rows>(rows: &mut R, kept: &str) -> RowsResult<Outcome>
         Kept::Whole(outcome) => Ok(outcome),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What an older program kept under a key counts for its day: the repeat must not act again, nor fail.
+    #[test]
+    fn what_is_kept_is_read_in_the_old_form_and_the_new() {
+        let response = r#"{"intent_id":"01a20114-994c-7e8e-b24b-975054fd6315","suspension_id":"01a20114-a165-7f85-b76e-9324e67a4166",
+            "resolution":"responded","value":"approve","choice_label":"Approve","responded_by":"ada","responded_at":"2026-11-22T02:27:38.984569"}"#;
+        let old = format!(r#"{{"responded":{{"response":{response},"version":3}}}}"#);
+        let Kept::Whole(outcome @ Outcome::Responded { version: 3, .. }) = serde_json::from_str(&old).unwrap() else {
+            panic!("the old form is not read")
+        };
+        assert_eq!(serde_json::to_string(&Kept::Whole(outcome.clone())).unwrap(), serde_json::to_string(&outcome).unwrap());
+        let new = serde_json::to_string(&Kept::Answered(7, 3)).unwrap();
+        assert_eq!(new, r#"{"answered":[7,3]}"#);
+        assert!(matches!(serde_json::from_str(&new).unwrap(), Kept::Answered(7, 3)));
+    }
+}
