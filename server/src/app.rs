@@ -34,6 +34,7 @@ use crate::store::link::LINK_SECRET;
 use crate::store::sqlite::Exclusive;
 use crate::store::{self, Database, Outside, PRODUCTION_MARK, Store, StoreError};
 use crate::traces::Traces;
+use crate::turns::Turns;
 use crate::worker::deadlines::Deadlines;
 use crate::worker::deliveries::{Deliveries, Surroundings};
 use crate::worker::lane::Lane;
@@ -404,7 +405,8 @@ fn serve(listener: TcpListener, shared: web::Data<Shared>, pages: web::Data<Page
         let take = fn_service(move |stream: TcpStream| {
             bound_what_is_untaken(&stream);
             let from = stream.peer_addr().ok();
-            ready(Ok::<_, DispatchError>((Connection::new(stream, room.clone()), Protocol::Http1, from)))
+            let connection = Connection::new(stream, room.clone(), Turns::here());
+            ready(Ok::<_, DispatchError>((connection, Protocol::Http1, from)))
         });
         take.and_then(http)
     };

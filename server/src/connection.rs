@@ -13,9 +13,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use actix_web::rt::net::ActixStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::turns::{Ticket, Turns};
 
 /// How long a client may take to send a request head.
 pub(crate) const HEAD_WAIT: Duration = Duration::from_secs(10);
@@ -128,13 +131,16 @@ pub(crate) struct Connection<S> {
     alarm: Option<Pin<Box<Sleep>>>,
     untaken: Option<Untaken>,
     room: UntakenRoom,
+    turns: Rc<Turns>,
+    /// While it waits to read of a new request.
+    ticket: Option<Rc<Ticket>>,
 }
 
 impl<S> Connection<S> {
     /// A connection that was just taken.
-    pub(crate) fn new(stream: S, room: UntakenRoom) -> Self {
+    pub(crate) fn new(stream: S, room: UntakenRoom, turns: Rc<Turns>) -> Self {
         let exchange = Exchange(Rc::new(Cell::new(Phase::First)));
-        Self { stream, exchange, patience: PATIENCE, alarm: None, untaken: None, room }
+        Self { stream, exchange, patience: PATIENCE, alarm: None, untaken: None, room, turns, ticket: None }
     }
 
     /// Where it is told how far it is.
@@ -188,9 +194,13 @@ fn given_up(kind: io::ErrorKind, why: &'static str) -> io::Error {
     io::Error::new(kind, why)
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
+impl<S: ActixStream> AsyncRead for Connection<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        let begins = !matches!(this.exchange.0.get(), Phase::Request);
+        if begins && this.stream.poll_read_ready(cx).is_ready() {
+            ready!(this.turns.poll_turn(&mut this.ticket, cx));
+        }
         let before = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
         if read.is_pending() {
@@ -244,7 +254,7 @@ mod tests {
     async fn connected(patience: Patience, room: UntakenRoom) -> (Connection<TcpStream>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (client, taken) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
-        (Connection { patience, ..Connection::new(taken.unwrap().0, room) }, client.unwrap())
+        (Connection { patience, ..Connection::new(taken.unwrap().0, room, Rc::default()) }, client.unwrap())
     }
 
     /// Reads once; 0 is the end.

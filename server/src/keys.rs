@@ -1,7 +1,7 @@
 //! API keys: how they look, how they are made, how they are looked up.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -13,7 +13,8 @@ use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
-use tokio::sync::{Semaphore, watch};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::timeout;
 
 use crate::store::{NewKey, Store, StoreError};
@@ -29,7 +30,9 @@ pub const NAME_MAX: usize = 200;
 /// An imported secret with fewer bits needs `--weak`.
 pub const IMPORT_BITS_MIN: f64 = 128.0;
 /// How long a found key is believed without looking again: a revocation from another process counts within this time.
-const CACHE_SECONDS: i64 = 1;
+const BELIEVED: TimeDelta = TimeDelta::seconds(1);
+/// After how long the first request that uses it has it looked up again, so that as a rule none waits for that.
+const LOOKED_UP_AGAIN: TimeDelta = TimeDelta::milliseconds(500);
 /// How long a key waits to be looked up.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
 /// How many keys nobody has seen before wait to be looked up, all together. So many are looked up in about a tenth of a second.
@@ -63,7 +66,7 @@ pub fn generate(role: Role, entropy: &dyn Entropy) -> SecretString {
 }
 
 /// What is kept of a key. Keys carry 128 bits or more, so a fast hash is right.
-pub fn hash(key: &str) -> [u8; 32] {
+pub fn hash(key: &str) -> KeyHash {
     Sha256::digest(key.as_bytes()).into()
 }
 
@@ -101,96 +104,185 @@ pub fn new_key(request: CreateKeyRequest, secret: &SecretString, id: KeyId) -> R
     Ok(NewKey { id, name: request.name, role: request.role, subject, owner, hash: hash(secret.expose_secret()) })
 }
 
-/// A principal, and when it was found.
-type Found = (DateTime<Utc>, Principal);
+/// What is kept of a key.
+type KeyHash = [u8; 32];
+
+/// Whom a look found, once it is over.
+type Look = watch::Receiver<Option<Result<Option<Principal>, LookError>>>;
 
 /// Why a key could not be looked up; trying again may help.
-#[derive(Debug, Error)]
+#[derive(Clone, Copy, Debug, Error)]
 pub enum LookError {
-    /// Too many others wait for the same.
+    /// Too many others wait for the same, or it took too long.
     #[error("too many keys wait to be looked up")]
     Crowded,
-    /// The store could not say.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    /// The store could not say at present.
+    #[error("the store is unavailable")]
+    Unavailable,
+    /// The store failed; the failure was logged.
+    #[error("the store failed")]
+    Failed,
+}
+
+/// How much what is remembered of a key is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Belief {
+    Fresh,
+    /// Still believed, and to be looked up again.
+    Ageing,
+    Stale,
+}
+
+/// What is remembered.
+#[derive(Default)]
+struct Memory {
+    /// Principals, and when they were found.
+    found: HashMap<KeyHash, (DateTime<Utc>, Principal)>,
+    /// Looks under way: whoever needs the same key waits for the same look.
+    looks: HashMap<KeyHash, Look>,
 }
 
 /// Finds the principal behind a key, remembering what it found for a second.
+///
+/// Guarantee: however many requests use a key, one look is under way, and when it is over all of them go on. Mechanism: a look is a task of
+/// its own, away from the threads that serve requests: those may be busy refusing, and each step of a look would wait in their line.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    runtime: Handle,
     // A std mutex: held for a map operation, never across an await.
-    found: Mutex<HashMap<[u8; 32], Found>>,
-    /// One at a time looks keys up that were found before: the others of a crowd then find what the first has found.
-    known: Semaphore,
-    /// And one at a time others, so that a flood of keys that do not count keeps no other key waiting.
+    memory: Mutex<Memory>,
+    /// One at a time looks keys up that were not found before, so that a flood of keys that do not count keeps no other key waiting.
     unknown: Semaphore,
     /// Places in line for those. A key that counts was seen before, unless it is new or the server is.
-    waiting: Semaphore,
+    waiting: Arc<Semaphore>,
     /// The key revoked last, by this process.
     revoked: watch::Sender<Option<KeyId>>,
 }
 
 impl Authenticator {
-    /// Looks keys up in `store`.
+    /// Looks keys up in `store`, on the runtime that calls this.
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
             clock,
-            found: Mutex::default(),
-            known: Semaphore::new(1),
+            runtime: Handle::current(),
+            memory: Mutex::default(),
             unknown: Semaphore::new(1),
-            waiting: Semaphore::new(UNKNOWN_WAITING_MAX),
+            waiting: Arc::new(Semaphore::new(UNKNOWN_WAITING_MAX)),
             revoked: watch::Sender::new(None),
         }
     }
 
     /// The principal of the key with this hash; `None` for a key that does not count (any more).
-    pub async fn principal(&self, key_hash: [u8; 32]) -> Result<Option<Principal>, LookError> {
-        let is_known = match self.remembered(key_hash) {
-            Some((true, principal)) => return Ok(Some(principal)),
-            stale => stale.is_some(),
-        };
-        let turn = if is_known { &self.known } else { &self.unknown };
-        let _in_line = if is_known { None } else { Some(self.waiting.try_acquire().map_err(|_| LookError::Crowded)?) };
-        let turn = timeout(LOOK_WAIT, turn.acquire()).await;
-        let Ok(Ok(_turn)) = turn else { return Err(LookError::Crowded) };
-        if let Some((true, principal)) = self.remembered(key_hash) {
-            return Ok(Some(principal));
-        }
-        // Before the look: what it finds is no younger.
-        let now = self.clock.now();
-        let principal = self.store.principal(key_hash).await?;
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(principal) = &principal {
-            if found.len() >= CACHE_MAX {
-                found.clear();
+    pub async fn principal(self: &Arc<Self>, key_hash: KeyHash) -> Result<Option<Principal>, LookError> {
+        let mut look = match self.remembered(key_hash) {
+            Some((Belief::Fresh, principal)) => return Ok(Some(principal)),
+            Some((Belief::Ageing, principal)) => {
+                drop(self.look(key_hash, None));
+                return Ok(Some(principal));
             }
-            found.insert(key_hash, (now, principal.clone()));
-        } else {
-            found.remove(&key_hash);
-        }
-        Ok(principal)
+            Some((Belief::Stale, _)) => self.look(key_hash, None),
+            None => self.look_for_unknown(key_hash)?,
+        };
+        let over = timeout(LOOK_WAIT, look.wait_for(Option::is_some)).await;
+        // It ends without a word if it panics.
+        let Ok(Ok(found)) = over else { return Err(LookError::Crowded) };
+        found.clone().unwrap_or(Err(LookError::Crowded))
     }
 
-    /// Whom the key was found to be, and whether that is still believed.
-    fn remembered(&self, key_hash: [u8; 32]) -> Option<(bool, Principal)> {
+    /// Whom the key was found to be.
+    fn remembered(&self, key_hash: KeyHash) -> Option<(Belief, Principal)> {
         let now = self.clock.now();
-        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, principal) = found.get(&key_hash)?;
+        let memory = self.memory();
+        let (at, principal) = memory.found.get(&key_hash)?;
+        let age = now - *at;
         // A clock that ran backwards makes what was found stale, not fresh for longer.
-        let fresh = (TimeDelta::zero()..TimeDelta::seconds(CACHE_SECONDS)).contains(&(now - *at));
-        Some((fresh, principal.clone()))
+        let belief = if !(TimeDelta::zero()..BELIEVED).contains(&age) {
+            Belief::Stale
+        } else if age >= LOOKED_UP_AGAIN {
+            Belief::Ageing
+        } else {
+            Belief::Fresh
+        };
+        Some((belief, principal.clone()))
     }
 
-    /// Forgets a key that was revoked, and no other: all would have to be looked up again, one at a time.
+    fn look_for_unknown(self: &Arc<Self>, key_hash: KeyHash) -> Result<Look, LookError> {
+        if let Some(look) = self.under_way(key_hash) {
+            return Ok(look);
+        }
+        let place = self.waiting.clone().try_acquire_owned().map_err(|_| LookError::Crowded)?;
+        Ok(self.look(key_hash, Some(place)))
+    }
+
+    fn under_way(&self, key_hash: KeyHash) -> Option<Look> {
+        // One that is closed has panicked.
+        self.memory().looks.get(&key_hash).filter(|look| look.has_changed().is_ok()).cloned()
+    }
+
+    /// Joins the look for this key, or starts it: in line for its turn, if the key was not found before.
+    fn look(self: &Arc<Self>, key_hash: KeyHash, in_line: Option<OwnedSemaphorePermit>) -> Look {
+        if let Some(look) = self.under_way(key_hash) {
+            return look;
+        }
+        let (over, look) = watch::channel(None);
+        self.memory().looks.insert(key_hash, look.clone());
+        let this = self.clone();
+        self.runtime.spawn(async move {
+            // No semaphore of ours is ever closed.
+            let _turn = if in_line.is_some() { this.unknown.acquire().await.ok() } else { None };
+            over.send_replace(Some(this.find(key_hash).await));
+            this.memory().looks.remove(&key_hash);
+        });
+        look
+    }
+
+    async fn find(&self, key_hash: KeyHash) -> Result<Option<Principal>, LookError> {
+        // Before the look: what it finds is no younger.
+        let (now, revoked) = (self.clock.now(), self.revoked.subscribe());
+        let found = self.store.principal(key_hash).await;
+        let mut memory = self.memory();
+        match &found {
+            // What was revoked meanwhile may be this one, seen just before.
+            Ok(Some(principal)) if !revoked.has_changed().unwrap_or(true) => {
+                if memory.found.len() >= CACHE_MAX {
+                    memory.found.clear();
+                }
+                memory.found.insert(key_hash, (now, principal.clone()));
+            }
+            Ok(Some(_)) | Err(_) => {}
+            Ok(None) => {
+                memory.found.remove(&key_hash);
+            }
+        }
+        found.map_err(|error| match error {
+            StoreError::Unavailable(why) => {
+                tracing::warn!(why, "the store could not look a key up");
+                LookError::Unavailable
+            }
+            error @ (StoreError::Failed(_) | StoreError::Rejected(_) | StoreError::Held(_)) => {
+                tracing::error!(error = format!("{:#}", anyhow::Error::from(error)), "looking a key up failed");
+                LookError::Failed
+            }
+        })
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a key that was revoked, and no other: all would have to be looked up again.
     pub fn forget(&self, key: KeyId) {
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (_, found)| found.key_id != Some(key));
+        let mut memory = self.memory();
+        memory.found.retain(|_, (_, found)| found.key_id != Some(key));
+        // A look that began before may have seen it; whoever comes from now on begins another.
+        memory.looks.clear();
         self.revoked.send_replace(Some(key));
     }
 
     /// Resolves when a key does not count any more: at once if it is revoked here, else within seconds.
-    pub(crate) async fn until_revoked(&self, key_hash: [u8; 32], key: Option<KeyId>) {
+    pub(crate) async fn until_revoked(self: &Arc<Self>, key_hash: KeyHash, key: Option<KeyId>) {
         let mut revoked = self.revoked.subscribe();
         // Registered before the look. A store that cannot be asked revokes nothing.
         while !matches!(self.principal(key_hash).await, Ok(None)) {
@@ -203,10 +295,29 @@ impl Authenticator {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::poll;
+
     use super::*;
-    use crate::clock::{SystemClock, SystemEntropy};
+    use crate::clock::SystemEntropy;
     use crate::store::sqlite::Exclusive;
     use crate::store::{self, Database, Outside};
+
+    const KNOWN: KeyId = KeyId(uuid::Uuid::nil());
+
+    /// A clock that is set by hand.
+    struct Stopped(Mutex<DateTime<Utc>>);
+
+    impl Stopped {
+        fn advance(&self, by: TimeDelta) {
+            *self.0.lock().unwrap() += by;
+        }
+    }
+
+    impl Clock for Stopped {
+        fn now(&self) -> DateTime<Utc> {
+            *self.0.lock().unwrap()
+        }
+    }
 
     #[test]
     fn a_key_has_its_role_its_length_and_a_check_that_finds_typos() {
@@ -220,32 +331,81 @@ mod tests {
         assert_ne!(generate(Role::Agent, &SystemEntropy).expose_secret(), generate(Role::Agent, &SystemEntropy).expose_secret());
     }
 
+    /// An authenticator that has found one key, and the clock it goes by.
+    async fn with_a_known_key() -> (tempfile::TempDir, Arc<Stopped>, Arc<Authenticator>) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let clock = Arc::new(Stopped(Mutex::new(DateTime::UNIX_EPOCH)));
+        let database = Database::Sqlite(folder.path().join("keys.db"));
+        let outside = Outside::alone(clock.clone(), Arc::new(SystemEntropy));
+        let store = store::open(&database, Exclusive::Beside, outside).await.unwrap();
+        let request = CreateKeyRequest { role: Role::Agent, name: "a".to_owned(), subject: None, owner: None };
+        store.create_key(new_key(request, &SecretString::from("known"), KNOWN).unwrap()).await.unwrap();
+        let authenticator = Arc::new(Authenticator::new(store, clock.clone()));
+        assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
+        (folder, clock, authenticator)
+    }
+
     /// Whoever presents keys that do not count must not make a line for those that do.
     #[tokio::test]
     async fn so_many_unknown_keys_wait_to_be_looked_up_and_a_known_one_is_not_behind_them() {
-        let folder = tempfile::TempDir::new().unwrap();
-        let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
-        let database = Database::Sqlite(folder.path().join("keys.db"));
-        let store = store::open(&database, Exclusive::Beside, Outside::alone(clock.clone(), entropy)).await.unwrap();
-        let request = CreateKeyRequest { role: Role::Agent, name: "a".to_owned(), subject: None, owner: None };
-        let secret = SecretString::from("known");
-        store.create_key(new_key(request, &secret, KeyId(uuid::Uuid::nil())).unwrap()).await.unwrap();
-        let authenticator = Authenticator::new(store, clock);
-        assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
+        let (_folder, _clock, authenticator) = with_a_known_key().await;
         let turn = authenticator.unknown.acquire().await.unwrap();
         let mut waiting: Vec<_> =
             (0..UNKNOWN_WAITING_MAX).map(|number| Box::pin(authenticator.principal(hash(&number.to_string())))).collect();
         for look in &mut waiting {
-            assert!(futures_util::poll!(look).is_pending());
+            assert!(poll!(look).is_pending());
         }
         assert!(matches!(authenticator.principal(hash("one more")).await, Err(LookError::Crowded)));
+        assert!(poll!(Box::pin(authenticator.principal(hash("0")))).is_pending(), "needs no look of its own");
         assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
-        waiting.pop();
-        let mut one_more = Box::pin(authenticator.principal(hash("one more")));
-        assert!(futures_util::poll!(&mut one_more).is_pending(), "in the place that came free");
-        drop(waiting);
         drop(turn);
-        assert!(one_more.await.unwrap().is_none());
+        for look in waiting {
+            assert!(look.await.unwrap().is_none());
+        }
+        assert!(authenticator.principal(hash("one more")).await.unwrap().is_none(), "in a place that came free");
+        assert!(authenticator.memory().looks.is_empty());
+    }
+
+    /// A crowd that waits for one look after the other, or each second for one at all, is a stall.
+    #[tokio::test]
+    async fn a_key_is_looked_up_again_before_anybody_has_to_wait_and_once_for_a_crowd() {
+        let (_folder, clock, authenticator) = with_a_known_key().await;
+        for (milliseconds, waits, looks) in [(499, false, 0), (500, false, 1), (999, false, 1), (1_000, true, 1), (-1, true, 1)] {
+            let found = authenticator.memory().found[&hash("known")].0;
+            clock.advance(TimeDelta::milliseconds(milliseconds));
+            let mut crowd: Vec<_> = (0..100).map(|_| Box::pin(authenticator.principal(hash("known")))).collect();
+            for one in &mut crowd {
+                assert_eq!(poll!(one).is_pending(), waits, "{milliseconds} ms");
+            }
+            assert_eq!(authenticator.memory().looks.len(), looks, "{milliseconds} ms");
+            if waits {
+                for one in crowd {
+                    assert!(one.await.unwrap().is_some());
+                }
+            }
+            while !authenticator.memory().looks.is_empty() {
+                tokio::task::yield_now().await;
+            }
+            let found_again = authenticator.memory().found[&hash("known")].0;
+            assert_eq!(found_again, if looks == 0 { found } else { clock.now() }, "{milliseconds} ms");
+            clock.advance(found_again - clock.now());
+        }
+    }
+
+    /// A look that saw the key just before it was revoked must not make it count again.
+    #[tokio::test]
+    async fn what_was_seen_before_a_revocation_is_not_believed_after_it() {
+        let (_folder, _clock, authenticator) = with_a_known_key().await;
+        let mut before = Box::pin(authenticator.find(hash("known")));
+        assert!(poll!(&mut before).is_pending());
+        authenticator.forget(KNOWN);
+        assert!(before.await.unwrap().is_some());
+        assert!(!authenticator.memory().found.contains_key(&hash("known")));
+        let mut waiting = Box::pin(authenticator.principal(hash("known")));
+        assert!(poll!(&mut waiting).is_pending() && authenticator.under_way(hash("known")).is_some());
+        authenticator.forget(KNOWN);
+        assert!(authenticator.under_way(hash("known")).is_none(), "the next request has a look of its own");
+        assert!(waiting.await.unwrap().is_some());
     }
 
     #[test]

@@ -18,4 +18,5 @@ mod reach;
 pub mod store;
 pub mod telemetry;
 pub mod traces;
+mod turns;
 pub mod worker;

@@ -5,7 +5,9 @@
 //! ```
 //!
 //! With `--outage` the server is at last started as after an outage of ten minutes in which every open question had a fallback: the most
-//! a start ever has to do.
+//! a start ever has to do. With `--database` the questions are asked once, into a file that stays, and measured as often as one likes.
+
+use std::path::PathBuf;
 
 use clap::Parser;
 use harness::bench::arrival::{Done, closed_loop};
@@ -13,6 +15,8 @@ use harness::bench::connection::Connection;
 use harness::bench::figures::{Figure, Report};
 use harness::bench::subject::{Open, Subject, Told, VALUES, ask, create, question, respond, suspend};
 use harness::bench::{percentile, resident_mebibytes, run};
+use serde::Deserialize;
+use uuid::Uuid;
 
 /// Requests under way at the same time.
 const CLIENTS: usize = 32;
@@ -35,6 +39,9 @@ struct Arguments {
     /// Starts once more, after an outage.
     #[arg(long)]
     outage: bool,
+    /// Where the open questions are; they are asked if there is no such file.
+    #[arg(long, conflicts_with = "outage")]
+    database: Option<PathBuf>,
 }
 
 /// Asks `count` questions and answers each.
@@ -63,29 +70,69 @@ async fn page(subject: &Subject, what: &str, path: String) -> Figure {
     Figure::new("W10", what, "ms", vec![percentile(&read.milliseconds, 0.99)]).at_most(30.0)
 }
 
-async fn measure(arguments: Arguments, report: &mut Report) {
-    let Arguments { open, probes, starts, outage } = arguments;
-    let question = question(31_536_000);
+/// How long requests take where nothing is open.
+async fn empty(question: &str, probes: usize) -> (Done<Open>, Done<()>) {
     let mut subject = Subject::start(Told::Nobody).await;
+    probe(&subject, question, probes / 5).await; // Warms up.
+    let done = probe(&subject, question, probes).await;
+    subject.kill().await;
+    done
+}
+
+/// A server with so many open questions.
+async fn with_open(open: usize, question: &str, database: Option<PathBuf>, report: &mut Report) -> Subject {
+    let (is_there, subject) = match database {
+        Some(file) => (file.exists(), Subject::start_on_file(&file, Told::Nobody).await),
+        None => (false, Subject::start(Told::Nobody).await),
+    };
+    if !is_there {
+        let step = async |connection: &mut Connection, ()| ask(connection, question).await;
+        let asked = closed_loop(&subject.agent, CLIENTS, vec![(); open], step).await;
+        report.add(Figure::new("W6", format!("create and suspend, until {open} are open"), "/s", vec![asked.per_second]));
+        report.add(memory(&subject, open, "right after they were asked"));
+    }
+    subject
+}
+
+fn memory(subject: &Subject, open: usize, when: &str) -> Figure {
+    let goal = match open {
+        0..=10_000 => 64.0,
+        10_001..=1_000_000 => 128.0,
+        _ => 256.0,
+    };
+    let resident = resident_mebibytes(subject.server());
+    Figure::new("W6", format!("memory, {open} open, {when}"), "MiB", vec![resident]).at_most(goal)
+}
+
+/// The intent of an open question in the middle of a page of them.
+async fn intent_of_one(subject: &Subject) -> Uuid {
+    #[derive(Deserialize)]
+    struct Asked {
+        intent_id: Uuid,
+    }
+    #[derive(Deserialize)]
+    struct Page {
+        suspensions: Vec<Asked>,
+    }
+    let page: Page = Connection::open(&subject.operator).await.get("api/v1/suspensions?limit=1000").await.ok();
+    page.suspensions[page.suspensions.len() / 2].intent_id
+}
+
+async fn measure(arguments: Arguments, report: &mut Report) {
+    let Arguments { open, probes, starts, outage, database } = arguments;
+    let question = question(31_536_000);
+    let empty = empty(&question, probes).await;
+    let mut subject = with_open(open, &question, database, report).await;
     probe(&subject, &question, probes / 5).await; // Warms up.
-    let empty = probe(&subject, &question, probes).await;
-    let asked =
-        closed_loop(&subject.agent, CLIENTS, vec![(); open], async |connection, ()| ask(connection, &question).await).await;
-    report.add(Figure::new("W6", format!("create and suspend, until {open} are open"), "/s", vec![asked.per_second]));
     let beside = probe(&subject, &question, probes).await;
     let suspended = beside_open("suspend", open, &beside.0, &empty.0);
     for figure in suspended.into_iter().chain(beside_open("respond", open, &beside.1, &empty.1)) {
         report.add(figure);
     }
-    let memory = Figure::new("W6", format!("memory, {open} open"), "MiB", vec![resident_mebibytes(subject.server())]);
-    report.add(match open {
-        0..=10_000 => memory.at_most(64.0),
-        10_001..=1_000_000 => memory.at_most(128.0),
-        _ => memory.at_most(256.0),
-    });
+    report.add(memory(&subject, open, "after the requests beside them"));
     let what = format!("page of 100 open questions, p99, {open} open");
     report.add(page(&subject, &what, "api/v1/suspensions?limit=100".to_owned()).await);
-    let events = format!("api/v1/intents/{}/events?include=all", asked.results[open / 2].intent);
+    let events = format!("api/v1/intents/{}/events?include=all", intent_of_one(&subject).await);
     report.add(page(&subject, &format!("events of one intent, p99, {open} open"), events).await);
     let mut ready = Vec::new();
     for _ in 0..starts.max(1) {

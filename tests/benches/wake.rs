@@ -15,6 +15,7 @@
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{Seek, Write};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -24,6 +25,7 @@ use harness::bench::connection::Connection;
 use harness::bench::figures::{Figure, Report};
 use harness::bench::subject::{Open, Subject, Told, VALUES, ask, question, respond};
 use harness::bench::{percentile, resident_mebibytes, run};
+use harness::process::run_instead;
 use serde::Deserialize;
 use tokio::time::{interval, sleep};
 use uuid::Uuid;
@@ -41,6 +43,8 @@ const BUSY_FACTOR: usize = 5;
 const CLIENTS: usize = 32;
 /// How long the server waits before it answers that nothing has happened; a round must be over by then.
 const WAIT_SECONDS: u32 = 50;
+/// How long it takes until all agents wait: if all came at the same moment, some would be told to come again.
+const GATHERING: Duration = Duration::from_secs(1);
 /// From the last connection until the first answer: what was asked has arrived by then.
 const CALM: Duration = Duration::from_secs(2);
 
@@ -53,6 +57,9 @@ const COMMIT_BYTES: usize = 5 * 4_096;
 struct Arguments {
     #[arg(long, default_value_t = 3)]
     rounds: usize,
+    /// The program to measure, if not the one built from these sources.
+    #[arg(long)]
+    program: Option<PathBuf>,
 }
 
 /// What an agent hears.
@@ -78,7 +85,10 @@ async fn round(subject: &Subject, count: usize, factor: usize, per_second: u32) 
     let asked: Vec<(usize, Open)> = asked.results.into_iter().enumerate().collect();
     let before = resident_mebibytes(subject.server());
     let waits = connections(&subject.agent, count / factor).await.into_iter().zip(asked.iter().copied().step_by(factor));
-    let waits = join_all(waits.map(|(connection, (place, open))| hear(connection, place, open)));
+    let waits = join_all(waits.map(|(connection, (place, open))| async move {
+        sleep(GATHERING.mul_f64(f64::from(u32::try_from(place).unwrap()) / f64::from(u32::try_from(count).unwrap()))).await;
+        hear(connection, place, open).await
+    }));
     let sent = RefCell::new(vec![None; count]);
     let answer = async |connection: &mut Connection, (place, open): (usize, Open)| {
         sent.borrow_mut()[place] = Some(Instant::now());
@@ -132,6 +142,9 @@ async fn disk(subject: &Subject) -> Vec<f64> {
 }
 
 async fn measure(arguments: Arguments, report: &mut Report) {
+    if let Some(program) = arguments.program {
+        run_instead(program);
+    }
     let mut subject = Subject::start(Told::Nobody).await;
     round(&subject, WARM_UP, 1, IDLE_PER_SECOND).await;
     let (mut idle, mut busy) = (Vec::new(), Vec::new());

@@ -35,9 +35,18 @@ const PORTS: std::ops::Range<u16> = 20_000..32_000;
 /// The program that runs.
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
+/// The program handed in to run instead.
+static INSTEAD: OnceLock<PathBuf> = OnceLock::new();
+
 /// Runs this program instead of one built from these sources: how a benchmark compares two builds.
 pub fn run_instead(program: PathBuf) {
-    PROGRAM.set(program).expect("no program has run yet");
+    assert!(PROGRAM.get().is_none(), "no program has run yet");
+    INSTEAD.set(program).expect("one program is handed in");
+}
+
+/// The program that was handed in, if one was.
+pub fn instead() -> Option<&'static Path> {
+    INSTEAD.get().map(PathBuf::as_path)
 }
 
 /// The program, built once by the cargo that runs the tests, in the profile it built them in.
@@ -45,6 +54,9 @@ pub fn run_instead(program: PathBuf) {
 /// Cargo offers a test only the programs of its own package. All of the workspace is selected, so that features, and with them
 /// the libraries, are those the tests were built with: usually there is one thing left to link.
 pub fn program() -> &'static Path {
+    if let Some(program) = instead() {
+        return program;
+    }
     PROGRAM.get_or_init(|| {
         let profile = match profile().as_str() {
             "debug" => "dev".to_owned(),

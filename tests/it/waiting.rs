@@ -59,6 +59,7 @@ on_each_store! {
             assert_eq!(reply.headers["etag"], "\"2\"");
             let record = reply.ok();
             assert_eq!((&record["resolution"], &record["response"]), (&json!("responded"), &json!("approve")));
+            assert_eq!(record, agent.suspension(&id).await);
         }
         assert!(!other.is_finished(), "somebody else's answer is no reason to wake");
         other.abort();
@@ -67,26 +68,32 @@ on_each_store! {
     /// Every ending wakes, or an agent would wait out its time for a question that is dead.
     async fn every_ending_wakes(app: &mut TestApp) {
         let agent = app.agent();
+        // Who was woken is told what everybody reads from then on.
+        let told = async |id: &str, wait| {
+            let told = woken(wait).await.ok();
+            assert_eq!(told, agent.suspension(id).await);
+            told
+        };
         let (_, id) = asked(&agent).await;
         let wait = begin(&agent, &id, "wait=50").await;
         agent.post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
-        assert_eq!(woken(wait).await.ok()["resolution_reason"], json!("withdrawn"));
+        assert_eq!(told(&id, wait).await["resolution_reason"], json!("withdrawn"));
 
         let (intent, id) = asked(&agent).await;
         let wait = begin(&agent, &id, "wait=50").await;
         agent.suspend(intent, json!({"supersedes": id})).await.ok();
-        assert_eq!(woken(wait).await.ok()["resolution_reason"], json!("superseded"));
+        assert_eq!(told(&id, wait).await["resolution_reason"], json!("superseded"));
 
         let (intent, id) = asked(&agent).await;
         let wait = begin(&agent, &id, "wait=50").await;
         agent.post_at(&format!("api/v1/intents/{intent}/status"), "2", json!({"status": "abandoned"})).await.ok();
-        assert_eq!(woken(wait).await.ok()["resolution_reason"], json!("withdrawn"));
+        assert_eq!(told(&id, wait).await["resolution_reason"], json!("withdrawn"));
 
         let (_, id) = asked(&agent).await;
         app.settle().await;
         let wait = begin(&agent, &id, "wait=50").await;
         app.advance(3600).await;
-        assert_eq!(woken(wait).await.ok()["resolution"], json!("expired"));
+        assert_eq!(told(&id, wait).await["resolution"], json!("expired"));
 
         // A late answer makes the deadline bind, and that wakes too.
         let (intent, id) = asked(&agent).await;
@@ -94,7 +101,7 @@ on_each_store! {
         let wait = begin(&agent, &id, "wait=50").await;
         app.clock.jump(chrono::TimeDelta::seconds(3600));
         assert_eq!(app.operator().respond(intent, &id, "approve").await.problem(), (409, "expired"));
-        assert_eq!(woken(wait).await.ok()["resolution"], json!("expired"));
+        assert_eq!(told(&id, wait).await["resolution"], json!("expired"));
     }
 
     /// What has ended is told at once, however long one would have waited.

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use harness::api::Api;
+use harness::bench::{circumstances, percentile};
 use harness::process::{Running, Site, program};
 use harness::smtp::SmtpSink;
 use serde_json::{Value, json};
@@ -59,19 +60,20 @@ async fn a_server_on_a_small_file_system_outlives_that_it_is_full() {
     let mut file = File::create(&ballast).unwrap();
     while file.write_all(&[1; 4_096]).is_ok() {}
     let mut promised = vec!["before".to_owned()];
-    let mut refused = 0;
+    let mut refused = Vec::new();
     for number in 0..200 {
         let title = format!("intent {number}");
+        let asked = Instant::now();
         let reply = create(&title).await;
         if reply.status == 503 {
             assert!(reply.headers.contains_key("retry-after"), "{}", reply.text);
-            refused += 1;
+            refused.push(asked.elapsed().as_secs_f64() * 1_000.0);
         } else {
             reply.ok();
             promised.push(title);
         }
     }
-    assert!(refused > 0, "the disk was never full");
+    assert!(!refused.is_empty(), "the disk was never full");
     assert!(server.errors().contains("database or disk is full: make room"), "{}", server.errors());
     assert_eq!(agent.get("readyz").await.status, 503);
     assert_eq!(agent.get("api/v1/intents?limit=1").await.status, 200, "reading goes on");
@@ -83,8 +85,18 @@ async fn a_server_on_a_small_file_system_outlives_that_it_is_full() {
         assert!(waited.elapsed() < READY_AFTER_MAX, "{}", server.errors());
         sleep(Duration::from_millis(50)).await;
     }
+    let waited = waited.elapsed();
     create("after").await.ok();
     promised.push("after".to_owned());
+    refused.sort_by(f64::total_cmp);
+    println!(
+        "full: {} of 200 writes refused (p50 {:.1} ms, p99 {:.1} ms), all {} others kept; ready again {waited:?} after there was room; {}",
+        refused.len(),
+        percentile(&refused, 0.5),
+        percentile(&refused, 0.99),
+        promised.len(),
+        circumstances(),
+    );
     assert_kept(&agent, promised).await;
     server.signal("TERM").await;
     server.finish().await.succeeded();

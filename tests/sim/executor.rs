@@ -23,6 +23,8 @@ pub(crate) const SECOND: i64 = 1_000_000;
 
 /// How often an idle loop turns at least, as in production.
 const LULL: i64 = 5 * SECOND;
+/// How many of those who did most are named.
+const BUSIEST: usize = 6;
 /// Rounds of the runtime's queue after each step.
 const ROUNDS: usize = 4;
 
@@ -70,6 +72,8 @@ struct State {
     paused: BTreeMap<ProcessId, i64>,
     /// When idle loops were last said to have turned.
     lulled_at: i64,
+    /// Who did something how often, once somebody wants to know.
+    tally: Option<BTreeMap<String, u64>>,
 }
 
 /// What one step did.
@@ -95,6 +99,7 @@ impl Executor {
                 wakers: BTreeMap::new(),
                 paused: BTreeMap::new(),
                 lulled_at: start,
+                tally: None,
             }),
         }
     }
@@ -121,6 +126,27 @@ impl Executor {
         state.slots.insert(id, Slot { process, name: name.into(), task: Box::pin(task) });
         drop(state);
         self.ready.0.lock().unwrap().push(id);
+    }
+
+    /// From now on, counts who does something.
+    pub(crate) fn begin_tally(&self) {
+        self.state.lock().unwrap().tally.get_or_insert_default();
+    }
+
+    /// Somebody does something.
+    pub(crate) fn tally(&self, who: impl FnOnce() -> String) {
+        if let Some(tally) = &mut self.state.lock().unwrap().tally {
+            *tally.entry(who()).or_default() += 1;
+        }
+    }
+
+    /// Who did most since counting began.
+    pub(crate) fn busiest(&self) -> String {
+        let state = self.state.lock().unwrap();
+        let mut all: Vec<(&String, &u64)> = state.tally.iter().flatten().collect();
+        all.sort_by_key(|(_, times)| Reverse(**times));
+        let named: Vec<String> = all.iter().take(BUSIEST).map(|(who, times)| format!("{who} {times}")).collect();
+        named.join(", ")
     }
 
     /// Forgets every task of a process, wherever it stands: what it held in memory is gone.
@@ -229,6 +255,7 @@ impl Executor {
         }
         let Some(mut slot) = state.slots.remove(&id) else { return Step::Ran { panicked: None } };
         drop(state);
+        self.tally(|| slot.name.clone());
         let _inside = runtime.enter();
         let waker = self.waker(id);
         let mut context = Context::from_waker(&waker);

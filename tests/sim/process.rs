@@ -22,6 +22,10 @@ use crate::routes::Line;
 use crate::watch::{Moment, Watch};
 use crate::world::{World, WorldClock};
 
+/// How long a loop sleeps after the faults if it knows of nothing to do before: a message may wait a day for its next try, and the turns
+/// of that day would find what the one before found. Who must be told of more is told by who wrote it, or is late (I20).
+const REST: i64 = 300 * SECOND;
+
 /// One process; `None` while it is down.
 pub(crate) struct Process {
     store: Option<Arc<SimulatedStore>>,
@@ -46,6 +50,7 @@ impl Surroundings for Weather {
         async move {
             let world = &self.world;
             let faults = &world.plan.faults;
+            world.executor.tally(|| format!("{} {unit}", self.process));
             strike(world, self.process, unit);
             if world.befalls(|chance| chance.rarely(faults.stall)) {
                 world.coverage.count("store stalled");
@@ -231,7 +236,8 @@ async fn fire(world: Arc<World>, process: ProcessId, store: Arc<SimulatedStore>,
     loop {
         let turned = deadlines.run_due().await;
         let wait = match &turned {
-            Ok((_, next)) => until(&world, next.map(micros)),
+            // What it does besides, when nothing is due, the simulator knows of: see `must_turn`.
+            Ok((_, next)) => until(&world, next.map_or(i64::MAX, micros)),
             Err(error) => failed(&world, error),
         };
         is_idle(turned.is_ok());
@@ -266,7 +272,9 @@ pub(crate) fn turn_meanwhile(world: &World) {
 async fn deliver(world: Arc<World>, store: Arc<SimulatedStore>, deliveries: Arc<Deliveries>) {
     loop {
         let wait = match deliveries.run_due().await {
-            Ok((_, next)) => until(&world, next.map(micros)),
+            // Nothing is due, or everything waits until the clock can be believed.
+            Ok((_, None)) => world.plan.poll,
+            Ok((_, Some(next))) => until(&world, micros(next)),
             Err(error) => failed(&world, &error),
         };
         select(Box::pin(world.executor.after(wait)), Box::pin(store.hub().delivery())).await;
@@ -281,8 +289,10 @@ fn failed(world: &World, error: &StoreError) -> i64 {
     SECOND
 }
 
-fn until(world: &World, next: Option<i64>) -> i64 {
-    next.map_or(world.plan.poll, |next| (next - world.clock() + MILLISECOND).clamp(MILLISECOND, world.plan.poll))
+/// How long a loop sleeps whose next thing to do is due then.
+fn until(world: &World, next: i64) -> i64 {
+    let longest = if world.is_healed() { world.plan.poll.max(REST) } else { world.plan.poll };
+    next.saturating_sub(world.clock()).saturating_add(MILLISECOND).clamp(MILLISECOND, longest)
 }
 
 /// The processes that run, with their stores.

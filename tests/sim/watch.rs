@@ -40,6 +40,9 @@ const LOOKS_APART: u64 = 64;
 /// The longest time between two turns that is surely no absence, and a little more: a sign of life is left every ten seconds.
 const ABSENCE_MIN: i64 = 75 * 1_000_000;
 
+/// So many of the timers and messages that wait are named.
+const WAITING_NAMED: usize = 3;
+
 /// In the order of their codes.
 const STATUSES: [&str; 6] = ["draft", "active", "blocked", "suspended_awaiting_input", "completed", "abandoned"];
 const RESOLUTIONS: [&str; 3] = ["responded", "expired", "cancelled"];
@@ -589,6 +592,28 @@ impl Watch {
     pub(crate) fn leased(&self) -> impl Iterator<Item = (i64, i64)> {
         let leased = self.messages.iter().filter(|(_, message)| message.state == QUEUED && !message.lease.is_empty());
         leased.map(|(rid, message)| (*rid, message.tries))
+    }
+
+    /// What is left to happen by itself, in words.
+    pub(crate) fn what_waits(&self, now: i64) -> String {
+        let seconds = |at: i64| (at - now) / 1_000_000;
+        let queued = self.messages.values().filter(|message| message.state == QUEUED).count();
+        let timers: Vec<String> = self
+            .timers
+            .iter()
+            .take(WAITING_NAMED)
+            .map(|(due_at, of, kind, attempt)| format!("timer {kind}/{attempt} of {of} in {} s", seconds(*due_at)))
+            .collect();
+        let messages: Vec<String> = self
+            .messages
+            .iter()
+            .filter(|(_, message)| message.state == QUEUED)
+            .take(WAITING_NAMED)
+            .map(|(rid, message)| {
+                format!("message {rid} by {} in {} s, tries {}", message.channel, seconds(message.due_at), message.tries)
+            })
+            .collect();
+        format!("{} timers ({}), {queued} messages ({})", self.timers.len(), timers.join(", "), messages.join(", "))
     }
 
     /// Whether nothing will happen by itself any more.

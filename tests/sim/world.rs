@@ -31,6 +31,8 @@ use crate::{agent, attacker, operator, restore};
 const TRACE_LINES: usize = 200;
 /// The steps healing may take, times the steps of chaos; more is a loop that never ends.
 const HEALING_STEPS: u64 = 60_000;
+/// Who is busy in the last of them is told.
+const TALLIED_STEPS: u64 = 2_000;
 /// How long deadlines may wait after a jump of the clock, or while a process makes good for its absence and stands still meanwhile.
 const HOLD_MAX: i64 = 2 * 3_600 * SECOND;
 /// How long what was begun before the healing may last: a process that stands still, then a channel that hangs, then a lease.
@@ -362,8 +364,12 @@ fn settle(world: &Arc<World>, runtime: &Runtime) -> u64 {
     let caught_up = world.executor.micros() + AFTERMATH + world.plan.outage_max();
     while !world.has_failed() {
         if steps > HEALING_STEPS {
-            world.fail("I20: the world does not come to rest");
+            let waits = world.watch.lock().unwrap().what_waits(world.clock());
+            world.fail(format!("I20: the world does not come to rest: {waits}; busiest at last: {}", world.executor.busiest()));
             break;
+        }
+        if steps == HEALING_STEPS - TALLIED_STEPS {
+            world.executor.begin_tally();
         }
         if world.busy.load(Ordering::SeqCst) == 0 && world.watch.lock().unwrap().is_quiet() {
             break;

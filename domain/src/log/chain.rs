@@ -1,5 +1,7 @@
 //! One intent's chain of events: each is hashed over its canonical bytes, which name the hash before it.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
@@ -8,10 +10,22 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 use uuid::Uuid;
 
+use super::canonical::{self, Links};
 use crate::event::Event;
 use crate::ids::IntentId;
 use crate::json;
 use crate::time::naive;
+
+/// What every hash begins with.
+const HASH_KIND: &str = "sha256:";
+/// Its 32 bytes as base64, in characters.
+const HASH_CHARS: usize = 43;
+/// The member a served event has beside the stored ones.
+pub(super) const HASH_NAME: &str = "event_hash";
+
+/// The members a chain is followed by.
+pub(super) const SEQUENCE_NAME: &str = "sequence";
+pub(super) const PREVIOUS_NAME: &str = "previous_event_hash";
 
 /// The hash of one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +36,15 @@ impl Hash {
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
+
+    fn of_base64(text: &[u8]) -> Option<Self> {
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
 }
 
 impl std::fmt::Display for Hash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "sha256:{}", URL_SAFE_NO_PAD.encode(self.0))
+        write!(f, "{HASH_KIND}{}", URL_SAFE_NO_PAD.encode(self.0))
     }
 }
 
@@ -59,20 +77,39 @@ pub struct Sealed {
 }
 
 impl Sealed {
+    /// Takes a served event apart as it came over the network; `None` if it is not of that form.
+    ///
+    /// As it is served, its hash stands last and is cut off; if somebody wrote it anew on the way, it is read like
+    /// [`from_served`](Self::from_served) reads it.
+    pub fn from_served_bytes(served: &[u8]) -> Option<Self> {
+        let Some((event, hash)) = cut(served) else { return Self::from_served(&serde_json::from_slice(served).ok()?) };
+        let mut bytes = Vec::with_capacity(event.len() + 1);
+        bytes.extend_from_slice(event);
+        bytes.push(b'}');
+        Some(Self { bytes, hash: Hash::of_base64(hash)? })
+    }
+
     /// Takes a served event apart again, so that a reader can verify what it was given; `None` if it is not of that form.
     pub fn from_served(served: &Value) -> Option<Self> {
         let mut event = served.as_object()?.clone();
-        let hash = event.remove("event_hash")?;
-        let hash = URL_SAFE_NO_PAD.decode(hash.as_str()?.strip_prefix("sha256:")?).ok()?;
-        Some(Self { bytes: json::canonical(&event).ok()?, hash: Hash(hash.try_into().ok()?) })
+        let hash = event.remove(HASH_NAME)?;
+        let hash = Hash::of_base64(hash.as_str()?.strip_prefix(HASH_KIND)?.as_bytes())?;
+        Some(Self { bytes: json::canonical(&event).ok()?, hash })
     }
 
     /// The event as served: the stored object with its `event_hash` added.
     pub fn served(&self) -> String {
         // The stored bytes are a JSON object, so they end in one closing brace.
         let inner = String::from_utf8_lossy(&self.bytes[..self.bytes.len().saturating_sub(1)]);
-        format!("{inner},\"event_hash\":\"{}\"}}", self.hash)
+        format!("{inner},\"{HASH_NAME}\":\"{}\"}}", self.hash)
     }
+}
+
+/// A served event's stored members, without the last brace, and its hash; none if the hash is not what it ends with.
+fn cut(served: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (rest, hash) = served.strip_suffix(b"\"}")?.split_last_chunk::<HASH_CHARS>()?;
+    let rest = rest.strip_suffix(HASH_KIND.as_bytes())?.strip_suffix(b"\":\"")?;
+    Some((rest.strip_suffix(HASH_NAME.as_bytes())?.strip_suffix(b",\"")?, hash))
 }
 
 impl Envelope<'_> {
@@ -106,9 +143,9 @@ impl Envelope<'_> {
             member("parent_event_id", &Value::from(parent))?;
         }
         member("payload", &Value::Object(event.payload()))?;
-        member("previous_event_hash", &self.previous.map_or(Value::Null, |hash| Value::from(hash.to_string())))?;
+        member(PREVIOUS_NAME, &self.previous.map_or(Value::Null, |hash| Value::from(hash.to_string())))?;
         member("salt", &Value::from(URL_SAFE_NO_PAD.encode(self.salt)))?;
-        member("sequence", &Value::from(self.sequence))?;
+        member(SEQUENCE_NAME, &Value::from(self.sequence))?;
         if let Some(trace) = event.trace_id() {
             member("trace_id", &Value::from(trace))?;
         }
@@ -166,17 +203,18 @@ impl Follower {
     /// What is wrong with it.
     pub fn follow(&mut self, sealed: &Sealed) -> Result<(), Broken> {
         let sequence = self.length + 1;
-        let value: Value = serde_json::from_slice(&sealed.bytes).map_err(|_| Broken::NotJson(sequence))?;
-        if json::canonical(&value).ok().as_deref() != Some(sealed.bytes.as_slice()) {
-            return Err(Broken::NotCanonical(sequence));
-        }
+        let links = match canonical::links(&sealed.bytes) {
+            Some(links) => links,
+            None => links_of_any(&sealed.bytes, sequence)?,
+        };
         if Hash::of(&sealed.bytes) != sealed.hash {
             return Err(Broken::WrongHash(sequence));
         }
-        if value["sequence"] != sequence {
+        if *links.sequence != *sequence.to_string().as_bytes() {
             return Err(Broken::WrongSequence(sequence));
         }
-        if value["previous_event_hash"] != self.head.map_or(Value::Null, |hash| Value::from(hash.to_string())) {
+        let previous = self.head.map_or_else(|| NULL.to_owned(), |hash| format!("\"{hash}\""));
+        if *links.previous != *previous.as_bytes() {
             return Err(Broken::WrongPrevious(sequence));
         }
         *self = Self { length: sequence, head: Some(sealed.hash) };
@@ -192,6 +230,20 @@ impl Follower {
     pub fn head(&self) -> Option<Hash> {
         self.head
     }
+}
+
+/// What JSON has where nothing is.
+pub(super) const NULL: &str = "null";
+
+/// The links of an event, by the definition: canonical are the bytes that come of reading and writing them.
+fn links_of_any(bytes: &[u8], sequence: u64) -> Result<Links<'static>, Broken> {
+    let value: Value = serde_json::from_slice(bytes).map_err(|_| Broken::NotJson(sequence))?;
+    // With a hash inside, readers of the served event would find two members of one name.
+    if value.get(HASH_NAME).is_some() || json::canonical(&value).ok().as_deref() != Some(bytes) {
+        return Err(Broken::NotCanonical(sequence));
+    }
+    let member = |name: &str| json::canonical(&value[name]).map(Cow::Owned).map_err(|_| Broken::NotCanonical(sequence));
+    Ok(Links { sequence: member(SEQUENCE_NAME)?, previous: member(PREVIOUS_NAME)? })
 }
 
 #[cfg(test)]
@@ -262,5 +314,37 @@ mod tests {
         assert_eq!(served["sequence"], json!(1));
         assert_eq!(Sealed::from_served(&served), Some(sealed));
         assert_eq!(Sealed::from_served(&json!({"event_hash": "md5:x"})), None);
+    }
+
+    /// Whoever verifies many events takes them apart without reading them; the two ways must not differ.
+    #[test]
+    fn served_bytes_come_apart_like_the_event_they_are() {
+        let sealed = chain(1).remove(0);
+        let served: Value = serde_json::from_str(&sealed.served()).unwrap();
+        for text in [sealed.served(), served.to_string(), serde_json::to_string_pretty(&served).unwrap()] {
+            assert_eq!(Sealed::from_served_bytes(text.as_bytes()), Some(sealed.clone()), "{text}");
+        }
+        let hash = sealed.hash.to_string();
+        for text in [
+            String::new(),
+            "[]".to_owned(),
+            "{}".to_owned(),
+            format!("\"{hash}\"}}"),
+            sealed.served().replace(&hash, "sha256:x"),
+            sealed.served().replace(&hash, &hash.replace("sha256:", "sha512:")),
+            sealed.served().replace(&hash[40..], "!!!!!!!!!!"),
+        ] {
+            let read = serde_json::from_str(&text).ok().and_then(|value| Sealed::from_served(&value));
+            assert_eq!((Sealed::from_served_bytes(text.as_bytes()), read), (None, None), "{text}");
+        }
+    }
+
+    /// Of two members of one name, one reader sees the first and another the last.
+    #[test]
+    fn an_event_holds_no_hash_of_its_own() {
+        let mut sealed = chain(1).remove(0);
+        let bytes = String::from_utf8(sealed.bytes).unwrap().replace("\"event_type\"", "\"event_hash\":\"x\",\"event_type\"");
+        sealed = Sealed { hash: Hash::of(bytes.as_bytes()), bytes: bytes.into_bytes() };
+        assert_eq!(verify_chain([&sealed]), Err(Broken::NotCanonical(1)));
     }
 }

@@ -329,6 +329,9 @@ pub const PAGE_WAS_OPEN_TOO_LONG: &str = "This page was open for too long";
 /// Heads what comes back while the database takes no writes.
 pub const CANNOT_SAVE: &str = "The server cannot save right now";
 
+/// Heads what comes back when the database did not say whether it took an answer.
+pub const NOT_CONFIRMED: &str = "Your answer was not confirmed";
+
 /// Heads an open question that does not offer what was sent.
 pub const NOT_ONE_OF_THE_CHOICES: &str = "That is not one of the choices";
 

@@ -58,7 +58,7 @@ pub const WAITERS_PER_KEY_MAX: usize = 2_000;
 /// What every handler shares.
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) authenticator: Authenticator,
+    pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) asking: AskingPolicy,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
@@ -90,7 +90,7 @@ impl Shared {
         instance: Instance,
         limits: &Limits,
     ) -> Self {
-        let authenticator = Authenticator::new(store.clone(), clock.clone());
+        let authenticator = Arc::new(Authenticator::new(store.clone(), clock.clone()));
         Self {
             store,
             authenticator,
@@ -174,11 +174,12 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         );
 }
 
+/// Paths are tried one after the other: those of every question come first.
 fn intent_routes(config: &mut ServiceConfig) {
+    suspensions::intent_routes(config);
     intents::routes(config);
     events::routes(config);
     leases::routes(config);
-    suspensions::intent_routes(config);
 }
 
 /// The methods of a resource, as its 405 names them (RFC 9110 §15.5.6).

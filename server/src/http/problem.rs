@@ -160,11 +160,14 @@ impl From<StoreError> for Failure {
 impl From<LookError> for Failure {
     fn from(error: LookError) -> Self {
         match error {
-            LookError::Store(error) => error.into(),
             LookError::Crowded => Self::overloaded(
                 "too many keys this server has not seen before wait to be looked up; the same request can be sent again",
                 RETRY_AFTER_SECONDS,
             ),
+            LookError::Unavailable => {
+                Self::not_now("the key could not be looked up, so nothing was done; send the same request again")
+            }
+            LookError::Failed => Self::edge(edge::INTERNAL, "the server failed; the failure was logged"),
         }
     }
 }

@@ -162,17 +162,29 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
             place = Some(shared.admission.enter_again(class).await?);
             // What is shown is as it is now, to whom may see it now.
             changed = Some(watch.changed());
-            record = look(&shared, &caller, id).await?;
+            record = look(&shared, &caller, id, record, watch).await?;
         }
     }
     let version = record.version;
     Ok(respond(Outcome::Suspension { record: Box::new(record), version }))
 }
 
-/// Reads a suspension for a caller whose key still counts.
-async fn look(shared: &Shared, caller: &Caller, id: SuspensionId) -> Result<SuspensionRecord, Failure> {
-    let caller = caller.again(shared).await?;
-    Ok(shared.store.suspension(caller.principal, id).await?)
+/// Looks at a suspension again, for a caller whose key still counts.
+///
+/// One that has ended stays as it was announced, and its words are those of the look before: only where the caller is somebody else by
+/// now, or nobody told how it ended, is there anything to read.
+async fn look(
+    shared: &Shared,
+    caller: &Caller,
+    id: SuspensionId,
+    before: SuspensionRecord,
+    watch: &Watch<'_>,
+) -> Result<SuspensionRecord, Failure> {
+    let again = caller.again(shared).await?;
+    match watch.ended().filter(|_| again.principal == caller.principal) {
+        Some(ended) => Ok(SuspensionRecord::of(&ended, &before.into_question())),
+        None => Ok(shared.store.suspension(again.principal, id).await?),
+    }
 }
 
 /// Lists the suspensions the caller may read, newest first.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::ids::SuspensionId;
+use domain::suspension::Suspension;
 use tokio::sync::Notify;
 
 use super::fact::Fact;
@@ -11,10 +12,12 @@ use super::span::SpanRecord;
 use crate::metrics::WaiterMetrics;
 
 /// Something a transaction did that somebody may be waiting for, or that is counted; announced after its commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
     /// A suspension has a new version.
     Suspension(SuspensionId),
+    /// A suspension has ended, and this is how it will stay; comes before the notice of its new version.
+    Ended(Arc<Suspension>),
     /// There is a message to send.
     Delivery,
     /// A message of this channel that had failed is sent again.
@@ -31,12 +34,21 @@ pub enum Notice {
 #[derive(Default)]
 pub struct Hub {
     // A std mutex: held for a map operation, never across an await.
-    waiting: Mutex<HashMap<SuspensionId, (Arc<Notify>, usize)>>,
+    waiting: Mutex<HashMap<SuspensionId, Watched>>,
     deliveries: Notify,
     /// Channels by which something is sent again; taken by the worker at its next turn.
     redriven: Mutex<Vec<String>>,
     timers: Notify,
     metrics: WaiterMetrics,
+}
+
+/// A suspension somebody waits for.
+#[derive(Default)]
+struct Watched {
+    notify: Arc<Notify>,
+    watchers: usize,
+    /// What it has become, if it ended since somebody waits.
+    ended: Option<Arc<Suspension>>,
 }
 
 impl Hub {
@@ -50,9 +62,14 @@ impl Hub {
         for notice in notices {
             match notice {
                 Notice::Suspension(id) => {
-                    if let Some((notify, watchers)) = self.waiting().get(id) {
-                        notify.notify_waiters();
-                        self.metrics.woken.inc_by(u64::try_from(*watchers).unwrap_or(u64::MAX));
+                    if let Some(watched) = self.waiting().get(id) {
+                        watched.notify.notify_waiters();
+                        self.metrics.woken.inc_by(u64::try_from(watched.watchers).unwrap_or(u64::MAX));
+                    }
+                }
+                Notice::Ended(suspension) => {
+                    if let Some(watched) = self.waiting().get_mut(&suspension.id) {
+                        watched.ended = Some(suspension.clone());
                     }
                 }
                 Notice::Delivery => self.deliveries.notify_one(),
@@ -87,10 +104,10 @@ impl Hub {
     /// Registers interest in a suspension. Register before you look: a change between looking and waiting would be lost.
     pub fn watch(&self, id: SuspensionId) -> Watch<'_> {
         let mut waiting = self.waiting();
-        let (notify, watchers) = waiting.entry(id).or_default();
-        *watchers += 1;
+        let watched = waiting.entry(id).or_default();
+        watched.watchers += 1;
         self.metrics.waiting.inc();
-        Watch { hub: self, id, notify: notify.clone() }
+        Watch { hub: self, id, notify: watched.notify.clone() }
     }
 
     /// Waits for a message to send; a permit is kept, so one announced before the call is not lost.
@@ -112,7 +129,7 @@ impl Hub {
         self.timers.notified().await;
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<SuspensionId, (Arc<Notify>, usize)>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<SuspensionId, Watched>> {
         // A panic cannot leave the map half changed, so a poisoned lock is as good as any.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -132,15 +149,20 @@ impl Watch<'_> {
         changed.as_mut().enable();
         changed
     }
+
+    /// What the suspension has become, if this server ended it while it was watched. Where another did, reading it tells.
+    pub(crate) fn ended(&self) -> Option<Arc<Suspension>> {
+        self.hub.waiting().get(&self.id)?.ended.clone()
+    }
 }
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
         self.hub.metrics.waiting.dec();
         let mut waiting = self.hub.waiting();
-        if let Some((_, watchers)) = waiting.get_mut(&self.id) {
-            *watchers -= 1;
-            if *watchers == 0 {
+        if let Some(watched) = waiting.get_mut(&self.id) {
+            watched.watchers -= 1;
+            if watched.watchers == 0 {
                 waiting.remove(&self.id);
             }
         }

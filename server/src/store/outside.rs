@@ -54,7 +54,7 @@ impl Outside {
                         traces.record(span, self.clock.now());
                     }
                 }
-                Notice::Suspension(_) | Notice::Delivery | Notice::Redriven(_) | Notice::Timer => {}
+                Notice::Suspension(_) | Notice::Ended(_) | Notice::Delivery | Notice::Redriven(_) | Notice::Timer => {}
             }
         }
     }

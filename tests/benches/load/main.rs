@@ -1,7 +1,8 @@
 //! How much one server carries, over real sockets: `docs/performance.md` says which workloads there are and what they should reach.
 //!
 //! ```text
-//! cargo bench -p placet-tests --bench load -- --workloads W1,W2,W3,W4 --count 20000 --rounds 3 --peer
+//! cargo build --profile dist -p placet-server
+//! cargo bench -p placet-tests --bench load -- --workloads W1,W2,W3,W4 --count 20000 --rounds 3 --peer --program target/dist/placet
 //! ```
 //!
 //! The server is its own process; it, the generator and (with `--peer`) the reference server share the machine. Before any figure of a
@@ -19,10 +20,10 @@ mod overload;
 mod reference;
 mod replicas;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use harness::bench::{figures::Report, run};
+use harness::bench::{circumstances, figures::Report, run};
 use harness::process::run_instead;
 
 #[derive(Parser)]
@@ -36,7 +37,7 @@ struct Arguments {
     /// Rounds that count; one more warms up.
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// The program to load, if not the one built from these sources.
+    /// The program to load, if not the one built from these sources; from the root of the repository.
     #[arg(long)]
     program: Option<PathBuf>,
     /// Also load the reference server, with the same clients.
@@ -52,7 +53,10 @@ impl Arguments {
 
 async fn measure(arguments: Arguments, report: &mut Report) {
     if let Some(program) = &arguments.program {
-        run_instead(program.clone());
+        // Cargo starts a benchmark in the folder of its package; a path is meant from where cargo was called.
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(program);
+        run_instead(program.canonicalize().expect("the program is there"));
+        report.circumstances = circumstances();
     }
     if arguments.asks_for(&["W1", "W2", "W3", "W4"]) {
         asking::measure(&arguments, report).await;

@@ -12,7 +12,7 @@ use std::process::Command;
 use clap::Parser;
 
 use self::figures::Report;
-use crate::process::{Running, profile};
+use crate::process::{Running, instead, profile};
 
 /// Runs the benchmark called `name`: reads what stands behind `--`, measures, writes the figures to `target/figures`.
 pub fn run<A: Parser>(name: &str, measure: impl AsyncFnOnce(A, &mut Report)) {
@@ -52,15 +52,35 @@ pub fn circumstances() -> String {
     let cpu =
         cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map_or("unknown CPU", |(_, name)| name);
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let system = line_of("uname", &["-sr"]);
+    format!("{cpu}, {cores} cores, {system}; {}", build())
+}
+
+/// Which build the figures are of. One that was handed in counts as of this commit if it stands in this `target` and is not older.
+fn build() -> String {
     let commit = line_of("git", &["rev-parse", "--short", "HEAD"]);
     let dirty = if line_of("git", &["status", "--porcelain"]).is_empty() { "" } else { "-dirty" };
-    let system = line_of("uname", &["-sr"]);
-    format!("{cpu}, {cores} cores, {system}; commit {commit}{dirty}, profile {}", profile())
+    let Some(program) = instead() else { return format!("commit {commit}{dirty}, profile {}", profile()) };
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target").canonicalize().unwrap();
+    let profile = program.strip_prefix(&target).ok().and_then(Path::parent).map(|folder| folder.display().to_string());
+    let built = std::fs::metadata(program).and_then(|file| file.modified()).unwrap();
+    let built = built.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let is_newer = line_of("git", &["log", "-1", "--format=%ct"]).parse().is_ok_and(|committed: u64| built >= committed);
+    match profile {
+        Some(profile) if is_newer => format!("commit {commit}{dirty}, profile {profile}"),
+        Some(profile) => format!("built before commit {commit}{dirty}, profile {profile}"),
+        None => format!("program {}, clients of commit {commit}{dirty}", program.display()),
+    }
 }
 
 /// Memory of the server's process, in MiB.
 pub fn resident_mebibytes(server: &Running) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    resident_mebibytes_of(server.id())
+}
+
+/// Memory of a process, in MiB.
+pub fn resident_mebibytes_of(process: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")).unwrap();
     kib.parse::<f64>().unwrap() / 1_024.0
 }

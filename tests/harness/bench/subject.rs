@@ -1,6 +1,7 @@
 //! The server under load: its release binary in its own process, whom it serves, and what they send.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -93,6 +94,13 @@ impl Subject {
     pub async fn start(told: Told) -> Self {
         let (smtp_url, mails) = silence().await;
         Self { _mails: mails, ..Self::start_in(Site::production(smtp_url), told, Vec::new()).await }
+    }
+
+    /// Starts a server on SQLite in a file that stays when all is measured.
+    pub async fn start_on_file(database: &Path, told: Told) -> Self {
+        let (smtp_url, mails) = silence().await;
+        let site = Site::production(smtp_url).with_database(format!("sqlite://{}", database.display()));
+        Self { _mails: mails, ..Self::start_in(site, told, Vec::new()).await }
     }
 
     /// Starts a server on a database elsewhere.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
 use domain::authority::{Principal, Role};
@@ -10,13 +11,17 @@ use domain::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::log::{Sealed, verify_chain};
 use domain::wire::SuspensionRecord;
 use harness::requests::principal;
-use placet_server::store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreError, SuspensionFilter};
+use placet_server::store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreError, SuspensionFilter, Unit};
 use serde_json::{Value, json};
 
 /// The events that end a suspension.
 const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];
 /// More than one run writes.
 const PAGE: u32 = 1_000;
+/// What is said of a read that got no connection in time, and of a database that opened none.
+pub(super) const NO_TURN: &str = "waiting";
+/// How long nobody may be given a turn: after that it is not the machine that is busy.
+pub(super) const TURN_MAX: Duration = Duration::from_mins(5);
 
 /// One intent, as far as anybody heard of it.
 #[derive(Default)]
@@ -140,7 +145,7 @@ impl Ledger {
     pub(super) async fn check(&mut self, store: &Arc<dyn Store>) -> Result<(), String> {
         let auditor = principal("auditor", Role::Auditor);
         let filter = IntentFilter { limit: PAGE, offset: 0, status: None, before: None };
-        let listed = read(store.intents(auditor.clone(), filter).await)?.intents;
+        let listed = read(|| store.intents(auditor.clone(), filter.clone())).await?.intents;
         let mut titles = BTreeSet::new();
         if let Some(twice) = listed.iter().find(|intent| !titles.insert(&intent.title)) {
             return Err(format!("one key made two intents: {}", twice.title));
@@ -159,7 +164,7 @@ impl Ledger {
         for (id, version) in there {
             self.intents.entry(id).or_default().version = version;
             let filter = EventFilter { limit: PAGE, offset: 0, event_type: None, since: None, all: true };
-            let served = read(store.events(auditor.clone(), id, filter).await)?;
+            let served = read(|| store.events(auditor.clone(), id, filter.clone())).await?;
             self.see_events(id, served)?;
         }
         Ok(())
@@ -167,7 +172,7 @@ impl Ledger {
 
     async fn check_questions(&mut self, store: &Arc<dyn Store>, auditor: &Principal) -> Result<(), String> {
         let filter = SuspensionFilter { limit: PAGE, open: false, before: None, asked_under: None };
-        let records = read(store.suspensions(auditor.clone(), filter).await)?.suspensions;
+        let records = read(|| store.suspensions(auditor.clone(), filter.clone())).await?.suspensions;
         let mut asked = BTreeSet::new();
         if let Some(twice) = records.iter().find(|record| !asked.insert(&record.question)) {
             return Err(format!("one key asked two questions: {}", twice.question));
@@ -183,7 +188,7 @@ impl Ledger {
                 continue;
             }
             let filter = DeliveryFilter { limit: PAGE, after: 0 };
-            let deliveries = read(store.deliveries(auditor.clone(), record.id, filter).await)?.deliveries;
+            let deliveries = read(|| store.deliveries(auditor.clone(), record.id, filter.clone())).await?.deliveries;
             let is_sent = |id: &DeliveryId| deliveries.iter().any(|of| of.id == *id && of.state == DeliveryState::Sent);
             if !sent.iter().all(is_sent) {
                 return Err(format!("a message about {} was reported sent, and is not: {deliveries:?}", record.question));
@@ -195,11 +200,24 @@ impl Ledger {
     /// The questions that are open, as last shown.
     pub(super) async fn open(store: &Arc<dyn Store>) -> Result<Vec<SuspensionRecord>, String> {
         let filter = SuspensionFilter { limit: PAGE, open: true, before: None, asked_under: None };
-        Ok(read(store.suspensions(principal("auditor", Role::Auditor), filter).await)?.suspensions)
+        let auditor = principal("auditor", Role::Auditor);
+        Ok(read(|| store.suspensions(auditor.clone(), filter.clone())).await?.suspensions)
     }
 }
 
 /// Reading goes on whatever the disk does to writes.
-fn read<T>(result: Result<T, StoreError>) -> Result<T, String> {
-    result.map_err(|error| format!("a read failed: {error:?}"))
+async fn read<'a, T>(ask: impl Fn() -> Unit<'a, T>) -> Result<T, String> {
+    patiently(ask).await.map_err(|error| format!("a read failed: {error:?}"))
+}
+
+/// Reads when there is a turn for it. On a machine that is busy with other things a read may wait for one in vain, and is told so: no
+/// promise is broken by that, and it is asked again.
+pub(super) async fn patiently<'a, T>(ask: impl Fn() -> Unit<'a, T>) -> Result<T, StoreError> {
+    let give_up = Instant::now() + TURN_MAX;
+    loop {
+        match ask().await {
+            Err(StoreError::Unavailable(why)) if why.contains(NO_TURN) && Instant::now() < give_up => {}
+            result => return result,
+        }
+    }
 }

@@ -18,6 +18,8 @@ use self::run::{Report, Trust, run};
 
 /// How many runs there are, unless `PLACET_POWER_CUTS` says otherwise.
 const RUNS_DEFAULT: u64 = 200;
+/// So many of the runs that failed are told, each with its seed.
+const FAILURES_TOLD: usize = 20;
 
 #[expect(clippy::disallowed_methods, reason = "a long run, or one seed, by hand is asked for by a variable")]
 fn number(variable: &str, default: u64) -> u64 {
@@ -60,7 +62,7 @@ fn nothing_acknowledged_is_lost_when_the_power_goes() {
         violations.is_empty(),
         "{} of {runs} runs failed\n{}",
         violations.len(),
-        violations[..violations.len().min(3)].join("\n")
+        violations[..violations.len().min(FAILURES_TOLD)].join("\n")
     );
     if runs >= RUNS_DEFAULT {
         for what in run::MUST_HAPPEN {

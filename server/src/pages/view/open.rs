@@ -90,7 +90,9 @@ impl FormError {
     fn heading(&self) -> String {
         match self {
             Self::PageTooOld => words::PAGE_WAS_OPEN_TOO_LONG.to_owned(),
-            Self::CannotSave | Self::Unheard => words::CANNOT_SAVE.to_owned(),
+            Self::CannotSave => words::CANNOT_SAVE.to_owned(),
+            // Not that it cannot save: it may have.
+            Self::Unheard => words::NOT_CONFIRMED.to_owned(),
             Self::NotAChoice => words::NOT_ONE_OF_THE_CHOICES.to_owned(),
             Self::NeedsChange(errors) => words::answers_need_a_change(errors.len()),
         }
@@ -241,7 +243,12 @@ mod tests {
         let unsaved = OpenQuestion { error: Some(FormError::CannotSave), ..open() };
         assert!(unsaved.render().unwrap().contains("Your answer was <strong>not</strong> recorded."));
         let unheard = OpenQuestion { error: Some(FormError::Unheard), ..open() };
-        assert!(unheard.render().unwrap().contains("It is not certain whether your answer was recorded."));
+        let html = unheard.render().unwrap();
+        assert!(
+            html.contains("Your answer was not confirmed")
+                && html.contains("It is not certain whether your answer was recorded.")
+        );
+        assert!(!html.contains("cannot save") && !html.contains("<strong>not</strong>"), "it may have been recorded");
     }
 
     #[test]

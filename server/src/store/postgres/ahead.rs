@@ -78,12 +78,13 @@ impl Ahead {
         self.taken.remove(&rid)
     }
 
-    /// The outcome kept for a key, with the hash of its body, if that has been looked for around this day.
-    pub(super) fn outcome(&mut self, key_hash: &[u8], now: DateTime<Utc>) -> Option<Option<(Vec<u8>, String)>> {
-        let kept = self.outcomes.remove(key_hash).filter(|_| self.day == day(now))?;
+    /// The outcomes kept for a key, newest first, with the hashes of their bodies, if they have been looked for around this day.
+    pub(super) fn outcomes(&mut self, key_hash: &[u8], now: DateTime<Utc>) -> Option<Vec<(Vec<u8>, String)>> {
+        let mut kept = self.outcomes.remove(key_hash).filter(|_| self.day == day(now))?;
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
-        let newest = kept.into_iter().filter(|kept| kept.created_at > since).max_by_key(|kept| kept.day);
-        Some(newest.map(|kept| (kept.body_hash, kept.outcome)))
+        kept.retain(|kept| kept.created_at > since);
+        kept.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.day));
+        Some(kept.into_iter().map(|kept| (kept.body_hash, kept.outcome)).collect())
     }
 
     pub(super) fn clear(&mut self) {

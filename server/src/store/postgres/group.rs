@@ -23,7 +23,7 @@ use super::session::{Mode, Session};
 use super::transaction::{Broken, Surroundings, classify, commit, in_the_way, outcome_unknown, put_away, unavailable};
 use crate::kill_points::{self, Point};
 use crate::store::hub::Notice;
-use crate::store::rows::RowsError;
+use crate::store::rows::{RowsError, RowsResult};
 use crate::store::unit::{self, Env};
 use crate::store::{Outcome, Request, StoreError};
 
@@ -38,8 +38,11 @@ pub(super) struct Waiting {
     pub(super) reply: Reply<Result<Outcome, Rejection>>,
 }
 
+/// What became of an answer.
+type Decision = Result<Result<Outcome, Rejection>, StoreError>;
+
 /// What became of each of a group; nothing where it has to be decided alone.
-type Results = Vec<Option<Result<Result<Outcome, Rejection>, StoreError>>>;
+type Results = Vec<Option<Decision>>;
 
 /// Decides what comes, until the line is closed.
 pub(super) fn decide(desk: &Arc<Desk>, line: &Line<Waiting>) {
@@ -142,23 +145,18 @@ fn once(
         if !notices.is_empty() {
             kill_points::reached(Point::WithinBatch);
         }
-        results.push(decided(session, &env, notices, &waiting.request)?);
+        results.push(Some(decided(session, &env, notices, &waiting.request)?));
     }
     session.flush()?;
     commit(session, around, number, !notices.is_empty(), results)
 }
 
-fn decided(
-    session: &mut Session,
-    env: &Env<'_>,
-    notices: &mut Vec<Notice>,
-    request: &Request,
-) -> Result<Option<Result<Result<Outcome, Rejection>, StoreError>>, RowsError> {
+fn decided(session: &mut Session, env: &Env<'_>, notices: &mut Vec<Notice>, request: &Request) -> RowsResult<Decision> {
     let decide = AssertUnwindSafe(|| unit::execute(&mut Writing { session, notices }, env, request));
     match catch_unwind(decide) {
         // Decided before anything was written: the others have nothing to undo.
-        Ok(Err(RowsError::Held(why))) => Ok(Some(Err(StoreError::Held(why)))),
-        Ok(decided) => Ok(Some(Ok(decided?))),
+        Ok(Err(RowsError::Held(why))) => Ok(Err(StoreError::Held(why))),
+        Ok(decided) => Ok(Ok(decided?)),
         // Nothing is committed, and alone it panics where that is nobody else's trouble.
         Err(_) => Err(RowsError::Inconsistent("an answer could not be decided")),
     }

@@ -296,8 +296,8 @@ impl ReadRows for Session {
     }
 
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
-        if let Some(outcome) = self.ahead.outcome(key_hash, now) {
-            return Ok(outcome);
+        if let Some(kept) = self.ahead.outcomes(key_hash, now) {
+            return Ok(kept.into_iter().next());
         }
         let today = day(now);
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);

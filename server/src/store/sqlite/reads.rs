@@ -45,11 +45,11 @@ impl ReadRows for SqliteConnection {
     }
 
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody> {
-        intent_bodies::table.find(intent).first::<BodyColumns>(self)?.into_body()
+        intent_bodies::table.find(intent).get_result::<BodyColumns>(self)?.into_body()
     }
 
     fn title(&mut self, intent: i64) -> RowsResult<String> {
-        Ok(intent_bodies::table.find(intent).select(intent_bodies::title).first(self)?)
+        Ok(intent_bodies::table.find(intent).select(intent_bodies::title).get_result(self)?)
     }
 
     fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>> {
@@ -70,12 +70,13 @@ impl ReadRows for SqliteConnection {
     fn event_link(&mut self, rid: i64) -> RowsResult<EventLink> {
         let columns = (events::event_type, events::created_at, events::previous);
         let (event_type, created_at, previous) =
-            events::table.find(rid).select(columns).first::<(String, i64, Option<i64>)>(self)?;
+            events::table.find(rid).select(columns).get_result::<(String, i64, Option<i64>)>(self)?;
         Ok(EventLink { event_type, created_at: from_micros(created_at), previous })
     }
 
     fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
-        let (bytes, hash) = events::table.find(rid).select((events::bytes, events::hash)).first::<(Vec<u8>, Vec<u8>)>(self)?;
+        let (bytes, hash) =
+            events::table.find(rid).select((events::bytes, events::hash)).get_result::<(Vec<u8>, Vec<u8>)>(self)?;
         let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
         Ok(Sealed { bytes, hash: Hash(hash) })
     }
@@ -112,7 +113,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>> {
-        let intent_id = IntentId(uuid(&intents::table.find(intent).select(intents::id).first::<Vec<u8>>(self)?)?);
+        let intent_id = IntentId(uuid(&intents::table.find(intent).select(intents::id).get_result::<Vec<u8>>(self)?)?);
         let held = leases::table.filter(leases::intent.eq(intent)).filter(leases::status.ne(LeaseStatus::Released.code()));
         let held = held.order(leases::rid).load::<LeaseColumns>(self)?;
         held.into_iter().map(|columns| columns.into_lease(intent_id)).collect()
@@ -135,7 +136,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
-        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first::<Option<i64>>(self)?.map(from_micros))
+        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).get_result::<Option<i64>>(self)?.map(from_micros))
     }
 
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
@@ -163,8 +164,8 @@ impl ReadRows for SqliteConnection {
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)))
         };
         // The index alone tells when there are too few; looking at each of them is for the rare time when there may be too many.
-        let one_more = due().select(outbox::rid).order(outbox::due_at).offset(i64::from(keep)).first::<i64>(self);
-        if one_more.optional()?.is_none() {
+        let more = hot::SelectMoreDue { channel, due_at: &micros(now), keep: &i64::from(keep) };
+        if more.get_result::<i64>(self).optional()?.is_none() {
             return Ok(Vec::new());
         }
         let waiting = || {
@@ -197,7 +198,7 @@ impl ReadRows for SqliteConnection {
 
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>> {
         let failed = outbox::table.filter(is_failed()).filter(outbox::id.eq(id.0.as_bytes().to_vec()));
-        failed.first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+        failed.get_result::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
     }
 
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
@@ -227,7 +228,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
-        outbox::table.find(rid).first::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_both).transpose()
+        outbox::table.find(rid).get_result::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_both).transpose()
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
@@ -236,17 +237,17 @@ impl ReadRows for SqliteConnection {
     }
 
     fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>> {
-        Ok(bounces::table.find(outbox).first::<BounceColumns>(self).optional()?.map(BounceColumns::into_row))
+        Ok(bounces::table.find(outbox).get_result::<BounceColumns>(self).optional()?.map(BounceColumns::into_row))
     }
 
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {
-        Ok(tokens::table.find(rid).first::<TokenColumns>(self).optional()?.map(TokenColumns::into_row))
+        Ok(tokens::table.find(rid).get_result::<TokenColumns>(self).optional()?.map(TokenColumns::into_row))
     }
 
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>> {
         let kept = suspension_keys::table.find(key_hash.as_slice());
         let columns = (suspension_keys::body_hash, suspension_keys::suspension);
-        Ok(kept.select(columns).first(self).optional()?)
+        Ok(kept.select(columns).get_result(self).optional()?)
     }
 
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
@@ -255,7 +256,7 @@ impl ReadRows for SqliteConnection {
         for day in [today, today - 1] {
             let kept = idempotency::table.find((day, key_hash.as_slice())).filter(idempotency::created_at.gt(since));
             let columns = (idempotency::body_hash, idempotency::outcome);
-            if let Some(found) = kept.select(columns).first(self).optional()? {
+            if let Some(found) = kept.select(columns).get_result(self).optional()? {
                 return Ok(Some(found));
             }
         }
@@ -264,12 +265,12 @@ impl ReadRows for SqliteConnection {
 
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>> {
         let counting = api_keys::table.filter(api_keys::hash.eq(key_hash.as_slice())).filter(api_keys::revoked_at.is_null());
-        counting.first::<KeyColumns>(self).optional()?.map(KeyColumns::into_principal).transpose()
+        counting.get_result::<KeyColumns>(self).optional()?.map(KeyColumns::into_principal).transpose()
     }
 
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>> {
         let key = api_keys::table.filter(api_keys::id.eq(id.0.as_bytes().to_vec()));
-        key.first::<KeyColumns>(self).optional()?.map(KeyColumns::into_view).transpose()
+        key.get_result::<KeyColumns>(self).optional()?.map(KeyColumns::into_view).transpose()
     }
 
     fn keys(&mut self) -> RowsResult<Vec<KeyView>> {
@@ -278,11 +279,11 @@ impl ReadRows for SqliteConnection {
     }
 
     fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {
-        Ok(secrets::table.find(name).select(secrets::value).first(self).optional()?)
+        Ok(secrets::table.find(name).select(secrets::value).get_result(self).optional()?)
     }
 
     fn presence(&mut self) -> RowsResult<Option<PresenceRow>> {
-        Ok(presence::table.find(1).first::<PresenceColumns>(self).optional()?.map(PresenceColumns::into_row))
+        Ok(presence::table.find(1).get_result::<PresenceColumns>(self).optional()?.map(PresenceColumns::into_row))
     }
 
     fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
@@ -301,11 +302,11 @@ impl ReadRows for SqliteConnection {
     }
 
     fn newest_suspension(&mut self) -> RowsResult<i64> {
-        Ok(suspensions::table.select(diesel::dsl::max(suspensions::rid)).first::<Option<i64>>(self)?.unwrap_or(0))
+        Ok(suspensions::table.select(diesel::dsl::max(suspensions::rid)).get_result::<Option<i64>>(self)?.unwrap_or(0))
     }
 
     fn newest_token(&mut self) -> RowsResult<i64> {
-        Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(self)?.unwrap_or(0))
+        Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).get_result::<Option<i64>>(self)?.unwrap_or(0))
     }
 }
 

@@ -50,11 +50,11 @@ impl RowIds {
         use diesel::dsl::max;
         let read = |highest: Option<i64>| highest.unwrap_or(0);
         Ok(Self {
-            intents: read(intents::table.select(max(intents::rid)).first(conn)?),
-            events: read(events::table.select(max(events::rid)).first(conn)?),
-            suspensions: read(suspensions::table.select(max(suspensions::rid)).first(conn)?),
-            outbox: read(outbox::table.select(max(outbox::rid)).first(conn)?),
-            tokens: read(tokens::table.select(max(tokens::rid)).first(conn)?),
+            intents: read(intents::table.select(max(intents::rid)).get_result(conn)?),
+            events: read(events::table.select(max(events::rid)).get_result(conn)?),
+            suspensions: read(suspensions::table.select(max(suspensions::rid)).get_result(conn)?),
+            outbox: read(outbox::table.select(max(outbox::rid)).get_result(conn)?),
+            tokens: read(tokens::table.select(max(tokens::rid)).get_result(conn)?),
         })
     }
 }
@@ -229,7 +229,7 @@ impl Rows for Writing<'_> {
 
     fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>> {
         let kept = suspension_traces::table.find(suspension);
-        let context = kept.select(suspension_traces::context).first::<String>(self.conn).optional()?;
+        let context = kept.select(suspension_traces::context).get_result::<String>(self.conn).optional()?;
         diesel::delete(kept).execute(self.conn)?;
         Ok(context.and_then(|context| context.parse().ok()))
     }

@@ -267,8 +267,13 @@ impl SimulatedStore {
     /// What the database said.
     pub fn must_turn(&self) -> anyhow::Result<bool> {
         let presence = self.database.engine().conn.presence()?;
-        Ok(!self.watch.is_steady()
-            || presence.is_none_or(|presence| presence.restore == Restore::Released || presence.recovery.is_some()))
+        let goes_on = |presence: PresenceRow| match presence.restore {
+            // Whatever is left of an absence waits for the release as well.
+            Restore::Held { .. } => false,
+            Restore::Released => true,
+            Restore::Over => presence.recovery.is_some(),
+        };
+        Ok(!self.watch.is_steady() || presence.is_none_or(goes_on))
     }
 
     /// Makes up for the turns of an idle deadline loop up to now, of which each would have left a sign of life. Says whether the last one

@@ -2,6 +2,9 @@
 //!
 //! Diesel prepares `sql_query` and every DSL `UPDATE` anew on each execution; a fragment with a static id is prepared once per
 //! connection. The contract of a static id is that the text never depends on the values: the macro gives no way to make it.
+//!
+//! SQLite itself prepares a statement anew whenever another value is bound to its `LIMIT`: the value may change its plan. Diesel's
+//! `first` is such a `LIMIT ?`, so one row is read with `get_result`, and a hot limit is written as a sum, which SQLite does not look into.
 
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Binary, Bool, Double, Integer, Nullable, Text};
@@ -217,8 +220,17 @@ statement!(
         "SELECT rid, id, suspension, attempt, channel, recipient, state, due_at, tries, lease, sequence, detail, settled_at, \
          queued_at, linked FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
         " AND due_at <= " due_at: i64 = BigInt,
-        " ORDER BY due_at LIMIT " limit: i64 = BigInt,
+        " ORDER BY due_at LIMIT 0 + " limit: i64 = BigInt,
     } "" -> schema::outbox::SqlType
+);
+
+statement!(
+    /// When the first one behind so many that are due was, if there are more.
+    SelectMoreDue {
+        "SELECT due_at FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
+        " AND due_at <= " due_at: i64 = BigInt,
+        " ORDER BY due_at LIMIT 1 OFFSET " keep: i64 = BigInt,
+    } "" -> BigInt
 );
 
 statement!(

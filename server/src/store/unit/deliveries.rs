@@ -169,6 +169,8 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         } else {
             Vec::new()
         };
+        // Where fewer are due than may leave, nothing is behind them.
+        let is_seen_whole = next_due <= by && u32::try_from(due.len()).is_ok_and(|seen| seen < limit);
         for row in due {
             take(rows, env, row, &gate, &secrets, now, &mut taking)?;
         }
@@ -178,8 +180,10 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
             // After the taking: what can leave at once has left the queue. If room was left because a message needed no try, the next
             // turn, which follows at once, takes another one first.
             let lane = turn.lane(&channel).filter(|_| next_due <= now && taking.leased.untried == untried);
-            if let Some(lane) = lane {
-                turn_away(rows, env, lane, now, &mut taking)?;
+            match lane {
+                Some(lane) if is_seen_whole => taking.leased.lines.push((lane.channel.clone(), None)),
+                Some(lane) => turn_away(rows, env, lane, now, &mut taking)?,
+                None => {}
             }
         }
         if taken == room {

@@ -1,5 +1,7 @@
 //! The log, and every row an appended event implies.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 use domain::channel::{Route, Way};
 use domain::delivery::each_once;
@@ -61,7 +63,10 @@ pub(super) fn append<R: Rows>(
         last = Some(sealed);
     }
     if !events.is_empty() {
-        loaded.row.intent = Intent { open: None, ended: Vec::new(), leases: Vec::new(), ..loaded.intent.clone() };
+        let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
+        let created_by = created_by.clone();
+        let (open, ended, leases) = (None, Vec::new(), Vec::new());
+        loaded.row.intent = Intent { id, status, version, created_by, created_at, updated_at, open, ended, leases };
         rows.update_intent(&loaded.row)?;
     }
     Ok(last)
@@ -211,6 +216,7 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     if !rows.end_suspension(rid, ended)? {
         return Err(RowsError::Inconsistent("an open suspension has already ended"));
     }
+    rows.notice(Notice::Ended(Arc::new(ended.clone())));
     rows.notice(Notice::Suspension(ended.id));
     let known = rows.reads().deliveries(rid)?;
     settle_waiting(rows, known, now)?;

@@ -33,10 +33,9 @@ use domain::problem::Rejection;
 use domain::secrets::title_findings;
 use domain::suspension::Asker;
 use domain::wire::{IntentView, SuspensionRecord};
-use serde::de::DeserializeOwned;
 
 use self::log::append;
-use self::outcome::outcome;
+use self::outcome::{kept, outcome, recalled};
 use super::rows::{IntentRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table};
 use super::span::{SpanEnd, SpanRecord, TraceContext};
 use super::{CreateIntent, Outcome, Precondition, Request, Target};
@@ -219,16 +218,19 @@ fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTim
         let record = Box::new(SuspensionRecord::of(&row.suspension, &question));
         return Ok(Ok(Some(Outcome::Suspension { record, version: loaded.intent.version })));
     }
-    replay(rows, key, now)
+    match kept_under(rows, key, now)? {
+        Err(rejection) => Ok(Err(rejection)),
+        Ok(kept) => Ok(Ok(kept.map(|kept| recalled(rows, &kept)).transpose()?)),
+    }
 }
 
-/// What a write with this key said before.
-fn replay<R: Rows, T: DeserializeOwned>(rows: &mut R, key: super::Idempotency, now: DateTime<Utc>) -> Decided<Option<T>> {
+/// What a write with this key left for its repeats.
+fn kept_under<R: Rows>(rows: &mut R, key: super::Idempotency, now: DateTime<Utc>) -> Decided<Option<String>> {
     let Some((body_hash, outcome)) = rows.reads().idempotent(&key.key_hash, now)? else { return Ok(Ok(None)) };
     if body_hash != key.body_hash && !planted(Bug::BodyOfAKeyIgnored) {
         return Ok(Err(Rejection::IdempotencyMismatch));
     }
-    Ok(Ok(Some(serde_json::from_str(&outcome)?)))
+    Ok(Ok(Some(outcome)))
 }
 
 fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: &Outcome, now: DateTime<Utc>) -> RowsResult<()> {
@@ -243,7 +245,7 @@ fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: 
     if planted(Bug::OutcomeNotKept) {
         return Ok(());
     }
-    rows.insert_idempotent(key, now, &serde_json::to_string(outcome)?)
+    rows.insert_idempotent(key, now, &kept(loaded, outcome)?)
 }
 
 /// What only the rows know of a command that is fine otherwise: whether it is refused for that, or what its caller is warned of.
@@ -274,9 +276,9 @@ pub(super) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
     }
     let now = env.clock.now();
     if let Some(key) = request.idempotency {
-        match replay(rows, key, now)? {
+        match kept_under(rows, key, now)? {
             Err(rejection) => return Ok(Err(rejection)),
-            Ok(Some(replayed)) => return Ok(Ok(replayed)),
+            Ok(Some(kept)) => return Ok(Ok(recalled(rows, &kept)?)),
             Ok(None) => {}
         }
     }

@@ -3,7 +3,9 @@
 use domain::command::Command;
 use domain::event::Event;
 use domain::log::Sealed;
+use domain::suspension::Suspension;
 use domain::wire::{RespondResponse, SuspensionRecord};
+use serde::{Deserialize, Serialize};
 
 use super::Loaded;
 use crate::store::Outcome;
@@ -25,19 +27,10 @@ pub(super) fn outcome<R: Rows>(
             Ok(Outcome::Suspension { record, version: loaded.intent.version })
         }
         Command::Respond(_) => match events.first() {
-            Some(Event::Resumed(resumed)) => Ok(Outcome::Responded {
-                response: Box::new(RespondResponse {
-                    intent_id: loaded.intent.id,
-                    suspension_id: resumed.suspension_id,
-                    resolution: resumed.ending.resolution,
-                    value: resumed.ending.response.clone().unwrap_or_default(),
-                    choice_label: resumed.choice_label.clone(),
-                    choice_description: resumed.choice_description.clone(),
-                    responded_by: resumed.ending.by.clone().unwrap_or_default(),
-                    responded_at: resumed.ending.at,
-                }),
-                version: loaded.intent.version,
-            }),
+            Some(Event::Resumed(resumed)) => {
+                let ended = loaded.intent.suspension(resumed.suspension_id);
+                responded(ended.ok_or(RowsError::Inconsistent("an answer ended nothing"))?, loaded.intent.version)
+            }
             _ => Err(RowsError::Inconsistent("an accepted answer without its event")),
         },
         Command::Cancel { suspension_id, .. } | Command::Extend { suspension_id, .. } | Command::Remind { suspension_id, .. } => {
@@ -63,5 +56,54 @@ pub(super) fn outcome<R: Rows>(
         | Command::AttemptDue { .. }
         | Command::RecordDelivery(_)
         | Command::Redrive(_) => Ok(Outcome::Intent(Box::new(crate::store::reads::intent_view(rows.reads(), &loaded.row)?))),
+    }
+}
+
+/// What is said of an accepted answer. All of it stays as the ending left it, but the intent's version.
+fn responded(ended: &Suspension, version: u32) -> RowsResult<Outcome> {
+    let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an answer left its suspension open"))?;
+    let value = ending.response.clone().unwrap_or_default();
+    let choice = ended.choice(&value);
+    let response = RespondResponse {
+        intent_id: ended.intent_id,
+        suspension_id: ended.id,
+        resolution: ending.resolution,
+        choice_label: choice.map(|choice| choice.label.clone()),
+        choice_description: choice.and_then(|choice| choice.description.clone()),
+        responded_by: ending.by.clone().unwrap_or_default(),
+        responded_at: ending.at,
+        value,
+    };
+    Ok(Outcome::Responded { response: Box::new(response), version })
+}
+
+/// What stands under an idempotency key. Keys are random, so each row is written to a page of its own: the smaller it is, the fewer
+/// pages there are, and the sooner two rows share one.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Kept {
+    /// An accepted answer, by the row it ended and the version of its intent since; the row tells the rest.
+    Answered(i64, u32),
+    #[serde(untagged)]
+    Whole(Outcome),
+}
+
+/// An outcome as it is kept under its key.
+pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
+    Ok(match outcome {
+        Outcome::Responded { response, version } => {
+            serde_json::to_string(&Kept::Answered(loaded.suspension_row(response.suspension_id)?.rid, *version))?
+        }
+        whole @ (Outcome::Intent(_) | Outcome::Suspension { .. } | Outcome::Event(_) | Outcome::Lease(_)) => {
+            serde_json::to_string(whole)?
+        }
+    })
+}
+
+/// The outcome of which this is kept.
+pub(super) fn recalled<R: Rows>(rows: &mut R, kept: &str) -> RowsResult<Outcome> {
+    match serde_json::from_str(kept)? {
+        Kept::Answered(suspension, version) => responded(&rows.reads().suspension_at(suspension)?.suspension, version),
+        Kept::Whole(outcome) => Ok(outcome),
     }
 }

@@ -10,7 +10,7 @@ use domain::wire::DeliveryView;
 
 use super::deliveries::told;
 use super::log::append;
-use super::{Decided, Env, load_of, may_end, replay};
+use super::{Decided, Env, kept_under, load_of, may_end};
 use crate::store::Idempotency;
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Fact, Settled};
@@ -30,9 +30,9 @@ pub(in crate::store) fn redrive<R: Rows>(
     let now = env.clock.now();
     // Before the look: once it is queued again, it is no message that has failed.
     if let Some(key) = idempotency {
-        match replay(rows, key, now)? {
+        match kept_under(rows, key, now)? {
             Err(rejection) => return Ok(Err(rejection)),
-            Ok(Some(replayed)) => return Ok(Ok(replayed)),
+            Ok(Some(kept)) => return Ok(Ok(serde_json::from_str(&kept)?)),
             Ok(None) => {}
         }
     }

@@ -1,0 +1,292 @@
+//! Tells canonical bytes of an event (RFC 8785) by looking at them once, and what a chain is followed by.
+//!
+//! Guarantee: bytes that pass are canonical. Mechanism: no space, members in order, one way to write each text and number. Failure: what
+//! is rare (a member's name with an escape, or beyond U+D7FF) does not pass although it may be canonical; whoever asks looks at it the
+//! general way, by reading the bytes and writing them again, which takes ten times as long.
+
+use std::borrow::Cow;
+
+use serde_json::Number;
+
+use super::chain::{HASH_NAME, NULL, PREVIOUS_NAME, SEQUENCE_NAME};
+use crate::json::{self, DEPTH_MAX, INTEGER_MAX};
+
+/// Digits that are below [`INTEGER_MAX`] whatever they are.
+const DIGITS_SAFE: usize = INTEGER_MAX.ilog10() as usize;
+/// How deep an event may nest: its payload is an object in an object.
+const EVENT_DEPTH_MAX: usize = DEPTH_MAX + 2;
+/// What stands for itself in a text: everything but quotes, backslashes and control characters.
+const PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        plain[byte] = false;
+        byte += 1;
+    }
+    plain[b'"' as usize] = false;
+    plain[b'\\' as usize] = false;
+    plain
+};
+
+/// What a chain is followed by, as it stands in an event's bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Links<'a> {
+    pub(super) sequence: Cow<'a, [u8]>,
+    pub(super) previous: Cow<'a, [u8]>,
+}
+
+/// The links of an event in canonical bytes; none if they are not canonical, or perhaps are.
+pub(super) fn links(bytes: &[u8]) -> Option<Links<'_>> {
+    // Bytes beyond ASCII stand for themselves once they are known to be UTF-8.
+    let mut walk = Walk { rest: str::from_utf8(bytes).ok()?.as_bytes() };
+    let (mut sequence, mut previous, mut has_hash) = (NULL.as_bytes(), NULL.as_bytes(), false);
+    walk.members(0, |name, value| {
+        if name == SEQUENCE_NAME.as_bytes() {
+            sequence = value;
+        } else if name == PREVIOUS_NAME.as_bytes() {
+            previous = value;
+        } else if name == HASH_NAME.as_bytes() {
+            has_hash = true;
+        }
+    })?;
+    (walk.rest.is_empty() && !has_hash).then_some(Links { sequence: sequence.into(), previous: previous.into() })
+}
+
+/// What is left to look at.
+struct Walk<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Walk<'a> {
+    fn take(&mut self, expected: u8) -> Option<()> {
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        (*first == expected).then_some(())
+    }
+
+    fn word(&mut self, expected: &[u8]) -> Option<()> {
+        self.rest = self.rest.strip_prefix(expected)?;
+        Some(())
+    }
+
+    fn value(&mut self, depth: usize) -> Option<()> {
+        match self.rest.first()? {
+            b'"' => self.text().map(drop),
+            b'{' => self.members(depth, |_, _| {}),
+            b'[' => self.items(depth),
+            b't' => self.word(b"true"),
+            b'f' => self.word(b"false"),
+            b'n' => self.word(b"null"),
+            _ => self.number(),
+        }
+    }
+
+    fn members(&mut self, depth: usize, mut seen: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
+        self.take(b'{')?;
+        if depth == EVENT_DEPTH_MAX {
+            return None;
+        }
+        let mut before: Option<&[u8]> = None;
+        while self.rest.first() != Some(&b'}') {
+            if before.is_some() {
+                self.take(b',')?;
+            }
+            let name = self.text()?;
+            // Below U+E000, whose first byte is 0xEE, bytes of UTF-8 and units of UTF-16 sort alike.
+            let sorts_as_it_is = name.iter().all(|byte| *byte < 0xEE && *byte != b'\\');
+            if !sorts_as_it_is || before.is_some_and(|before| before >= name) {
+                return None;
+            }
+            before = Some(name);
+            self.take(b':')?;
+            let value = self.rest;
+            self.value(depth + 1)?;
+            seen(name, &value[..value.len() - self.rest.len()]);
+        }
+        self.take(b'}')
+    }
+
+    fn items(&mut self, depth: usize) -> Option<()> {
+        self.take(b'[')?;
+        if depth == EVENT_DEPTH_MAX {
+            return None;
+        }
+        let mut is_first = true;
+        while self.rest.first() != Some(&b']') {
+            if !is_first {
+                self.take(b',')?;
+            }
+            is_first = false;
+            self.value(depth + 1)?;
+        }
+        self.take(b']')
+    }
+
+    /// A text; returns what stands between its quotes.
+    fn text(&mut self) -> Option<&'a [u8]> {
+        self.take(b'"')?;
+        let text = self.rest;
+        loop {
+            let plain = self.rest.iter().position(|byte| !PLAIN[usize::from(*byte)])?;
+            self.rest = &self.rest[plain..];
+            match self.rest {
+                [b'"', rest @ ..] => {
+                    let length = text.len() - self.rest.len();
+                    self.rest = rest;
+                    return Some(&text[..length]);
+                }
+                [b'\\', b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..] => self.rest = rest,
+                [b'\\', b'u', b'0', b'0', high, low, rest @ ..] if is_only_escape(*high, *low) => self.rest = rest,
+                _ => return None,
+            }
+        }
+    }
+
+    fn number(&mut self) -> Option<()> {
+        let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+        let length = self.rest.iter().position(|byte| !is_part(byte)).unwrap_or(self.rest.len());
+        let (number, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        let digits = number.strip_prefix(b"-").unwrap_or(number);
+        let is_whole = digits.len() <= DIGITS_SAFE && digits.iter().all(u8::is_ascii_digit);
+        match digits.first()? {
+            b'1'..=b'9' if is_whole => Some(()),
+            b'0' if number.len() == 1 => Some(()),
+            _ => {
+                let read: Number = serde_json::from_slice(number).ok()?;
+                (json::canonical(&read).ok()? == number).then_some(())
+            }
+        }
+    }
+}
+
+/// Whether `\u00` with these digits is how a control character is written that has no shorter way.
+fn is_only_escape(high: u8, low: u8) -> bool {
+    match (high, low) {
+        (b'0', b'8' | b'9' | b'a' | b'c' | b'd') => false,
+        (b'0' | b'1', b'0'..=b'9' | b'a'..=b'f') => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn passes(text: &str) -> bool {
+        links(text.as_bytes()).is_some()
+    }
+
+    /// What the general way says.
+    fn is_canonical(text: &str) -> bool {
+        serde_json::from_str::<Value>(text).is_ok_and(|value| json::canonical(&value).is_ok_and(|bytes| bytes == text.as_bytes()))
+    }
+
+    fn samples() -> Vec<Value> {
+        let escapes: String =
+            (0..0x20).map(char::from).chain(['"', '\\', '/', '\u{7f}', '\u{d7ff}', '\u{e000}', '\u{1f600}']).collect();
+        vec![
+            json!({}),
+            json!({"a": [], "b": {}, "c": [[], {}, [true, false, null], ""]}),
+            json!({"a": [0, -1, 1, 10, 0.5, 499.99, 1e21, 1e-7, 5e-324, f64::MAX, 123_456_789.25]}),
+            json!({"a": [999_999_999_999_999_i64, INTEGER_MAX, -INTEGER_MAX]}),
+            json!({"": 0, "B": 1, "a": {"aa": escapes.as_str(), "ab": 2, "z": 3}, "é": 4, "\u{d7ff}": 5}),
+        ]
+    }
+
+    #[test]
+    fn what_is_written_canonically_passes() {
+        for value in samples() {
+            let text = String::from_utf8(json::canonical(&value).unwrap()).unwrap();
+            assert!(passes(&text), "{text}");
+        }
+    }
+
+    /// A log that was tampered with must not pass because it was looked at in haste.
+    #[test]
+    fn nothing_passes_that_is_not_canonical() {
+        for text in [
+            "",
+            "{",
+            "{}}",
+            "{} ",
+            " {}",
+            "{,}",
+            r#"{"a"}"#,
+            r#"{"a":}"#,
+            r#"{"a":1,}"#,
+            r#"{"a":1"b":2}"#,
+            r#"{"a" :1}"#,
+            r#"{"a": 1}"#,
+            r#"{"b":1,"a":2}"#,
+            r#"{"a":1,"a":2}"#,
+            r#"{"\u0061":1}"#,
+            r#"{"a":[1,]}"#,
+            r#"{"a":[,1]}"#,
+            r#"{"a":[1 ,2]}"#,
+            r#"{"a":[1}"#,
+            r#"{"a":tru}"#,
+            r#"{"a":nul1}"#,
+            r#"{"a":01}"#,
+            r#"{"a":-0}"#,
+            r#"{"a":-01}"#,
+            r#"{"a":+1}"#,
+            r#"{"a":-}"#,
+            r#"{"a":1.0}"#,
+            r#"{"a":1e3}"#,
+            r#"{"a":1E400}"#,
+            r#"{"a":0.10}"#,
+            r#"{"a":9007199254740993}"#,
+            r#"{"a":"\/"}"#,
+            r#"{"a":"\u0041"}"#,
+            r#"{"a":"\u000a"}"#,
+            r#"{"a":"\u001F"}"#,
+            r#"{"a":"\u0020"}"#,
+            r#"{"a":"\"}"#,
+            r#"{"a":"\x"}"#,
+            "{\"a\":\"\n\"}",
+            "{\"\u{1f600}\":1,\"\u{e000}\":2,\"a\":3}",
+        ] {
+            assert!(!is_canonical(text), "a wrong case: {text}");
+            assert!(!passes(text), "{text}");
+        }
+        assert_eq!(links(b"{\"a\":\"\xff\"}"), None);
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(!passes(&deep));
+    }
+
+    /// The same by the thousand: every byte of every sample taken out, doubled and exchanged.
+    #[test]
+    fn whatever_passes_after_a_change_of_a_byte_is_canonical_the_general_way() {
+        let mut passed = 0;
+        for value in samples() {
+            let honest = json::canonical(&value).unwrap();
+            for place in 0..honest.len() {
+                let others = b"\"\\{}[]:,. 0-1e9aEutz\x1f\xc3";
+                let changes = others.iter().map(|other| vec![*other]).chain([vec![], vec![honest[place]; 2]]);
+                for change in changes {
+                    let mut bytes = honest.clone();
+                    bytes.splice(place..=place, change);
+                    let Ok(text) = String::from_utf8(bytes) else { continue };
+                    if passes(&text) {
+                        passed += 1;
+                        assert!(is_canonical(&text), "{text}");
+                    }
+                }
+            }
+        }
+        assert!(passed > 1_000, "a text with another letter is as canonical: {passed}");
+    }
+
+    #[test]
+    fn the_links_are_those_of_the_event_itself() {
+        let text = r#"{"payload":{"previous_event_hash":"x","sequence":9},"previous_event_hash":"sha256:y","sequence":12}"#;
+        let of = |sequence: &'static str, previous: &'static str| {
+            Some(Links { sequence: sequence.as_bytes().into(), previous: previous.as_bytes().into() })
+        };
+        assert_eq!(links(text.as_bytes()), of("12", "\"sha256:y\""));
+        assert_eq!(links(b"{}"), of("null", "null"));
+    }
+}

@@ -1,0 +1,163 @@
+//! Turns: new requests are read a few at a time, between the steps of those under way.
+//!
+//! A worker runs what can run first come, first served. Under overload thousands of connections have a request to be read, most of them to be
+//! refused, and each step of one that had been let in (its place, its commit, its response) waited behind all of them: a place was held for
+//! four times as long as it takes to read from every connection, and the writer had nothing to do.
+//!
+//! Guarantee: between two steps of a request under way, at most [`TURNS_MAX`] requests are begun. Mechanism: a connection that could read of
+//! a request not yet under way takes a turn; when they are used up it waits in line, until everything that could run has run.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+thread_local! {
+    static HERE: Rc<Turns> = Turns::start();
+}
+
+/// How many requests are begun before everything else that can run gets to run: about a millisecond of refusals.
+const TURNS_MAX: usize = 32;
+
+/// The turns of a worker.
+pub(crate) struct Turns {
+    left: Cell<usize>,
+    line: RefCell<VecDeque<Rc<Ticket>>>,
+    task: RefCell<Option<Waker>>,
+}
+
+/// A connection's place in line.
+pub(crate) struct Ticket {
+    is_called: Cell<bool>,
+    waker: RefCell<Waker>,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { left: Cell::new(TURNS_MAX), line: RefCell::default(), task: RefCell::default() }
+    }
+}
+
+impl Turns {
+    /// Those of the worker that calls this.
+    pub(crate) fn here() -> Rc<Self> {
+        HERE.with(Rc::clone)
+    }
+
+    fn start() -> Rc<Self> {
+        let turns = Rc::new(Self::default());
+        let run = turns.clone();
+        // It ends with its thread.
+        drop(actix_web::rt::spawn(poll_fn(move |cx| {
+            run.call(cx);
+            Poll::<()>::Pending
+        })));
+        turns
+    }
+
+    /// Gives out new turns. Woken by who takes one, it runs behind all that could run then.
+    fn call(&self, cx: &Context<'_>) {
+        self.task.borrow_mut().get_or_insert_with(|| cx.waker().clone());
+        let mut left = TURNS_MAX;
+        let mut line = self.line.borrow_mut();
+        while left > 0
+            && let Some(ticket) = line.pop_front()
+        {
+            // Nobody waits with one whose connection is gone.
+            if Rc::strong_count(&ticket) > 1 {
+                ticket.is_called.set(true);
+                ticket.waker.borrow().wake_by_ref();
+                left -= 1;
+            }
+        }
+        self.left.set(left);
+        if !line.is_empty() {
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// Takes a turn, or waits in line for one with a ticket the caller keeps.
+    pub(crate) fn poll_turn(&self, ticket: &mut Option<Rc<Ticket>>, cx: &Context<'_>) -> Poll<()> {
+        if let Some(waiting) = ticket {
+            if !waiting.is_called.get() {
+                waiting.waker.borrow_mut().clone_from(cx.waker());
+                return Poll::Pending;
+            }
+            *ticket = None;
+            return Poll::Ready(());
+        }
+        if let Some(task) = &*self.task.borrow() {
+            task.wake_by_ref();
+        }
+        let mut line = self.line.borrow_mut();
+        if self.left.get() > 0 && line.is_empty() {
+            self.left.set(self.left.get() - 1);
+            return Poll::Ready(());
+        }
+        let waiting = Rc::new(Ticket { is_called: Cell::new(false), waker: RefCell::new(cx.waker().clone()) });
+        line.push_back(waiting.clone());
+        *ticket = Some(waiting);
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::rt::{Runtime, spawn};
+    use futures_util::poll;
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    /// A step of what was let in must not wait for all that comes in, and who comes in must not wait for ever.
+    #[test]
+    fn so_many_requests_begin_between_two_steps_of_one_under_way() {
+        Runtime::new().unwrap().block_on(async {
+            let turns = Turns::here();
+            let begun = Rc::new(RefCell::new(Vec::new()));
+            for number in 0..10 * TURNS_MAX {
+                let (turns, begun) = (turns.clone(), begun.clone());
+                drop(spawn(async move {
+                    let mut ticket = None;
+                    poll_fn(|cx| turns.poll_turn(&mut ticket, cx)).await;
+                    begun.borrow_mut().push(number);
+                }));
+            }
+            let mut steps = 0;
+            let mut before = 0;
+            while before < 10 * TURNS_MAX {
+                yield_now().await;
+                steps += 1;
+                let now = begun.borrow().len();
+                assert!(now - before <= 2 * TURNS_MAX, "{} began before step {steps}", now - before);
+                before = now;
+                assert!(steps < 1_000, "{before} have begun");
+            }
+            assert!(begun.borrow().is_sorted(), "first come, first served");
+        });
+    }
+
+    /// Clients that hang up while they wait must not use up the turns of others.
+    #[tokio::test]
+    async fn a_turn_is_not_given_to_who_is_gone() {
+        let turns = Turns::default();
+        let take = async |ticket: &mut Option<Rc<Ticket>>| poll!(poll_fn(|cx| turns.poll_turn(ticket, cx))).is_ready();
+        for _ in 0..TURNS_MAX {
+            assert!(take(&mut None).await);
+        }
+        let mut waiting: Vec<_> = std::iter::repeat_with(|| None).take(TURNS_MAX + 2).collect();
+        for ticket in &mut waiting {
+            assert!(!take(ticket).await, "they are used up");
+        }
+        waiting[0] = None;
+        let give = async || poll_fn(|cx| Poll::Ready(turns.call(cx))).await;
+        give().await;
+        for ticket in &mut waiting[1..=TURNS_MAX] {
+            assert!(take(ticket).await);
+        }
+        assert!(!take(&mut waiting[TURNS_MAX + 1]).await && !take(&mut None).await, "nobody overtakes who waits");
+        give().await;
+        assert!(take(&mut waiting[TURNS_MAX + 1]).await && take(&mut None).await);
+    }
+}
