@@ -47,7 +47,7 @@ async fn respond_at_once(app: &TestApp, answers: &[(IntentId, String, &str)]) ->
     let all = join_all(answers.iter().map(|(intent, id, value)| operator.respond(*intent, id, *value)));
     let release = async {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
-        while Cluster::of_this_process().number(scratch.name(), waiting).await < GROUPS as i64 {}
+        while Cluster::of_this_process().number(scratch.name(), waiting).await < i64::try_from(GROUPS).unwrap() {}
         // Those in the first groups have left the line.
         while metric(app, "placet_writer_queue_jobs").await < LEFT {}
         rival.sql("ROLLBACK").await;

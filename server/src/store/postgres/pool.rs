@@ -7,6 +7,7 @@ use std::time::Duration;
 use domain::clock::Clock;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
 
 use super::address::Address;
 use super::connection::{ConnectError, connect};
@@ -35,6 +36,8 @@ pub(super) struct Pool {
     waiting: Arc<AtomicUsize>,
     // A std mutex: held to push or pop, never across anything that waits.
     idle: Mutex<Vec<Session>>,
+    /// What waits for a place beside those who ask.
+    beside: Mutex<JoinSet<()>>,
 }
 
 impl Pool {
@@ -56,6 +59,7 @@ impl Pool {
             places: Arc::new(Semaphore::new(connections_max as usize)),
             waiting: Arc::default(),
             idle: Mutex::default(),
+            beside: Mutex::default(),
         })
     }
 
@@ -95,9 +99,11 @@ impl Pool {
         self.runtime.block_on(self.places.clone().acquire_owned()).ok()
     }
 
-    /// Runs something beside everybody who waits for it.
+    /// Runs something beside everybody who waits for it. What has begun before the pool closes still gets its place.
     pub(super) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
-        drop(self.runtime.spawn(work));
+        let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+        while beside.try_join_next().is_some() {}
+        beside.spawn_on(work, &self.runtime);
     }
 
     /// A session that is idle, or a new one. On a blocking thread only.
@@ -122,6 +128,12 @@ impl Pool {
 
     /// Takes no more work, and waits for what is under way.
     pub(super) async fn close(&self, connections_max: u32) {
+        let mut beside = std::mem::take(&mut *self.beside.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = async { while beside.join_next().await.is_some() {} };
+        // Whoever takes longer goes on for its place below, like everybody.
+        if tokio::time::timeout(CLOSE_WAIT, all).await.is_err() {
+            beside.detach_all();
+        }
         // An error in it means that it is closed already; what takes longer is cut off, and was promised to nobody.
         if let Ok(Ok(places)) = tokio::time::timeout(CLOSE_WAIT, self.places.acquire_many(connections_max)).await {
             places.forget();
