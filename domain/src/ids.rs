@@ -8,16 +8,28 @@ pub trait Entropy: Send + Sync {
     /// Fills `buffer` with bytes nobody can guess.
     fn fill(&self, buffer: &mut [u8]);
 
+    /// Fills `buffer` with bytes that are shown to whoever sees what they are for: ids, salts. They may have been drawn before.
+    fn fill_shown(&self, buffer: &mut [u8]) {
+        self.fill(buffer);
+    }
+
     /// Makes a `UUIDv7` for `now`.
     fn uuid(&self, now: DateTime<Utc>) -> Uuid {
         let mut random = [0; 10];
-        self.fill(&mut random);
+        self.fill_shown(&mut random);
         // Unwrap-free: a time before 1970 cannot be written in a UUIDv7, so it counts as 1970.
         let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0);
         Builder::from_unix_timestamp_millis(millis, &random).into_uuid()
     }
 
-    /// Draws 32 bytes: a salt, a token, a secret.
+    /// Draws a salt.
+    fn salt(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        self.fill_shown(&mut bytes);
+        bytes
+    }
+
+    /// Draws 32 bytes: a token, a secret.
     fn bytes32(&self) -> [u8; 32] {
         let mut bytes = [0; 32];
         self.fill(&mut bytes);

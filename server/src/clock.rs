@@ -33,8 +33,9 @@ impl Clock for SystemClock {
 
 /// The system's random number generator.
 ///
-/// Each thread asks for a few hundred bytes at a time: every event needs an id and a salt, and a system call for each was a twentieth of
-/// what the writer costs. Bytes are given out once, and none is left behind in memory.
+/// Of what is shown anyway each thread draws a few hundred bytes at a time: every event needs an id and a salt, and a system call for each
+/// was a twentieth of what the writer costs. Secrets are drawn when they are needed: none waits in memory, where a machine that is copied
+/// as it runs would have it twice.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemEntropy;
 
@@ -52,13 +53,10 @@ impl Drawn {
     fn take(&mut self, buffer: &mut [u8]) {
         for part in buffer.chunks_mut(self.bytes.len()) {
             if self.bytes.len() - self.used < part.len() {
-                // Unwrap safety: a system without randomness must not mint tokens; there is nothing sensible to go on with.
-                getrandom::fill(&mut self.bytes).expect("the system has no randomness to give");
+                SystemEntropy.fill(&mut self.bytes);
                 self.used = 0;
             }
-            let given = &mut self.bytes[self.used..self.used + part.len()];
-            part.copy_from_slice(given);
-            given.fill(0);
+            part.copy_from_slice(&self.bytes[self.used..self.used + part.len()]);
             self.used += part.len();
         }
     }
@@ -66,6 +64,11 @@ impl Drawn {
 
 impl Entropy for SystemEntropy {
     fn fill(&self, buffer: &mut [u8]) {
+        // Unwrap safety: a system without randomness must not mint tokens; there is nothing sensible to go on with.
+        getrandom::fill(buffer).expect("the system has no randomness to give");
+    }
+
+    fn fill_shown(&self, buffer: &mut [u8]) {
         DRAWN.with_borrow_mut(|drawn| drawn.take(buffer));
     }
 }
@@ -76,14 +79,14 @@ mod tests {
 
     use super::*;
 
-    /// Salts, ids and tokens come out of the same bytes: none may come twice, at any length, on any thread.
+    /// Salts and ids come out of the same bytes: none may come twice, at any length, on any thread.
     #[test]
     fn nothing_random_comes_twice() {
         let draw = || {
             let mut drawn = Vec::new();
             for length in [8, 10, 32, 32, 511, 512, 513, 1_300].repeat(50) {
                 let mut buffer = vec![0; length];
-                SystemEntropy.fill(&mut buffer);
+                SystemEntropy.fill_shown(&mut buffer);
                 drawn.extend(buffer.as_chunks::<8>().0.to_vec());
             }
             drawn

@@ -107,8 +107,12 @@ pub fn new_key(request: CreateKeyRequest, secret: &SecretString, id: KeyId) -> R
 /// What is kept of a key.
 type KeyHash = [u8; 32];
 
-/// Whom a look found, once it is over.
-type Look = watch::Receiver<Option<Result<Option<Principal>, LookError>>>;
+/// A look under way: when it began, and whom it found once it is over.
+#[derive(Clone)]
+struct Look {
+    began: DateTime<Utc>,
+    over: watch::Receiver<Option<Result<Option<Principal>, LookError>>>,
+}
 
 /// Why a key could not be looked up; trying again may help.
 #[derive(Clone, Copy, Debug, Error)]
@@ -144,8 +148,8 @@ struct Memory {
 
 /// Finds the principal behind a key, remembering what it found for a second.
 ///
-/// Guarantee: however many requests use a key, one look is under way, and when it is over all of them go on. Mechanism: a look is a task of
-/// its own, away from the threads that serve requests: those may be busy refusing, and each step of a look would wait in their line.
+/// Guarantee: however many requests use a key, one look a second is begun, and when it is over all of them go on. Mechanism: a look is a task
+/// of its own, away from the threads that serve requests: those may be busy refusing, and each step of a look would wait in their line.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -185,7 +189,7 @@ impl Authenticator {
             Some((Belief::Stale, _)) => self.look(key_hash, None),
             None => self.look_for_unknown(key_hash)?,
         };
-        let over = timeout(LOOK_WAIT, look.wait_for(Option::is_some)).await;
+        let over = timeout(LOOK_WAIT, look.over.wait_for(Option::is_some)).await;
         // It ends without a word if it panics.
         let Ok(Ok(found)) = over else { return Err(LookError::Crowded) };
         found.clone().unwrap_or(Err(LookError::Crowded))
@@ -216,9 +220,11 @@ impl Authenticator {
         Ok(self.look(key_hash, Some(place)))
     }
 
+    /// A look to join. One that has panicked is closed; one that began too long ago may have seen what has been revoked since.
     fn under_way(&self, key_hash: KeyHash) -> Option<Look> {
-        // One that is closed has panicked.
-        self.memory().looks.get(&key_hash).filter(|look| look.has_changed().is_ok()).cloned()
+        let now = self.clock.now();
+        let is_young = |look: &&Look| (TimeDelta::zero()..BELIEVED).contains(&(now - look.began));
+        self.memory().looks.get(&key_hash).filter(|look| look.over.has_changed().is_ok()).filter(is_young).cloned()
     }
 
     /// Joins the look for this key, or starts it: in line for its turn, if the key was not found before.
@@ -226,14 +232,19 @@ impl Authenticator {
         if let Some(look) = self.under_way(key_hash) {
             return look;
         }
-        let (over, look) = watch::channel(None);
+        let (over, receiver) = watch::channel(None);
+        let look = Look { began: self.clock.now(), over: receiver };
         self.memory().looks.insert(key_hash, look.clone());
-        let this = self.clone();
+        let (this, own) = (self.clone(), look.over.clone());
         self.runtime.spawn(async move {
             // No semaphore of ours is ever closed.
             let _turn = if in_line.is_some() { this.unknown.acquire().await.ok() } else { None };
             over.send_replace(Some(this.find(key_hash).await));
-            this.memory().looks.remove(&key_hash);
+            let mut memory = this.memory();
+            // Another look may have begun meanwhile, which goes on.
+            if memory.looks.get(&key_hash).is_some_and(|look| look.over.same_channel(&own)) {
+                memory.looks.remove(&key_hash);
+            }
         });
         look
     }
@@ -389,6 +400,24 @@ mod tests {
             let found_again = authenticator.memory().found[&hash("known")].0;
             assert_eq!(found_again, if looks == 0 { found } else { clock.now() }, "{milliseconds} ms");
             clock.advance(found_again - clock.now());
+        }
+    }
+
+    /// A look that hangs may have seen a key that has been revoked since, at another server: nobody joins it after a second.
+    #[tokio::test]
+    async fn a_look_that_takes_long_is_not_joined() {
+        let (_folder, clock, authenticator) = with_a_known_key().await;
+        clock.advance(BELIEVED);
+        let mut first = Box::pin(authenticator.principal(hash("known")));
+        assert!(poll!(&mut first).is_pending());
+        clock.advance(BELIEVED - TimeDelta::milliseconds(1));
+        assert!(authenticator.under_way(hash("known")).is_some());
+        clock.advance(TimeDelta::milliseconds(1));
+        assert!(authenticator.under_way(hash("known")).is_none());
+        let second = authenticator.principal(hash("known"));
+        assert!(first.await.unwrap().is_some() && second.await.unwrap().is_some());
+        while !authenticator.memory().looks.is_empty() {
+            tokio::task::yield_now().await;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Where commits are announced: wake-ups are hints, and whoever is woken looks again.
+//! Where commits are announced: wake-ups are hints, and whoever is woken looks again; an ending alone is told along, for it is final.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

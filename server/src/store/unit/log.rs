@@ -41,7 +41,7 @@ pub(super) fn append<R: Rows>(
             actor,
             created_at: dated,
             previous: loaded.row.last_hash,
-            salt: env.entropy.bytes32(),
+            salt: env.entropy.salt(),
         }
         .seal(event)?;
         let previous = (loaded.row.last_sequence > 0).then_some(loaded.row.last_event);
