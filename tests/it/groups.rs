@@ -305,7 +305,7 @@ async fn an_answer_left_to_another_transaction_leaves_it_the_messages() {
         };
         let late = operator.respond(*cancelled, first, "approve");
         let answers = async { join!(late, operator.respond(*answered, second, "approve"), release) };
-        in_one_group(&app, &before, 2, answers).await
+        Box::pin(in_one_group(&app, &before, 2, answers)).await
     };
     let cancel = format!("api/v1/suspensions/{first}/cancel");
     let (cancel, (late, counts, ())) = join!(agent.post(&cancel, json!({})), behind);

@@ -145,7 +145,7 @@ impl Ledger {
     pub(super) async fn check(&mut self, store: &Arc<dyn Store>) -> Result<(), String> {
         let auditor = principal("auditor", Role::Auditor);
         let filter = IntentFilter { limit: PAGE, offset: 0, status: None, before: None };
-        let listed = read(|| store.intents(auditor.clone(), filter.clone())).await?.intents;
+        let listed = read(|| store.intents(auditor.clone(), filter)).await?.intents;
         let mut titles = BTreeSet::new();
         if let Some(twice) = listed.iter().find(|intent| !titles.insert(&intent.title)) {
             return Err(format!("one key made two intents: {}", twice.title));
@@ -188,7 +188,7 @@ impl Ledger {
                 continue;
             }
             let filter = DeliveryFilter { limit: PAGE, after: 0 };
-            let deliveries = read(|| store.deliveries(auditor.clone(), record.id, filter.clone())).await?.deliveries;
+            let deliveries = read(|| store.deliveries(auditor.clone(), record.id, filter)).await?.deliveries;
             let is_sent = |id: &DeliveryId| deliveries.iter().any(|of| of.id == *id && of.state == DeliveryState::Sent);
             if !sent.iter().all(is_sent) {
                 return Err(format!("a message about {} was reported sent, and is not: {deliveries:?}", record.question));
