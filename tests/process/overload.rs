@@ -21,12 +21,18 @@ use tokio::time::sleep;
 
 /// How long each phase lasts, unless `PLACET_OVERLOAD_SECONDS` says otherwise.
 const SECONDS_DEFAULT: u64 = 3;
-/// Connections that find out what the server can do.
-const PEAK_CONNECTIONS: usize = 64;
+/// Connections that find out what the server can do: the peak is the best of these.
+const PEAK_CONNECTIONS: [usize; 3] = [64, 256, 512];
 /// Connections of an overload: five times as many as there are places on the smallest server.
 const OVERLOAD_CONNECTIONS: usize = 2_560;
-/// How many times the peak they ask for.
+/// How many times the peak they would ask for if each had its answer at once.
 const OVERLOAD: f64 = 5.0;
+/// The part of the peak that is done under it.
+const GOODPUT_MIN: f64 = 0.9;
+/// The same beside other tests, in a build that nobody ships: the machine is not the server's own, and only a collapse shows.
+const GOODPUT_MIN_UNMEASURED: f64 = 0.2;
+/// How long a refusal may take.
+const REFUSED_P99_MILLISECONDS_MAX: f64 = 100.0;
 /// Answers that people give meanwhile, by link and by key, in each of the two overloads.
 const ANSWERS: usize = 20;
 /// How often the overload is repeated for figures; what counts is the median.
@@ -69,6 +75,8 @@ struct Tally {
     done_milliseconds: Vec<f64>,
     /// Anything but a success and a refusal that says when to come back.
     odd: Vec<String>,
+    /// Until the last answer, so that what is under way when the clients stop adds to no rate.
+    lasted: Duration,
     /// Of the server, and of its clients.
     processor_seconds: [f64; 2],
 }
@@ -88,7 +96,13 @@ impl Tally {
 
     /// How many were done in a second.
     fn rate(&self) -> f64 {
-        f64::from(u32::try_from(self.done).unwrap()) / seconds().as_secs_f64()
+        f64::from(u32::try_from(self.done).unwrap()) / self.lasted.as_secs_f64()
+    }
+
+    /// How many were asked for in a second; each was done or refused.
+    fn offered(&self) -> f64 {
+        let refused = u32::try_from(self.refused_milliseconds.len()).unwrap();
+        self.rate() + f64::from(refused) / self.lasted.as_secs_f64()
     }
 
     fn merge(&mut self, other: Self) {
@@ -145,7 +159,8 @@ impl World {
         }
         let used = || [processor_seconds(self.server.id()), processor_seconds(std::process::id())];
         let used_before = used();
-        let until = Instant::now() + lasting;
+        let began = Instant::now();
+        let until = began + lasting;
         let mut pressing = JoinSet::new();
         for (number, wire) in wires.into_iter().enumerate() {
             pressing.spawn(press_on(wire, request.to_vec(), manner, fraction(number, connections), until));
@@ -154,6 +169,7 @@ impl World {
         for each in pressing.join_all().await {
             tally.merge(each);
         }
+        tally.lasted = began.elapsed();
         let used = used();
         tally.processor_seconds = [used[0] - used_before[0], used[1] - used_before[1]];
         tally
@@ -219,13 +235,13 @@ async fn people_answer(world: &World, questions: Vec<(String, String, String)>, 
     took
 }
 
-/// What five times too much came to.
+/// What an overload came to.
 struct Pressed {
     goodput: f64,
     refused_p99_milliseconds: f64,
 }
 
-/// Asks for five times the peak while people answer, and says what came of it.
+/// Wants five times the peak while people answer, and says what came of it.
 async fn overload(world: &World, create: &[u8], peak: f64, heeding: bool, questions: Vec<(String, String, String)>) -> Pressed {
     let pace = Duration::from_secs_f64(f64::from(u32::try_from(OVERLOAD_CONNECTIONS).unwrap()) / (peak * OVERLOAD));
     let manner = if heeding { Manner::Heeding(pace) } else { Manner::Deaf(pace) };
@@ -233,12 +249,13 @@ async fn overload(world: &World, create: &[u8], peak: f64, heeding: bool, questi
         tokio::join!(world.press(OVERLOAD_CONNECTIONS, create, manner, seconds()), people_answer(world, questions, seconds()));
     assert!(over.odd.is_empty(), "{:?}", over.odd.first());
     let refused = over.refused_milliseconds.len();
-    let offered = f64::from(u32::try_from(over.done + refused as u64).unwrap()) / seconds().as_secs_f64();
+    let offered = over.offered();
     let goodput = over.rate() / peak;
     println!(
-        "clients that {} Retry-After: offered {offered:.0}/s, goodput {:.0}/s = {:.0} % ({}); {refused} refused ({}); {} answers taken ({}); \
+        "clients that {} Retry-After: offered {offered:.0}/s = {:.1} x the peak, goodput {:.0}/s = {:.0} % ({}); {refused} refused ({}); {} answers taken ({}); \
          processor {:.1} s server, {:.1} s clients",
         if heeding { "heed" } else { "do not heed" },
+        offered / peak,
         over.rate(),
         goodput * 100.0,
         Tally::percentiles(&mut over.done_milliseconds),
@@ -253,23 +270,34 @@ async fn overload(world: &World, create: &[u8], peak: f64, heeding: bool, questi
     Pressed { goodput, refused_p99_milliseconds }
 }
 
-/// The peak, then five times as much by clients that wait as they are told, and by clients that do not.
+/// The most that is done in a second, by however many connections.
+async fn peak(world: &World, create: &[u8]) -> f64 {
+    world.press(PEAK_CONNECTIONS[0], create, Manner::Greedy, seconds() / 4).await; // Warms up.
+    let mut best = 0.0_f64;
+    for connections in PEAK_CONNECTIONS {
+        let mut tally = world.press(connections, create, Manner::Greedy, seconds() / 2).await;
+        assert!(tally.odd.is_empty(), "{:?}", tally.odd.first());
+        println!(
+            "{connections} connections: {:.0}/s ({}), {} refused; processor {:.1} s server, {:.1} s clients",
+            tally.rate(),
+            Tally::percentiles(&mut tally.done_milliseconds),
+            tally.refused_milliseconds.len(),
+            tally.processor_seconds[0],
+            tally.processor_seconds[1],
+        );
+        best = best.max(tally.rate());
+    }
+    best
+}
+
+/// The peak, then an overload by clients that wait as they are told, and one by clients that do not.
 async fn round() -> [Pressed; 2] {
     let (world, mut questions) = World::start().await;
     let create = request("POST", "api/v1/intents", world.agent.key(), &json!({"title": "Refund order 12345"}).to_string());
-    world.press(PEAK_CONNECTIONS, &create, Manner::Greedy, seconds() / 2).await; // Warms up.
-    let mut peak = world.press(PEAK_CONNECTIONS, &create, Manner::Greedy, seconds()).await;
-    assert!(peak.odd.is_empty() && peak.refused_milliseconds.is_empty(), "{:?}", peak.odd);
-    println!(
-        "peak {:.0}/s ({}); processor {:.1} s server, {:.1} s clients",
-        peak.rate(),
-        Tally::percentiles(&mut peak.done_milliseconds),
-        peak.processor_seconds[0],
-        peak.processor_seconds[1],
-    );
+    let peak = peak(&world, &create).await;
     let others = questions.split_off(ANSWERS);
-    let heeding = overload(&world, &create, peak.rate(), true, questions).await;
-    let deaf = overload(&world, &create, peak.rate(), false, others).await;
+    let heeding = overload(&world, &create, peak, true, questions).await;
+    let deaf = overload(&world, &create, peak, false, others).await;
     world.server.kill().await;
     [heeding, deaf]
 }
@@ -281,8 +309,11 @@ fn median(rounds: &[[Pressed; 2]], of: impl Fn(&[Pressed; 2]) -> f64) -> f64 {
 }
 
 /// A server that collapses under load, or lets agents crowd out the people they wait for, is of no use when it matters.
+///
+/// The clients want five times the peak. On two cores, which they share with the server, that much does not arrive: a connection has one
+/// request at a time, so what 2,560 of them offer is bounded by how soon they are answered. What did arrive is printed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn five_times_too_much_is_refused_at_once_and_no_answer_is() {
+async fn five_connections_a_place_do_not_slow_the_server_and_no_answer_is_refused() {
     let mut rounds = Vec::new();
     for _ in 0..if is_measured() { ROUNDS } else { 1 } {
         rounds.push(round().await);
@@ -296,9 +327,10 @@ async fn five_times_too_much_is_refused_at_once_and_no_answer_is() {
         deaf_goodput * 100.0,
         circumstances(),
     );
-    // Beside other tests the machine is not the server's own, and a rate says nothing.
+    let goodput_min = if is_measured() { GOODPUT_MIN } else { GOODPUT_MIN_UNMEASURED };
+    assert!(goodput >= goodput_min && deaf_goodput >= goodput_min, "of the peak only {goodput:.2} and {deaf_goodput:.2}");
     if is_measured() {
-        assert!(goodput >= 0.9 && refused <= 100.0);
+        assert!(refused.max(deaf_refused) <= REFUSED_P99_MILLISECONDS_MAX, "{refused:.0} ms and {deaf_refused:.0} ms");
     }
 }
 

@@ -79,14 +79,19 @@ pub struct Sealed {
 impl Sealed {
     /// Takes a served event apart as it came over the network; `None` if it is not of that form.
     ///
-    /// As it is served, its hash stands last and is cut off; if somebody wrote it anew on the way, it is read like
-    /// [`from_served`](Self::from_served) reads it.
+    /// As it is served, it is canonical and its hash stands last and is cut off; if somebody wrote it anew on the way, it is read like
+    /// [`from_served`](Self::from_served) reads it, unless it has two members of one name: of those a reader may see another than we.
     pub fn from_served_bytes(served: &[u8]) -> Option<Self> {
-        let Some((event, hash)) = cut(served) else { return Self::from_served(&serde_json::from_slice(served).ok()?) };
-        let mut bytes = Vec::with_capacity(event.len() + 1);
-        bytes.extend_from_slice(event);
-        bytes.push(b'}');
-        Some(Self { bytes, hash: Hash::of_base64(hash)? })
+        if let Some((event, hash)) = cut(served) {
+            let mut bytes = Vec::with_capacity(event.len() + 1);
+            bytes.extend_from_slice(event);
+            bytes.push(b'}');
+            if canonical::links(&bytes).is_some() {
+                return Some(Self { bytes, hash: Hash::of_base64(hash)? });
+            }
+        }
+        let value = serde_json::from_slice(served).ok()?;
+        if members_read(&value) == members_written(served) { Self::from_served(&value) } else { None }
     }
 
     /// Takes a served event apart again, so that a reader can verify what it was given; `None` if it is not of that form.
@@ -110,6 +115,30 @@ fn cut(served: &[u8]) -> Option<(&[u8], &[u8])> {
     let (rest, hash) = served.strip_suffix(b"\"}")?.split_last_chunk::<HASH_CHARS>()?;
     let rest = rest.strip_suffix(HASH_KIND.as_bytes())?.strip_suffix(b"\":\"")?;
     Some((rest.strip_suffix(HASH_NAME.as_bytes())?.strip_suffix(b",\"")?, hash))
+}
+
+/// How many members the objects in valid JSON have: so many colons stand outside its texts.
+fn members_written(json: &[u8]) -> usize {
+    let (mut colons, mut is_text, mut is_escaped) = (0, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b':' if !is_text => colons += 1,
+            _ => {}
+        }
+    }
+    colons
+}
+
+/// How many members the objects in a value have.
+fn members_read(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(members_read).sum(),
+        Value::Object(members) => members.values().map(|value| 1 + members_read(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 impl Envelope<'_> {
@@ -321,7 +350,10 @@ mod tests {
     fn served_bytes_come_apart_like_the_event_they_are() {
         let sealed = chain(1).remove(0);
         let served: Value = serde_json::from_str(&sealed.served()).unwrap();
-        for text in [sealed.served(), served.to_string(), serde_json::to_string_pretty(&served).unwrap()] {
+        // Python's `json.dumps` without spaces keeps the hash last and writes other escapes.
+        let escaped = sealed.served().replace('é', "\\u00e9");
+        assert!(escaped != sealed.served() && cut(escaped.as_bytes()).is_some());
+        for text in [sealed.served(), escaped, served.to_string(), serde_json::to_string_pretty(&served).unwrap()] {
             assert_eq!(Sealed::from_served_bytes(text.as_bytes()), Some(sealed.clone()), "{text}");
         }
         let hash = sealed.hash.to_string();
@@ -340,6 +372,19 @@ mod tests {
     }
 
     /// Of two members of one name, one reader sees the first and another the last.
+    #[test]
+    fn a_served_event_with_two_members_of_one_name_is_none() {
+        let served = chain(1).remove(0).served();
+        for twice in ["\"a\":1,\"a\":", "\"a\" : 1, \"a\" : ", "\"\\u0061\":\"\\\":\",\"a\":"] {
+            let text = served.replace("\"a\":", twice);
+            assert!(
+                text != served && serde_json::from_str::<Value>(&text).is_ok_and(|value| Sealed::from_served(&value).is_some())
+            );
+            assert_eq!(Sealed::from_served_bytes(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    /// The same of its hash, which is no member of what was hashed.
     #[test]
     fn an_event_holds_no_hash_of_its_own() {
         let mut sealed = chain(1).remove(0);

@@ -4,8 +4,9 @@
 //! refused, and each step of one that had been let in (its place, its commit, its response) waited behind all of them: a place was held for
 //! four times as long as it takes to read from every connection, and the writer had nothing to do.
 //!
-//! Guarantee: between two steps of a request under way, at most [`TURNS_MAX`] requests are begun. Mechanism: a connection that could read of
-//! a request not yet under way takes a turn; when they are used up it waits in line, until everything that could run has run.
+//! Guarantee: between two steps of a request under way, at most twice [`TURNS_MAX`] requests are begun: those called from the line in one
+//! round and in the next. Mechanism: a connection that could read of a request not yet under way takes a turn; when they are used up it
+//! waits in line, until everything that could run has run.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -17,7 +18,7 @@ thread_local! {
     static HERE: Rc<Turns> = Turns::start();
 }
 
-/// How many requests are begun before everything else that can run gets to run: about a millisecond of refusals.
+/// How many turns are given out in each round of everything else that can run: about a millisecond of refusals.
 const TURNS_MAX: usize = 32;
 
 /// The turns of a worker.

@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];
 /// More than one run writes.
 const PAGE: u32 = 1_000;
-/// What is said of a read that got no connection in time, and of a database that opened none.
-pub(super) const NO_TURN: &str = "waiting";
+/// All that is said of a read that got no place in time, and of one that got no connection, or of a database that opened none. If a
+/// connection could not be opened, its error stands behind that, and is one.
+const NO_TURN: [&str; 2] = ["too many reads are waiting", "timed out waiting for connection"];
 /// How long nobody may be given a turn: after that it is not the machine that is busy.
 pub(super) const TURN_MAX: Duration = Duration::from_mins(5);
 
@@ -210,13 +211,18 @@ async fn read<'a, T>(ask: impl Fn() -> Unit<'a, T>) -> Result<T, String> {
     patiently(ask).await.map_err(|error| format!("a read failed: {error:?}"))
 }
 
+/// Whether nothing is said but that there was no turn.
+pub(super) fn is_no_turn(why: &str) -> bool {
+    NO_TURN.contains(&why)
+}
+
 /// Reads when there is a turn for it. On a machine that is busy with other things a read may wait for one in vain, and is told so: no
 /// promise is broken by that, and it is asked again.
 pub(super) async fn patiently<'a, T>(ask: impl Fn() -> Unit<'a, T>) -> Result<T, StoreError> {
     let give_up = Instant::now() + TURN_MAX;
     loop {
         match ask().await {
-            Err(StoreError::Unavailable(why)) if why.contains(NO_TURN) && Instant::now() < give_up => {}
+            Err(StoreError::Unavailable(why)) if is_no_turn(&why) && Instant::now() < give_up => {}
             result => return result,
         }
     }

@@ -17,7 +17,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::chance::{Chance, SeededEntropy};
-use super::ledger::{Ledger, NO_TURN, TURN_MAX, patiently};
+use super::ledger::{Ledger, TURN_MAX, is_no_turn, patiently};
 use super::workload::{Workload, Write, answer};
 
 /// What the default number of runs must have reached, or they prove little.
@@ -96,7 +96,7 @@ fn fresh() -> &'static BTreeMap<String, Vec<u8>> {
 
 /// Whether a database did not open because none of its connections had opened in time.
 fn is_without_a_turn(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.to_string().contains(NO_TURN))
+    error.chain().any(|cause| is_no_turn(&cause.to_string()))
 }
 
 /// Runs one seed.
