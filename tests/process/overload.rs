@@ -2,6 +2,7 @@
 //!
 //! Clients are raw connections. They share the machine with the server, so a short run in a test proves what is said, and a long one
 //! (`PLACET_OVERLOAD_SECONDS=20`, on a release build, alone on the machine) gives figures.
+#![expect(clippy::print_stdout, reason = "a long run by hand is read by who asked for it")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;

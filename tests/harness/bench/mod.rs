@@ -80,8 +80,17 @@ pub fn resident_mebibytes(server: &Running) -> f64 {
 
 /// Memory of a process, in MiB.
 pub fn resident_mebibytes_of(process: u32) -> f64 {
+    status_mebibytes(process, "VmRSS:")
+}
+
+/// The most memory a process has had since it began, in MiB.
+pub fn peak_mebibytes_of(process: u32) -> f64 {
+    status_mebibytes(process, "VmHWM:")
+}
+
+fn status_mebibytes(process: u32, name: &str) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")).unwrap();
+    let kib = status.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix(" kB")).unwrap();
     kib.parse::<f64>().unwrap() / 1_024.0
 }
 
