@@ -59,12 +59,12 @@ async fn respond_at_once(app: &TestApp, answers: &[(IntentId, String, &str)]) ->
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_that_wait_share_commits() {
     let app = start().await;
-    let agent = app.agent();
-    let asked = ask(&agent, ANSWERS).await;
+    let (agent, operator) = (app.agent(), app.operator());
+    let (first, asked) = (ask(&agent, GROUPS).await, ask(&agent, ANSWERS).await);
     app.settle().await;
     let before = metric(&app, "placet_writer_batch_jobs_count").await;
-    let answers: Vec<_> = asked.iter().map(|(intent, id)| (*intent, id.clone(), "approve")).collect();
-    for reply in respond_at_once(&app, &answers).await {
+    let answers = join_all(asked.iter().map(|(intent, id)| operator.respond(*intent, id, "approve")));
+    for reply in Box::pin(in_one_group(&app, &first, ANSWERS, answers)).await {
         assert_eq!(reply.status, 200, "{}", reply.text);
     }
     let commits = metric(&app, "placet_writer_batch_jobs_count").await - before;
