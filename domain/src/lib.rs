@@ -11,6 +11,7 @@ pub mod body;
 pub mod channel;
 pub mod clock;
 pub mod command;
+pub mod confusable;
 pub mod delivery;
 pub mod engagement;
 pub mod event;

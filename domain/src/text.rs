@@ -138,7 +138,7 @@ fn inert(text: &str, line_feed: char) -> String {
 
 /// Characters that show nothing, or change how others are shown: Unicode's controls, its default-ignorable code
 /// points, the line and paragraph separators, and the blank Braille cell.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
