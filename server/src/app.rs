@@ -20,6 +20,7 @@ use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox, WebhookChann
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::time::rfc3339;
+use tokio::sync::watch;
 use url::Url;
 
 use crate::admission::Admission;
@@ -171,6 +172,11 @@ impl App {
     pub fn mailbox(&self) -> Option<(MemoryMailbox, String)> {
         let (mailbox, secret_path) = self.mailbox.as_ref()?;
         Some((mailbox.clone(), format!("{}dev/{secret_path}/mailbox", self.public_url)))
+    }
+
+    /// Whether a browser was shown how a question had ended, for a program that ends after that.
+    pub(crate) fn outcome_shown(&self) -> watch::Receiver<bool> {
+        self.pages.outcome_shown()
     }
 
     /// The places of requests, for who takes them by hand.

@@ -77,10 +77,8 @@ async fn an_unattended_demo_shows_the_whole_loop_and_leaves_nothing_behind() {
     }
 }
 
-/// Attended, it waits for a person with a browser and ends when that person has answered.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_attended_demo_ends_when_its_link_is_answered() {
-    let demo = Demo::new();
+/// Starts an attended demo and answers on its page, up to the redirect; returns the browser and the page's path.
+async fn answered(demo: &Demo) -> (Running, Api, String) {
     let mut running = demo.start(&[]);
     let (link, base) = link(&mut running).await;
     running.line_with("Open it in a browser").await;
@@ -94,8 +92,46 @@ async fn an_attended_demo_ends_when_its_link_is_answered() {
     let post = browser.request("POST", path).header("cookie", cookie).body(form);
     let post = post.header("content-type", "application/x-www-form-urlencoded");
     assert_eq!(browser.send(post).await.status, 303);
-    let ended = running.finish().await;
+    let path = path.to_owned();
+    (running, browser, path)
+}
+
+/// Attended, it waits for a person with a browser. Everything is over when the answer is recorded, but the person has seen nothing yet:
+/// the browser still has to load the page it is led to, and must not find that the server has gone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attended_demo_ends_when_its_last_page_was_shown() {
+    let demo = Demo::new();
+    let (mut running, browser, path) = answered(&demo).await;
+    running.line_with("The chain of 6 events verifies.").await;
+    running.line_with("Waiting for your browser to load the last page, 30 seconds at most").await;
+    let page = browser.get(&path).await;
+    assert_eq!(page.status, 200);
+    assert!(page.text.contains("Your answer was recorded"), "{}", page.text);
+    let (shown, ended) = (Instant::now(), running.finish().await);
+    assert!(shown.elapsed() < Duration::from_secs(10), "{:?}", shown.elapsed());
     assert!(ended.succeeded().contains("The agent received \"escalate\", decided by you@example.com."), "{ended:?}");
+    demo.leaves_nothing_behind();
+}
+
+/// A browser that was closed after the answer loads nothing more: the demo ends all the same, and well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_attended_demo_does_not_wait_for_ever_for_its_last_page() {
+    let demo = Demo::new();
+    let (mut running, ..) = answered(&demo).await;
+    running.line_with("Waiting for your browser").await;
+    let waits = Instant::now();
+    running.finish().await.succeeded();
+    let waited = waits.elapsed();
+    assert!((Duration::from_secs(25)..Duration::from_secs(38)).contains(&waited), "{waited:?}");
+    demo.leaves_nothing_behind();
+
+    let demo = Demo::new();
+    let (mut running, ..) = answered(&demo).await;
+    running.line_with("Waiting for your browser").await;
+    running.signal("INT").await; // Nothing is lost: the answer has been shown.
+    let (stopped, ended) = (Instant::now(), running.finish().await);
+    ended.succeeded();
+    assert!(stopped.elapsed() < Duration::from_secs(10), "{:?}", stopped.elapsed());
     demo.leaves_nothing_behind();
 }
 

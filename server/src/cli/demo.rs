@@ -13,7 +13,7 @@ use domain::log::{Sealed, verify_chain};
 use domain::suspension::{FallbackPolicy, Style};
 use domain::wire::EventView;
 use placet::{Answer, Choice, Client, Question, RequestInputError, Source};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::{say, serve};
 use crate::app::App;
@@ -30,6 +30,8 @@ const TIMEOUT_SECONDS: u32 = 3_600;
 const LOOK: Duration = Duration::from_millis(50);
 /// How long the mail may take.
 const MAIL_WAIT: Duration = Duration::from_secs(20);
+/// How long a browser may take to load the page it is led to after the answer.
+const LAST_PAGE_WAIT: Duration = Duration::from_secs(30);
 
 #[derive(Args)]
 pub(super) struct DemoArgs {
@@ -39,11 +41,12 @@ pub(super) struct DemoArgs {
 }
 
 pub(super) async fn run(args: DemoArgs) -> anyhow::Result<()> {
-    let interrupted = serve::stop_signal()?;
+    let mut interrupted = std::pin::pin!(serve::stop_signal()?);
     let folder = tempfile::tempdir()
         .context("failed to make a folder for the scratch database; set TMPDIR to a folder that can be written")?;
     let app = App::build(config(&folder)?, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     let base = app.public_url().to_string();
+    let last_page = app.outcome_shown();
     let (mailbox, _) = app.mailbox().context("the demo has no mailbox")?;
     let key = serve::make_key(&*app.store(), Role::Agent, "refund-agent").await?;
     let (stop, stopped) = oneshot::channel::<()>();
@@ -57,11 +60,28 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<()> {
     say(format!("Placet runs on {base} with a scratch database."))?;
     let done = tokio::select! {
         done = converse(&base, key, &mailbox, args.answer.as_deref()) => done,
-        () = interrupted => Err(anyhow::anyhow!("stopped before there was an answer")),
+        () = &mut interrupted => Err(anyhow::anyhow!("stopped before there was an answer")),
     };
+    if done.is_ok() && args.answer.is_none() {
+        tokio::select! {
+            told = until_shown(last_page) => told?,
+            () = interrupted => {}
+        }
+    }
     drop(stop);
     server.await?;
     done
+}
+
+/// Waits until the browser that answered has loaded what it was led to: a server that ends before shows that person an error.
+async fn until_shown(mut last_page: watch::Receiver<bool>) -> anyhow::Result<()> {
+    if *last_page.borrow() {
+        return Ok(());
+    }
+    say(format!("Waiting for your browser to load the last page, {} seconds at most …", LAST_PAGE_WAIT.as_secs()))?;
+    // Either way it is over.
+    drop(tokio::time::timeout(LAST_PAGE_WAIT, last_page.wait_for(|shown| *shown)).await);
+    Ok(())
 }
 
 fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {

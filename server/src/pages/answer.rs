@@ -70,6 +70,7 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
         open_page(&request, &shared, &pages, &token, &link, &Form { folded, ..Form::default() }, None)
     } else {
         let tried = request.query_string() == TRIED;
+        pages.outcome_shown.send_replace(true);
         pages.page(StatusCode::OK, outcome(&pages, &link, tried).render())
     }
 }

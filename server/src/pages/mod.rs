@@ -22,6 +22,7 @@ use domain::words;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use sha2::{Digest, Sha256};
+use tokio::sync::watch;
 use url::Url;
 
 use self::view::{Again, STYLESHEET, Trouble, TroublePage};
@@ -57,6 +58,8 @@ pub(crate) struct Pages {
     /// The reference has a style of its own.
     reference_policy: String,
     mailbox: Option<DevelopmentMailbox>,
+    /// Whether a browser was shown how a question had ended.
+    outcome_shown: watch::Sender<bool>,
 }
 
 /// The mailbox of development mode, behind a path that is printed on the terminal only.
@@ -85,7 +88,13 @@ impl Pages {
             policy: policy(STYLESHEET),
             reference_policy: policy(reference::STYLESHEET),
             mailbox,
+            outcome_shown: watch::Sender::new(false),
         }
+    }
+
+    /// Whether a browser was shown how a question had ended.
+    pub(crate) fn outcome_shown(&self) -> watch::Receiver<bool> {
+        self.outcome_shown.subscribe()
     }
 
     fn is_https(&self) -> bool {
