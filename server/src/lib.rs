@@ -16,5 +16,6 @@ mod rates;
 mod reach;
 pub mod store;
 pub mod telemetry;
+mod terminal;
 pub mod traces;
 pub mod worker;

@@ -1,9 +1,8 @@
 //! `placet`: the approval server and its tools.
 
-use std::io::Write;
 use std::process::ExitCode;
 
-use placet_server::cli::Cli;
+use placet_server::cli::{Cli, tell};
 
 // Worth a fifth of the time of a write: every request allocates many small things.
 #[global_allocator]
@@ -19,8 +18,7 @@ async fn main() -> ExitCode {
     match cli.run().await {
         Ok(code) => code,
         Err(error) => {
-            // Nothing is left to tell if standard error is gone.
-            drop(writeln!(std::io::stderr(), "placet: {error:#}"));
+            tell(format!("{error:#}"));
             ExitCode::FAILURE
         }
     }

@@ -1,8 +1,20 @@
 //! Logs: on standard error, so that standard output stays for results.
+//!
+//! Whoever reads them may do so on a terminal, and what others wrote (a mail server's reply, a name) may be in them: no character of theirs
+//! acts on it, and no line of theirs begins at the margin.
 
-use std::io::IsTerminal;
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
 
+use domain::text::visible_line;
+use tracing::Subscriber;
+use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::terminal::{columns, laid_out};
 
 /// What is logged unless `RUST_LOG` says otherwise. The dispatcher calls it an error when a client sends a header that is none; for whoever
 /// reads our log it is not.
@@ -13,8 +25,128 @@ pub const COMMAND_FILTER: &str = "warn";
 /// Starts logging: for people on a terminal, as JSON elsewhere.
 pub fn init(filter_default: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(filter_default));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let started = if std::io::stderr().is_terminal() { builder.try_init() } else { builder.json().try_init() };
+    let started = if io::stderr().is_terminal() {
+        for_people(filter, || OnTerminal(io::stderr())).try_init()
+    } else {
+        for_programs(filter, || InAscii(io::stderr())).try_init()
+    };
     // A test harness may have started logging already.
     drop(started);
+}
+
+fn for_people<W: Write + 'static>(
+    filter: EnvFilter,
+    writer: impl Fn() -> W + Send + Sync + 'static,
+) -> impl Subscriber + Send + Sync {
+    let fields = debug_fn(field).delimited(" ");
+    tracing_subscriber::fmt().with_env_filter(filter).fmt_fields(fields).with_writer(writer).finish()
+}
+
+fn for_programs<W: Write + 'static>(
+    filter: EnvFilter,
+    writer: impl Fn() -> W + Send + Sync + 'static,
+) -> impl Subscriber + Send + Sync {
+    tracing_subscriber::fmt().with_env_filter(filter).json().with_writer(writer).finish()
+}
+
+/// One field of a line for people: its text on one line, without anything that acts on a terminal.
+fn field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+    let value = visible_line(&format!("{value:?}"));
+    if field.name() == "message" { write!(writer, "{value}") } else { write!(writer, "{}={value}", field.name()) }
+}
+
+/// Breaks each record for the terminal; what goes on stands deeper. A record comes in one piece.
+struct OnTerminal<W>(W);
+
+impl<W: Write> Write for OnTerminal<W> {
+    fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(record);
+        writeln!(self.0, "{}", laid_out(text.trim_end_matches('\n'), "", "    ", columns()))?;
+        Ok(record.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Escapes what is beyond ASCII in each record, which is JSON: it means the same, and whoever looks at a log on a terminal is safe from it.
+struct InAscii<W>(W);
+
+impl<W: Write> Write for InAscii<W> {
+    fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(record);
+        writeln!(self.0, "{}", in_ascii(text.trim_end_matches('\n')))?;
+        Ok(record.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// JSON with everything beyond visible ASCII escaped.
+pub(crate) fn in_ascii(json: &str) -> String {
+    let mut line = String::with_capacity(json.len());
+    for c in json.chars() {
+        if matches!(c, ' '..='~') {
+            line.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            line.extend(format!("\\u{unit:04x}").chars());
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// What moves the cursor, hides, reorders or begins a line.
+    const HOSTILE: &str = "x\u{1B}[2J\u{9B}1A\u{202E}\r\n2026-11-24T09:30:00Z  INFO an answer was recorded";
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged<S: Subscriber + Send + Sync>(subscriber: impl FnOnce(Kept) -> S) -> String {
+        let kept = Kept::default();
+        tracing::subscriber::with_default(subscriber(kept.clone()), || {
+            let padded = format!("{}{HOSTILE}", " ".repeat(70));
+            tracing::info!(name = HOSTILE, shown = %padded, debugged = ?HOSTILE, "{HOSTILE}");
+        });
+        let bytes = kept.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
+    }
+
+    /// Who reads the log believes what it says: one event is one line for programs, and begins one line for people.
+    #[test]
+    fn nobody_writes_lines_of_their_own_into_the_log() {
+        let json = logged(|kept| for_programs(EnvFilter::new("info"), move || InAscii(kept.clone())));
+        assert!(json.lines().count() == 1 && json.trim_end().chars().all(|c| matches!(c, ' '..='~')), "{json:?}");
+        let record: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(record["fields"]["name"], HOSTILE);
+
+        let text = logged(|kept| for_people(EnvFilter::new("info"), move || OnTerminal(kept.clone())));
+        let at_margin = text.lines().filter(|line| !line.starts_with("    ")).count();
+        assert!(at_margin == 1 && text.lines().count() > 1, "{text:?}");
+        // Colours are ours.
+        let sequences =
+            text.split('\u{1B}').skip(1).all(|rest| rest.starts_with('[') && rest.find('m').is_some_and(|end| end < 4));
+        assert!(sequences && !text.contains(['\u{9B}', '\u{202E}', '\r']), "{text:?}");
+    }
 }

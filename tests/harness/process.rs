@@ -294,6 +294,33 @@ impl Running {
         found.unwrap_or_else(|| panic!("the process did not say {text:?}:\n{}\n{}", self.said, self.errors()))
     }
 
+    /// Waits until it has said `text` on standard output, also in the middle of a line.
+    pub async fn shows(&mut self, text: &str) {
+        let mut character = Vec::new();
+        let look = async {
+            while let Ok(byte) = self.stdout.read_u8().await {
+                character.push(byte);
+                if let Ok(whole) = std::str::from_utf8(&character) {
+                    self.said.push_str(whole);
+                    character.clear();
+                    if self.said.ends_with(text) {
+                        return true;
+                    }
+                }
+            }
+            false
+        };
+        let shown = timeout(PATIENCE, look).await.unwrap_or_default();
+        assert!(shown, "the process did not show {text:?}:\n{}\n{}", self.said, self.errors());
+    }
+
+    /// Writes on its standard input, as somebody types.
+    pub async fn types(&mut self, text: &str) {
+        let input = self.child.stdin.as_mut().expect("its input is open");
+        input.write_all(text.as_bytes()).await.unwrap();
+        input.flush().await.unwrap();
+    }
+
     /// Ends its standard input.
     pub fn close_input(&mut self) {
         drop(self.child.stdin.take());

@@ -1,120 +1,23 @@
-//! `placet ask` and `placet answer`, as scripts and CI jobs run them: without a terminal, in pipes, interrupted, cut off.
+//! `placet ask`, as scripts and CI jobs run them: without a terminal, in pipes, interrupted, cut off.
 
 use std::time::{Duration, Instant};
 
 use harness::api::Api;
-use harness::process::{Finished, PATIENCE, Running, Site, program};
+use harness::process::{PATIENCE, Running, Site};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
-/// How often a test looks for what another process does.
-const LOOK: Duration = Duration::from_millis(50);
+use super::desk::{Desk, LOOK, code, heard, text};
 
 /// How long the program looks after what it asked once it was interrupted.
 const LAST_CALL: Duration = Duration::from_secs(10);
 
-/// A server with an agent that asks and an operator who answers.
-struct Desk {
-    site: Site,
-    server: Running,
-    key: String,
-    key_id: String,
-    operator: Api,
-}
-
-impl Desk {
-    async fn open() -> Self {
-        let site = Site::development();
-        let (key_id, key) = site.key("agent", "ci").await;
-        let operator = site.api("operator", "alice").await;
-        let server = site.serve().await;
-        Self { site, server, key, key_id, operator }
-    }
-
-    /// `placet ask`, with the agent's key.
-    fn ask(&self, arguments: &[&str]) -> Command {
-        self.with_key(&self.key, &[&["ask"], arguments].concat())
-    }
-
-    /// `placet answer`, with the operator's key.
-    fn answer(&self, arguments: &[&str]) -> Command {
-        self.with_key(self.operator.key(), &[&["answer"], arguments].concat())
-    }
-
-    fn with_key(&self, key: &str, arguments: &[&str]) -> Command {
-        let mut command = self.site.command(arguments);
-        command.env("PLACET_URL", self.site.base()).env("PLACET_API_KEY", key);
-        command
-    }
-
-    /// A script for `sh`; `$PLACET` is the program.
-    fn script(&self, text: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", text]).env("PLACET", program()).env("PLACET_URL", self.site.base()).env("PLACET_API_KEY", &self.key);
-        command.current_dir(self.site.folder());
-        command
-    }
-
-    /// The one open question, once there is one.
-    async fn question(&self) -> Value {
-        let look = async {
-            loop {
-                let page = self.operator.get("api/v1/suspensions").await.ok();
-                if let Some(question) = page["suspensions"].get(0) {
-                    return question.clone();
-                }
-                sleep(LOOK).await;
-            }
-        };
-        timeout(PATIENCE, look).await.expect("nobody asks")
-    }
-
-    /// The question `id` as it stands.
-    async fn record(&self, question: &Value) -> Value {
-        self.operator.get(&format!("api/v1/suspensions/{}", text(&question["id"]))).await.ok()
-    }
-
-    /// Answers the one open question.
-    async fn respond(&self, value: &str) -> Value {
-        let question = self.question().await;
-        let intent = text(&question["intent_id"]).parse().unwrap();
-        self.operator.respond(intent, text(&question["id"]), value).await.ok();
-        question
-    }
-
-    /// Runs a command that asks, and answers it.
-    async fn hear(&self, command: Command, value: &str) -> Finished {
-        let mut asking = self.site.start(command);
-        asking.close_input();
-        self.respond(value).await;
-        asking.finish().await
-    }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap()
-}
-
-fn code(finished: &Finished) -> (Option<i32>, &str) {
-    (finished.status.code(), finished.stdout.as_str())
-}
-
 /// What a command line in a message names.
 fn word_after<'a>(said: &'a str, flag: &str) -> &'a str {
     said.split_whitespace().skip_while(|word| *word != flag).nth(1).expect(flag)
-}
-
-/// Waits until a process has said something on standard error.
-async fn heard(running: &Running, words: &str) {
-    let look = async {
-        while !running.errors().contains(words) {
-            sleep(LOOK).await;
-        }
-    };
-    timeout(PATIENCE, look).await.unwrap_or_else(|_| panic!("it did not say {words:?}: {}", running.errors()));
 }
 
 /// A script acts on the exit code alone. If one of these is wrong, it deploys on a no, or on silence.
@@ -537,80 +440,4 @@ async fn a_key_revoked_while_the_server_is_away_leaves_the_question_to_come_back
     heard(&again, "waiting").await;
     assert_eq!(desk.respond("yes").await["id"], question["id"], "it is the same question");
     assert_eq!(code(&again.finish().await), (Some(0), "yes\n"));
-}
-
-/// The operator's side: what is open, one question whole, and an answer that lands on the question that was read.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_operator_lists_reads_and_answers_from_a_shell() {
-    let desk = Desk::open().await;
-    let empty = desk.site.run(desk.answer(&[])).await;
-    assert!(empty.succeeded().is_empty() && empty.stderr.contains("no question is open"), "{empty:?}");
-
-    // The question tries to clear the screen, to reorder the line, and to be clicked.
-    let hostile = "Deploy?\u{1B}[2J\u{202E} https://evil.example/x";
-    let asking = desk.site.start(desk.ask(&[hostile, "--timeout", "10d", "--context", "commit=4f2a\u{9B}1m\nrisk: none"]));
-    let question = desk.question().await;
-    let list = desk.site.run(desk.answer(&[])).await;
-    let number = list.succeeded().split(' ').next().unwrap();
-    for words in ["Deploy?", "from ci", "yes | no", "9 days 23 h left"] {
-        assert!(list.stdout.contains(words), "{words}: {}", list.stdout);
-    }
-    let whole = desk.site.run(desk.answer(&[number])).await;
-    for words in ["commit: 4f2a", "\n        risk: none", "From      ci", "Silence   no answer stands in", "yes  Yes"] {
-        assert!(whole.succeeded().contains(words), "{words}: {}", whole.stdout);
-    }
-    assert!(whole.stderr.contains(&format!("placet answer {number} yes | no")), "{whole:?}");
-    let json = desk.site.run(desk.answer(&["--json"])).await;
-    let listed: Value = serde_json::from_str(json.succeeded()).unwrap();
-    assert_eq!((&listed["number"], &listed["question"]), (&json!(number), &json!(hostile)));
-    for shown in [&list.stdout, &whole.stdout, &json.stdout] {
-        assert!(!shown.contains(['\u{1B}', '\u{202E}', '\u{9B}']), "{shown:?}");
-        assert!(!shown.contains(text(&question["id"])), "the id is a capability");
-    }
-    assert!(!whole.stdout.contains("https://"), "{}", whole.stdout);
-
-    let wrong: [(&[&str], &str); 4] = [
-        (&[number, "maybe"], "yes | no"),
-        (&["00000000", "yes"], "no open question"),
-        (&[number, "--comment", "x"], "<VALUE>"),
-        (&["--nonsense"], "--nonsense"),
-    ];
-    for (arguments, words) in wrong {
-        let ended = desk.site.run(desk.answer(arguments)).await;
-        assert_eq!(code(&ended), (Some(3), ""), "{arguments:?}: {}", ended.stderr);
-        assert!(ended.stderr.contains(words) && ended.stderr.lines().count() == 1, "{arguments:?}: {}", ended.stderr);
-    }
-    let own = desk.site.run(desk.with_key(&desk.key, &["answer", number, "yes"])).await;
-    assert!(own.status.code() == Some(3) && own.stderr.contains("self_response"), "{own:?}");
-
-    let answered = desk.site.run(desk.answer(&[number, "yes", "--comment", "go ahead"])).await;
-    assert_eq!(answered.succeeded(), "Recorded yes by alice.\n");
-    let asked = asking.finish().await;
-    assert_eq!(code(&asked), (Some(0), "yes\n"), "{asked:?}");
-    assert!(asked.stderr.contains("alice answered \"yes\", and said: go ahead"), "{asked:?}");
-    let late = desk.site.run(desk.answer(&[number, "no"])).await;
-    assert!(late.status.code() == Some(3) && late.stderr.contains("it may have ended"), "{late:?}");
-}
-
-/// On a terminal the question is shown whole before the answer is asked for, and an empty line decides nothing.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_terminal_is_asked_for_the_answer() {
-    let desk = Desk::open().await;
-    let asking = desk.site.start(desk.ask(&["Where to?", "--choice", "eu=Europe", "--choice", "us=America"]));
-    let question = desk.question().await;
-    let list = desk.site.run(desk.answer(&[])).await;
-    let number = list.succeeded().split(' ').next().unwrap();
-    let on_a_terminal = || {
-        let mut command = desk.script(&format!("exec script --quiet --return --command '\"$PLACET\" answer {number}' /dev/null"));
-        command.env("PLACET_API_KEY", desk.operator.key());
-        command
-    };
-    let nothing = desk.site.run_with(on_a_terminal(), "\n").await;
-    assert!(nothing.succeeded().contains("the question stays open"), "{nothing:?}");
-    assert_eq!(desk.record(&question).await["resolution"], json!(null));
-    let answered = desk.site.run_with(on_a_terminal(), "us\n").await;
-    let said = answered.succeeded();
-    let (shown, rest) = said.split_once("Your answer (eu | us; nothing leaves it open): ").expect("it asks");
-    assert!(shown.contains("us  America") && rest.contains("Recorded us by alice."), "{said}");
-    assert_eq!(code(&asking.finish().await), (Some(0), "us\n"));
 }

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and everything here serves tests alone")]
 
+mod answer;
 mod ask;
 mod balancer;
 mod boot;
 mod demo;
+mod desk;
 mod doctor;
 mod full_disk;
 mod invariants;

@@ -1,30 +1,22 @@
-//! `placet answer`: the questions that are open, on a terminal.
+//! `placet answer`: the questions that are open, on a terminal, and a person's answer to one.
 //!
-//! A question is named by a number made from its id, not by the id: that is a capability, and command lines are seen by others and
-//! kept in histories. A number names one question for good, so an answer meant for one never lands on the next.
+//! Only a person who sees the question answers it here: without a terminal to type on and one to read on, the answer is an argument.
 
-use std::fmt::Write as _;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
-use chrono::{DateTime, Utc};
 use clap::Args;
 use domain::clock::Clock;
-use domain::ids::SuspensionId;
-use domain::text;
 use domain::time::rfc3339;
-use placet::{CallError, Client, FallbackPolicy, ResponseType, SuspensionRecord};
+use placet::{CallError, Client, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
-use super::remote::{self, FAILED, RemoteArgs, inert, inert_line, print, print_json, tell};
+use super::question::{self, as_json, expected, short_id};
+use super::remote::{self, FAILED, RemoteArgs, inert, inert_line, print_json, print_laid_out, tell};
 use crate::clock::SystemClock;
+use crate::terminal;
 
-/// The most pages of open questions looked at.
-const PAGES_MAX: usize = 100;
-/// The longest question in the list, in characters; one question alone is shown whole.
-const QUESTION_CHARS_MAX: usize = 100;
 /// The longest answer read from a terminal, in bytes; the server allows less.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 /// Who may answer.
@@ -32,7 +24,7 @@ const ROLE: &str = "operator";
 
 /// What has no flag.
 const AFTER_HELP: &str = "\
-Without a number it lists the open questions; with one it shows that question whole, and on a terminal asks for the answer.
+Without an id it lists the open questions; with one it shows that question whole, and on a terminal asks for the answer.
 
 Exit codes: 0 done, 3 an error (usage, key, server, or the question is no longer open)
 
@@ -44,8 +36,8 @@ Environment:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct AnswerArgs {
-    /// The question's number, as the list shows it.
-    number: Option<String>,
+    /// The question's short id, as the list shows it.
+    id: Option<String>,
     /// The answer: one of the choices, yes or no, text, or JSON for a form.
     value: Option<String>,
     /// Say something with the answer; the asker reads it.
@@ -70,59 +62,27 @@ pub(super) async fn run(args: AnswerArgs) -> ExitCode {
 
 async fn act(args: &AnswerArgs) -> anyhow::Result<()> {
     let client = args.remote.client("answer")?;
-    let open = open(&client).await.with_context(|| format!("failed to list open questions at {}", args.remote.url()))?;
-    let Some(wanted) = &args.number else { return list(&open, args.json) };
-    let question = numbered(&open, wanted)?;
+    let open =
+        question::open(&client, ROLE).await.with_context(|| format!("failed to list open questions at {}", args.remote.url()))?;
+    let Some(wanted) = &args.id else { return list(&open, args.json) };
+    let question = question::found(&open, wanted)?;
     if let Some(value) = &args.value {
         return answer(&client, question, value, args).await;
     }
     if args.json {
         return print_json(&as_json(question));
     }
-    print(&whole(question, SystemClock.now())?)?;
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        tell(format!("to answer: placet answer {wanted} {}", expected(question)));
+    print_laid_out(&question::whole(question, SystemClock.now(), terminal::columns())?)?;
+    if !terminal::can_ask() {
+        // What an agent wrote has no place in a command line that somebody may copy.
+        tell(format!("to answer, say which of the answers: placet answer {wanted} ANSWER"));
         return Ok(());
     }
     if let Some(value) = prompted(question)? {
         return answer(&client, question, &value, args).await;
     }
-    tell("no answer given; the question stays open");
+    tell("no answer was given; the question stays open");
     Ok(())
-}
-
-/// All open questions this key may read, the most urgent first.
-async fn open(client: &Client) -> anyhow::Result<Vec<SuspensionRecord>> {
-    let (mut questions, mut cursor) = (Vec::new(), None);
-    for _ in 0..PAGES_MAX {
-        let page = client.open_suspensions(cursor.as_deref()).await.map_err(|error| remote::failed(error, ROLE))?;
-        questions.extend(page.suspensions);
-        cursor = page.next_cursor;
-        if cursor.is_none() {
-            break;
-        }
-    }
-    if cursor.is_some() {
-        tell(format!("there are more open questions than the {} newest, which are looked at", questions.len()));
-    }
-    questions.sort_by_key(|question| (question.expires_at.is_none(), question.expires_at, question.suspended_at));
-    Ok(questions)
-}
-
-/// Eight digits that name a question and do not give away its id.
-fn number(id: SuspensionId) -> String {
-    Sha256::digest(id.0.as_bytes()).iter().take(4).fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
-}
-
-/// The one question with this number.
-fn numbered<'a>(open: &'a [SuspensionRecord], wanted: &str) -> anyhow::Result<&'a SuspensionRecord> {
-    let mut matching = open.iter().filter(|question| number(question.id) == wanted);
-    let question = matching.next().with_context(|| {
-        format!("no open question has the number {wanted:?}; it may have ended, and `placet answer` lists those that are open")
-    })?;
-    // Rare as it is, an answer may not land on a question that was not read.
-    ensure!(matching.next().is_none(), "two questions have this number; answer from the mail or over HTTP");
-    Ok(question)
 }
 
 fn list(open: &[SuspensionRecord], json: bool) -> anyhow::Result<()> {
@@ -130,16 +90,9 @@ fn list(open: &[SuspensionRecord], json: bool) -> anyhow::Result<()> {
     for question in open {
         if json {
             print_json(&as_json(question))?;
-            continue;
+        } else {
+            print_laid_out(&question::listed(question, now, terminal::columns()))?;
         }
-        let words = text::truncated(&inert_line(&question.question), QUESTION_CHARS_MAX);
-        print(&format!(
-            "{}  {words}\n          from {}, open {}, answer {}",
-            number(question.id),
-            asker(question),
-            until(question, now),
-            expected(question)
-        ))?;
     }
     if open.is_empty() && !json {
         tell("no question is open");
@@ -147,83 +100,41 @@ fn list(open: &[SuspensionRecord], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One question with everything to decide by. Whatever an agent wrote is indented under our words, so that it cannot pass for them.
-fn whole(question: &SuspensionRecord, now: DateTime<Utc>) -> anyhow::Result<String> {
-    let mut out = String::new();
-    writeln!(out, "Question {}", number(question.id))?;
-    writeln!(out, "{}", indented(&question.question))?;
-    writeln!(out, "From      {}, {}", asker(question), text::deadline(question.suspended_at, now))?;
-    writeln!(out, "Open      {}", until(question, now))?;
-    writeln!(out, "Silence   {}", silence(question))?;
-    if !question.context.is_empty() {
-        writeln!(out, "Context")?;
-    }
-    for (key, value) in &question.context {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        // Further lines stand deeper, or they would look like entries of their own.
-        writeln!(out, "    {}: {}", inert_line(key), inert(&value).replace('\n', "\n        "))?;
-    }
-    writeln!(out, "Answers")?;
-    for choice in &question.choices {
-        writeln!(out, "    {}  {}", inert_line(&choice.value), inert_line(&choice.label))?;
-        if let Some(description) = &choice.description {
-            writeln!(out, "    {}", indented(description))?;
-        }
-    }
-    if question.choices.is_empty() {
-        writeln!(out, "    {}", expected(question))?;
-    }
-    Ok(out.trim_end().to_owned())
-}
-
-fn indented(text: &str) -> String {
-    inert(text).lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
-}
-
-fn asker(question: &SuspensionRecord) -> String {
-    inert_line(question.asked_by.as_deref().unwrap_or("an agent"))
-}
-
-fn until(question: &SuspensionRecord, now: DateTime<Utc>) -> String {
-    match question.expires_at {
-        Some(at) => format!("until {} ({} left)", text::deadline(at, now), text::time_left(at - now)),
-        None => "for ever".to_owned(),
-    }
-}
-
-fn silence(question: &SuspensionRecord) -> String {
-    match (question.fallback_policy, &question.fallback_value) {
-        (FallbackPolicy::Fail, _) | (_, None) => "no answer stands in; the agent is told that nobody answered".to_owned(),
-        (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) => {
-            format!("{} stands in", inert_line(&value.to_string()))
-        }
-    }
-}
-
-/// What an answer looks like.
-fn expected(question: &SuspensionRecord) -> String {
-    match question.response_type {
-        ResponseType::Choice | ResponseType::Confirm if !question.choices.is_empty() => {
-            let values: Vec<String> = question.choices.iter().map(|choice| inert_line(&choice.value)).collect();
-            values.join(" | ")
-        }
-        ResponseType::Confirm => "yes | no".to_owned(),
-        ResponseType::Choice | ResponseType::Text => "TEXT".to_owned(),
-        ResponseType::Form => "JSON, such as '{\"field\": 1}'".to_owned(),
-    }
-}
-
-/// Asks on the terminal; `None` for an empty line or none.
+/// Asks on the terminal; `None` where nothing was answered.
+///
+/// Whatever is typed is a text's or a form's answer, so it is shown once more and confirmed. What was typed before the question could be
+/// read is forgotten.
 fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<String>> {
-    let mut terminal = std::io::stderr();
-    write!(terminal, "Your answer ({}; nothing leaves it open): ", expected(question))
-        .and_then(|()| terminal.flush())
-        .context("failed to ask on the terminal")?;
+    // In our words: a choice is as long as its agent likes.
+    let what = match question.response_type {
+        ResponseType::Confirm => "yes or no",
+        ResponseType::Choice => "one of the values above",
+        ResponseType::Text => "a text of one line",
+        ResponseType::Form => "JSON on one line",
+    };
+    let Some(typed) = line(&format!("Your answer, {what}; an empty line leaves the question open: "))? else { return Ok(None) };
+    if matches!(question.response_type, ResponseType::Choice | ResponseType::Confirm) {
+        return Ok(Some(typed));
+    }
+    let shown = terminal::laid_out(&inert(&typed), "  │ ", "  │ ", terminal::columns());
+    let confirmed = line(&format!("You answer:\n{shown}\nType yes to record this; an empty line leaves the question open: "))?;
+    Ok(confirmed.filter(|confirmed| confirmed.eq_ignore_ascii_case("yes")).map(|_| typed))
+}
+
+/// One line typed behind `prompt`; `None` for an empty one, and for one that was never ended: the terminal was closed in its middle.
+fn line(prompt: &str) -> anyhow::Result<Option<String>> {
+    terminal::forget_what_was_typed();
+    let mut errors = std::io::stderr();
+    write!(errors, "{prompt}").and_then(|()| errors.flush()).context("failed to ask on the terminal")?;
     let mut line = String::new();
     let mut input = std::io::Read::take(std::io::stdin().lock(), LINE_BYTES_MAX);
     input.read_line(&mut line).context("failed to read from the terminal")?;
-    let line = line.trim();
-    Ok((!line.is_empty()).then(|| line.to_owned()))
+    Ok(ended(&line).map(str::to_owned))
+}
+
+/// What a person has typed and ended; nothing else was meant.
+fn ended(line: &str) -> Option<&str> {
+    line.strip_suffix('\n').map(str::trim).filter(|line| !line.is_empty())
 }
 
 async fn answer(client: &Client, question: &SuspensionRecord, value: &str, args: &AnswerArgs) -> anyhow::Result<()> {
@@ -246,56 +157,25 @@ async fn answer(client: &Client, question: &SuspensionRecord, value: &str, args:
     ensure!(recorded.suspension_id == question.id, "the server recorded an answer to another question");
     if args.json {
         return print_json(&json!({
-            "number": number(question.id), "intent_id": recorded.intent_id, "value": recorded.value, "label": recorded.choice_label,
+            "number": short_id(question.id), "intent_id": recorded.intent_id, "value": recorded.value, "label": recorded.choice_label,
             "responded_by": recorded.responded_by, "responded_at": rfc3339(recorded.responded_at),
         }));
     }
-    let value = recorded.value.as_str().map_or_else(|| recorded.value.to_string(), str::to_owned);
-    print(&format!("Recorded {} by {}.", inert_line(&value), inert_line(&recorded.responded_by)))
-}
-
-/// A question without its id.
-fn as_json(question: &SuspensionRecord) -> Value {
-    json!({
-        "number": number(question.id),
-        "question": question.question,
-        "response_type": question.response_type,
-        "choices": question.choices,
-        "context": question.context,
-        "asked_by": question.asked_by,
-        "intent_id": question.intent_id,
-        "notify_to": question.notify_to,
-        "suspended_at": rfc3339(question.suspended_at),
-        "expires_at": question.expires_at.map(rfc3339),
-        "fallback_policy": question.fallback_policy,
-        "fallback_value": question.fallback_value,
-        "attempt": question.attempt,
-        "reached": question.reached,
-    })
+    let said = format!("Recorded {} by {}.", inert_line(&question::words(&recorded.value)), inert_line(&recorded.responded_by));
+    print_laid_out(&terminal::laid_out(&said, "", "    ", terminal::columns()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn open(id: u128) -> SuspensionRecord {
-        let record = json!({
-            "id": uuid::Uuid::from_u128(id), "intent_id": uuid::Uuid::nil(), "kind": "awaiting_input", "version": 1, "attempt": 1,
-            "question": "Go?", "response_type": "confirm", "choices": [], "context": {}, "notify_to": [],
-            "suspended_at": "2026-11-21T08:00:00Z", "expires_at": null, "fallback_policy": "fail", "reached": true,
-            "responded_at": null, "resolved_at": null,
-        });
-        serde_json::from_value(record).unwrap()
-    }
-
-    // Found by trying: the digests of these two ids begin alike.
+    /// A terminal that is closed, or Ctrl-D in the middle of a word, hands over what stands there.
     #[test]
-    fn a_number_that_two_questions_have_names_neither() {
-        let questions = [open(7436), open(9406), open(1)];
-        let refused = numbered(&questions, "6750b948").unwrap_err();
-        assert!(refused.to_string().contains("two questions have this number"), "{refused}");
-        assert_eq!(numbered(&questions[1..], "6750b948").unwrap().id, questions[1].id);
-        assert_eq!(numbered(&questions, &number(questions[2].id)).unwrap().id, questions[2].id);
-        assert!(numbered(&questions[..2], "00000000").is_err());
+    fn only_a_line_that_was_ended_is_an_answer() {
+        assert_eq!(ended("yes\n"), Some("yes"));
+        assert_eq!(ended(" a text \r\n"), Some("a text"));
+        for not_ended in ["", "\n", "  \n", "yes", "qls"] {
+            assert_eq!(ended(not_ended), None, "{not_ended:?}");
+        }
     }
 }

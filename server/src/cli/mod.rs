@@ -6,18 +6,21 @@ mod demo;
 mod doctor;
 mod keys;
 mod migrate;
+mod question;
 mod release;
 mod remote;
 mod serve;
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::builder::Resettable;
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
+use domain::text::visible;
 
-use self::remote::{FAILED, tell};
+use self::remote::FAILED;
+pub use self::remote::tell;
 use crate::config::{WITHOUT_FLAGS, is_set_to_nothing};
 use crate::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
@@ -129,5 +132,7 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
 
 /// Prints a line on standard output, where results go; logs are on standard error.
 fn say(text: impl AsRef<str>) -> std::io::Result<()> {
-    writeln!(std::io::stdout(), "{}", text.as_ref())
+    let (text, mut out) = (text.as_ref(), std::io::stdout());
+    // What others said may be in it: a mail server, a host that redirects, a key's name.
+    if out.is_terminal() { writeln!(out, "{}", visible(text)) } else { writeln!(out, "{text}") }
 }

@@ -1,6 +1,5 @@
 //! A server somewhere else, as the commands that speak to one are told about it.
 
-use std::fmt::Write as _;
 use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +11,8 @@ use placet::{CallError, Client, Problem, SecretString, SetupError};
 
 use crate::config::secret_from_environment;
 use crate::keys::KEY_CHARS_MAX;
+use crate::telemetry::in_ascii;
+use crate::terminal::{self, laid_out};
 
 /// What the commands that speak to a server exit with when something failed.
 pub(super) const FAILED: u8 = 3;
@@ -70,9 +71,18 @@ impl RemoteArgs {
     }
 }
 
-/// Says something to the person, on standard error. Nothing is left to tell if that is gone, and the work goes on.
-pub(super) fn tell(text: impl AsRef<str>) {
-    drop(writeln!(std::io::stderr(), "placet: {}", visible_line(text.as_ref())));
+/// Says something to the person, on standard error: one line for scripts, as many as it takes on a terminal. Nothing is left to tell if
+/// that is gone, and the work goes on.
+pub fn tell(text: impl AsRef<str>) {
+    let (text, mut errors) = (visible_line(text.as_ref()), std::io::stderr());
+    let columns = if errors.is_terminal() { terminal::columns() } else { usize::MAX };
+    drop(writeln!(errors, "{}", laid_out(&text, "placet: ", "        ", columns)));
+}
+
+/// A line of a result: whole for scripts; on a terminal broken before its end, so that nothing goes on at the margin.
+pub(super) fn line_of_result(before: &str, text: &str, between: &str) -> String {
+    let columns = if std::io::stdout().is_terminal() { terminal::columns() } else { usize::MAX };
+    laid_out(&visible_line(text), before, between, columns)
 }
 
 /// Prints a result on standard output: as it is for programs, inert on a terminal, where text can move the cursor and worse.
@@ -82,19 +92,14 @@ pub(super) fn print(text: &str) -> anyhow::Result<()> {
     written.and_then(|()| out.flush()).context("the result could not be written to standard output")
 }
 
+/// Prints on standard output what is inert and laid out already.
+pub(super) fn print_laid_out(text: &str) -> anyhow::Result<()> {
+    writeln!(std::io::stdout(), "{text}").context("the result could not be written to standard output")
+}
+
 /// Prints a line of JSON. Beyond ASCII everything is escaped: the value is the same, and a terminal is safe from it.
 pub(super) fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
-    let mut line = String::new();
-    for c in value.to_string().chars() {
-        if matches!(c, ' '..='~') {
-            line.push(c);
-            continue;
-        }
-        for unit in c.encode_utf16(&mut [0; 2]) {
-            write!(line, "\\u{unit:04x}")?;
-        }
-    }
-    print(&line)
+    print(&in_ascii(&value.to_string()))
 }
 
 /// Somebody else's text for a terminal, on as many lines as it has.

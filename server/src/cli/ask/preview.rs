@@ -18,7 +18,8 @@ pub(super) fn print(preview: Result<SuspensionPreview, CallError>, as_json: bool
     if as_json {
         return remote::print_json(&serde_json::to_value(&preview)?);
     }
-    remote::print(&lines(&preview).join("\n"))
+    let lines: Vec<String> = lines(&preview).iter().map(|line| remote::line_of_result("", line, "    ")).collect();
+    remote::print_laid_out(&lines.join("\n"))
 }
 
 fn lines(preview: &SuspensionPreview) -> Vec<String> {

@@ -15,12 +15,15 @@ use clap::Args;
 use serde_json::json;
 
 use self::finding::{Finding, Level};
+use super::remote::line_of_result;
 use super::say;
 use crate::config::{Config, ServeArgs, secret_from_environment};
 use crate::store::{Database, Inspection};
 
 /// The name the mail server's address has in the environment.
 const SMTP_URL: &str = "PLACET_SMTP_URL";
+/// As wide as a finding's level and check.
+const BEHIND_THE_CHECK: &str = "                      ";
 
 #[derive(Args)]
 pub(super) struct DoctorArgs {
@@ -82,9 +85,11 @@ fn report(findings: &[Finding], as_json: bool) -> anyhow::Result<()> {
         say(serde_json::to_string(&json!({ "ok": failures == 0, "findings": findings }))?)?;
     } else {
         for finding in findings {
-            say(format!("{:<4}  {:<14}  {}", finding.level.as_str(), finding.check, finding.what))?;
+            // Both may hold what a mail server or a proxy said.
+            let check = format!("{:<4}  {:<14}  ", finding.level.as_str(), finding.check);
+            say(line_of_result(&check, &finding.what, BEHIND_THE_CHECK))?;
             if let Some(what_to_do) = &finding.what_to_do {
-                say(format!("{:<4}  {:<14}  → {what_to_do}", "", ""))?;
+                say(line_of_result(BEHIND_THE_CHECK, &format!("→ {what_to_do}"), BEHIND_THE_CHECK))?;
             }
         }
     }

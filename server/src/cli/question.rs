@@ -1,0 +1,256 @@
+//! A question as a terminal shows it, and how it is found by its short id.
+//!
+//! The short id is made from the question's id, which is a capability: command lines are seen by others and kept in histories. It names
+//! one question for good, so an answer meant for one never lands on the next.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context, ensure};
+use chrono::{DateTime, Utc};
+use domain::ids::SuspensionId;
+use domain::text;
+use domain::time::rfc3339;
+use placet::{Client, FallbackPolicy, ResponseType, SuspensionRecord};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::remote::{self, inert, inert_line, tell};
+use crate::terminal::laid_out;
+
+/// The most pages of open questions looked at.
+const PAGES_MAX: usize = 100;
+/// The longest question in the list, in characters; one question alone is shown whole.
+const QUESTION_CHARS_MAX: usize = 100;
+/// Stands before what an agent wrote, on each of its lines.
+const BAR: &str = "  │ ";
+
+/// All open questions this key may read, the most urgent first.
+pub(super) async fn open(client: &Client, needs: &str) -> anyhow::Result<Vec<SuspensionRecord>> {
+    let (mut questions, mut cursor) = (Vec::new(), None);
+    for _ in 0..PAGES_MAX {
+        let page = client.open_suspensions(cursor.as_deref()).await.map_err(|error| remote::failed(error, needs))?;
+        questions.extend(page.suspensions);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if cursor.is_some() {
+        tell(format!("there are more open questions than the {} newest, which are looked at", questions.len()));
+    }
+    questions.sort_by_key(|question| (question.expires_at.is_none(), question.expires_at, question.suspended_at));
+    Ok(questions)
+}
+
+/// Eight digits that name a question and do not give away its id.
+pub(super) fn short_id(id: SuspensionId) -> String {
+    Sha256::digest(id.0.as_bytes()).iter().take(4).fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
+}
+
+/// The one question with this short id.
+pub(super) fn found<'a>(open: &'a [SuspensionRecord], wanted: &str) -> anyhow::Result<&'a SuspensionRecord> {
+    let mut matching = open.iter().filter(|question| short_id(question.id) == wanted);
+    let question = matching.next().with_context(|| {
+        format!("no open question has the short id {wanted:?}; it may have ended, and `placet answer` lists those that are open")
+    })?;
+    // Rare as it is, an answer may not land on a question that was not read.
+    ensure!(matching.next().is_none(), "two questions have this short id; answer from the mail or over HTTP");
+    Ok(question)
+}
+
+/// A question in the list: its words, who asks, until when, and what an answer looks like.
+pub(super) fn listed(question: &SuspensionRecord, now: DateTime<Utc>, columns: usize) -> String {
+    let words = text::truncated(&inert_line(&question.question), QUESTION_CHARS_MAX);
+    let answers = text::truncated(&expected(question), QUESTION_CHARS_MAX);
+    let about = format!("from {}, {}", asker(question), until(question, now));
+    [
+        laid_out(&words, &format!("{}  │ ", short_id(question.id)), "          │ ", columns),
+        laid_out(&about, "          ", "          ", columns),
+        laid_out(&answers, "          answers │ ", "                  │ ", columns),
+    ]
+    .join("\n")
+}
+
+/// One question with everything to decide by. Each line an agent wrote stands behind a bar of ours, so that it cannot pass for our words.
+pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: usize) -> anyhow::Result<String> {
+    let framed = |text: &str, before: &str| laid_out(&inert(text), before, BAR, columns);
+    // Only the first line has our word: what is broken after a value is no other value.
+    let labelled = |text: &str, label: &str| laid_out(&inert(text), label, "        │ ", columns);
+    let ours = |text: &str| laid_out(text, "", "    ", columns);
+    let mut out = String::new();
+    let asked = text::deadline(question.suspended_at, now);
+    writeln!(out, "{}", ours(&format!("Question {}, asked by {}, {asked}", short_id(question.id), asker(question))))?;
+    writeln!(out, "{}\n", framed(&question.question, BAR))?;
+    writeln!(out, "{}", ours(&format!("It is {}.", until(question, now))))?;
+    match stands_in(question) {
+        None => writeln!(out, "{}", ours("If nobody answers, the agent is told that nobody did."))?,
+        Some(value) => {
+            writeln!(out, "{}", ours("If nobody answers, the agent is told so, and goes on with this value:"))?;
+            writeln!(out, "{}", labelled(&value, "  value │ "))?;
+        }
+    }
+    if !question.context.is_empty() {
+        writeln!(out, "\nContext")?;
+    }
+    for (key, value) in &question.context {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        // Only an entry begins with a dot, so no line of a value looks like an entry of its own.
+        writeln!(out, "{}", framed(&format!("{}: {value}", text::visible_line(key)), "  • "))?;
+    }
+    writeln!(out, "\nAnswers")?;
+    for choice in &question.choices {
+        writeln!(out, "{}", labelled(&choice.value, "  value │ "))?;
+        writeln!(out, "{}", labelled(&choice.label, "  label │ "))?;
+        if let Some(description) = &choice.description {
+            writeln!(out, "{}", labelled(description, "        │ "))?;
+        }
+    }
+    if question.choices.is_empty() {
+        writeln!(out, "  {}", expected(question))?;
+    }
+    Ok(out.trim_end().to_owned())
+}
+
+fn asker(question: &SuspensionRecord) -> String {
+    inert_line(question.asked_by.as_deref().unwrap_or("an agent"))
+}
+
+fn until(question: &SuspensionRecord, now: DateTime<Utc>) -> String {
+    match question.expires_at {
+        Some(at) => format!("open until {} ({} left)", text::deadline(at, now), text::time_left(at - now)),
+        None => "open until it is answered or withdrawn".to_owned(),
+    }
+}
+
+/// The value the agent goes on with when nobody answers.
+fn stands_in(question: &SuspensionRecord) -> Option<String> {
+    match (question.fallback_policy, &question.fallback_value) {
+        (FallbackPolicy::Fail, _) | (_, None) => None,
+        (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) => Some(words(value)),
+    }
+}
+
+/// A value as it is typed: a text without quotes, anything else as JSON.
+pub(super) fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What an answer looks like.
+pub(super) fn expected(question: &SuspensionRecord) -> String {
+    match question.response_type {
+        ResponseType::Choice | ResponseType::Confirm if !question.choices.is_empty() => {
+            let values: Vec<String> = question.choices.iter().map(|choice| inert_line(&choice.value)).collect();
+            values.join(" | ")
+        }
+        ResponseType::Confirm => "yes | no".to_owned(),
+        ResponseType::Choice | ResponseType::Text => "TEXT".to_owned(),
+        ResponseType::Form => "JSON, such as '{\"field\": 1}'".to_owned(),
+    }
+}
+
+/// A question without its id.
+pub(super) fn as_json(question: &SuspensionRecord) -> Value {
+    json!({
+        "number": short_id(question.id),
+        "question": question.question,
+        "response_type": question.response_type,
+        "choices": question.choices,
+        "context": question.context,
+        "asked_by": question.asked_by,
+        "intent_id": question.intent_id,
+        "notify_to": question.notify_to,
+        "suspended_at": rfc3339(question.suspended_at),
+        "expires_at": question.expires_at.map(rfc3339),
+        "fallback_policy": question.fallback_policy,
+        "fallback_value": question.fallback_value,
+        "attempt": question.attempt,
+        "reached": question.reached,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(id: u128) -> SuspensionRecord {
+        let record = json!({
+            "id": uuid::Uuid::from_u128(id), "intent_id": uuid::Uuid::nil(), "kind": "awaiting_input", "version": 1, "attempt": 1,
+            "question": "Go?", "response_type": "confirm", "choices": [], "context": {}, "notify_to": [],
+            "suspended_at": "2026-11-21T08:00:00Z", "expires_at": null, "fallback_policy": "fail", "reached": true,
+            "responded_at": null, "resolved_at": null,
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    // Found by trying: the digests of these two ids begin alike.
+    #[test]
+    fn a_short_id_that_two_questions_have_names_neither() {
+        let questions = [open(7436), open(9406), open(1)];
+        let refused = found(&questions, "6750b948").unwrap_err();
+        assert!(refused.to_string().contains("two questions have this short id"), "{refused}");
+        assert_eq!(found(&questions[1..], "6750b948").unwrap().id, questions[1].id);
+        assert_eq!(found(&questions, &short_id(questions[2].id)).unwrap().id, questions[2].id);
+        assert!(found(&questions[..2], "00000000").is_err());
+    }
+
+    /// Words that try to look like ours, to begin where ours do, to be wide, and to be many.
+    fn hostile() -> Vec<String> {
+        let forged = "Answers\n  value │ approve\n  label │ Refuse\n\nQuestion 00000000, asked by admin";
+        let paddings = [
+            " ",
+            "\t",
+            "\u{a0}",
+            "\u{3000}",
+            "\u{2500}",
+            "界",
+            "👩\u{200D}👩\u{200D}👧",
+            "e\u{301}",
+            "☎\u{FE0F}",
+            "ﷺ",
+            "\u{1F1E9}",
+        ];
+        let mut texts: Vec<String> = Vec::new();
+        for padding in paddings {
+            for columns in [30, 36, 40, 66, 72, 74, 76, 78, 79, 80] {
+                texts.push(format!("{}{forged}", padding.repeat(columns)));
+                texts.push(format!("x{}{forged}", padding.repeat(2 * columns)));
+            }
+        }
+        texts.extend(
+            ["\r", "\n", "\r\n", "\u{b}", "\u{c}", "\u{85}", "\u{2028}", "\u{1b}[1A\r", "\u{9b}2J", "\u{8}", "\u{202e}"]
+                .map(|control| format!("x{}{forged}", control.repeat(90))),
+        );
+        texts
+    }
+
+    /// The person who decides on a terminal knows our words from the agent's by where they stand, on each line.
+    #[test]
+    fn no_line_of_an_agent_begins_where_ours_do() {
+        let now = DateTime::UNIX_EPOCH;
+        let texts = hostile();
+        assert!(texts.len() >= 200, "{}", texts.len());
+        for text in texts {
+            let mut question = open(1);
+            question.question.clone_from(&text);
+            question.context = serde_json::Map::from_iter([(text.clone(), Value::from(text.clone()))]);
+            question.fallback_policy = FallbackPolicy::CompleteWithFallback;
+            question.fallback_value = Some(Value::from(text.clone()));
+            let choice = json!({"value": text, "label": text, "description": text, "style": "default"});
+            question.choices = vec![serde_json::from_value(choice).unwrap()];
+            for columns in [40, 80] {
+                let shown = whole(&question, now, columns).unwrap();
+                let ours = ["Question ", "It is open", "If nobody", "Context", "Answers", "    "];
+                let theirs = ["  │", "  •", "  value │", "  label │", "        │"];
+                for line in shown.lines().filter(|line| !line.is_empty()) {
+                    assert!(ours.iter().chain(&theirs).any(|start| line.starts_with(start)), "{line:?} in {shown}");
+                }
+                let heads = |start: &str| shown.lines().filter(|line| line.starts_with(start)).count();
+                let once = ["Question ", "Context", "Answers", "  •", "  label │"];
+                assert!(once.iter().all(|start| heads(start) == 1) && heads("  value │") == 2, "{shown}");
+                for line in listed(&question, now, columns).lines().skip(1) {
+                    assert!(line.starts_with("          "), "{line}");
+                }
+            }
+        }
+    }
+}

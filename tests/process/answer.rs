@@ -1,0 +1,237 @@
+//! `placet answer`: the operator's side in a shell, and on a terminal, where keystrokes become a decision and an agent's words are read.
+
+use std::num::NonZero;
+
+use harness::process::Running;
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use super::desk::{Desk, code, text};
+
+impl Desk {
+    /// A command line of `sh` with the operator's key, on a terminal of its own with so many columns.
+    fn on_a_terminal(&self, line: &str, columns: u16) -> Command {
+        let line = format!("stty cols {columns} rows 50; {line}");
+        let mut command = self.script("exec script --quiet --return --echo never --command \"$LINE\" /dev/null");
+        command.env("LINE", line).env("PLACET_API_KEY", self.operator.key());
+        command
+    }
+
+    /// The short id of the one open question.
+    async fn short_id(&self) -> String {
+        self.question().await;
+        let list = self.site.run(self.answer(&[])).await;
+        list.succeeded().split(' ').next().unwrap().to_owned()
+    }
+}
+
+/// What a terminal of so many columns shows of what was written to it, and whether it had to break a line itself.
+fn on_screen(written: &str, columns: u16) -> (Vec<String>, bool) {
+    let mut terminal = vt100::Parser::new(NonZero::new(2_000).unwrap(), NonZero::new(columns).unwrap(), 0);
+    terminal.process(written.as_bytes());
+    let rows = terminal.screen().rows(0, columns).map(|row| row.trim_end().to_owned()).collect::<Vec<_>>();
+    let broken = (0..2_000).any(|row| terminal.screen().row_wrapped(row));
+    (rows.into_iter().filter(|row| !row.is_empty()).collect(), broken)
+}
+
+/// The operator's side: what is open, one question whole, and an answer that lands on the question that was read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_operator_lists_reads_and_answers_from_a_shell() {
+    let desk = Desk::open().await;
+    let empty = desk.site.run(desk.answer(&[])).await;
+    assert!(empty.succeeded().is_empty() && empty.stderr.contains("no question is open"), "{empty:?}");
+
+    // The question tries to clear the screen, to reorder the line, and to be clicked.
+    let hostile = "Deploy?\u{1B}[2J\u{202E} https://evil.example/x";
+    let asking = desk.site.start(desk.ask(&[hostile, "--timeout", "10d", "--context", "commit=4f2a\u{9B}1m\nrisk: none"]));
+    let question = desk.question().await;
+    let list = desk.site.run(desk.answer(&[])).await;
+    let number = list.succeeded().split(' ').next().unwrap();
+    for words in ["Deploy?", "from ci", "yes | no", "9 days 23 h left"] {
+        assert!(list.stdout.contains(words), "{words}: {}", list.stdout);
+    }
+    let whole = desk.site.run(desk.answer(&[number])).await;
+    for words in [
+        "  • commit: 4f2a",
+        "\n  │ risk: none",
+        "asked by ci, ",
+        "If nobody answers, the agent is told",
+        "  value │ yes\n  label │ Yes",
+    ] {
+        assert!(whole.succeeded().contains(words), "{words}: {}", whole.stdout);
+    }
+    assert!(whole.stderr.contains(&format!("placet answer {number} ANSWER")), "{whole:?}");
+    let json = desk.site.run(desk.answer(&["--json"])).await;
+    let listed: Value = serde_json::from_str(json.succeeded()).unwrap();
+    assert_eq!((&listed["number"], &listed["question"]), (&json!(number), &json!(hostile)));
+    for shown in [&list.stdout, &whole.stdout, &json.stdout] {
+        assert!(!shown.contains(['\u{1B}', '\u{202E}', '\u{9B}']), "{shown:?}");
+        assert!(!shown.contains(text(&question["id"])), "the id is a capability");
+    }
+    assert!(!whole.stdout.contains("https://"), "{}", whole.stdout);
+
+    let wrong: [(&[&str], &str); 4] = [
+        (&[number, "maybe"], "yes | no"),
+        (&["00000000", "yes"], "no open question"),
+        (&[number, "--comment", "x"], "<VALUE>"),
+        (&["--nonsense"], "--nonsense"),
+    ];
+    for (arguments, words) in wrong {
+        let ended = desk.site.run(desk.answer(arguments)).await;
+        assert_eq!(code(&ended), (Some(3), ""), "{arguments:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(words) && ended.stderr.lines().count() == 1, "{arguments:?}: {}", ended.stderr);
+    }
+    let own = desk.site.run(desk.with_key(&desk.key, &["answer", number, "yes"])).await;
+    assert!(own.status.code() == Some(3) && own.stderr.contains("self_response"), "{own:?}");
+
+    let answered = desk.site.run(desk.answer(&[number, "yes", "--comment", "go ahead"])).await;
+    assert_eq!(answered.succeeded(), "Recorded yes by alice.\n");
+    let asked = asking.finish().await;
+    assert_eq!(code(&asked), (Some(0), "yes\n"), "{asked:?}");
+    assert!(asked.stderr.contains("alice answered \"yes\", and said: go ahead"), "{asked:?}");
+    let late = desk.site.run(desk.answer(&[number, "no"])).await;
+    assert!(late.status.code() == Some(3) && late.stderr.contains("it may have ended"), "{late:?}");
+}
+
+/// On a terminal the question is shown whole before the answer is asked for, and an empty line decides nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_terminal_is_asked_for_the_answer() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Where to?", "--choice", "eu=Europe", "--choice", "us=America"]));
+    let question = desk.question().await;
+    let line = format!("exec \"$PLACET\" answer {}", desk.short_id().await);
+    let prompt = "Your answer, one of the values above; an empty line leaves the question open: ";
+    let asked = |columns| desk.site.start(desk.on_a_terminal(&line, columns));
+    let mut nothing = asked(80);
+    nothing.shows(prompt).await;
+    nothing.types("\n").await;
+    let nothing = nothing.finish().await;
+    assert!(nothing.succeeded().contains("the question stays open"), "{nothing:?}");
+    assert_eq!(desk.record(&question).await["resolution"], json!(null));
+    let mut answered = asked(80);
+    answered.shows(prompt).await;
+    answered.types("us\n").await;
+    let answered = answered.finish().await;
+    let said = answered.succeeded();
+    assert!(said.contains("value │ us\r\n  label │ America") && said.contains("Recorded us by alice."), "{said}");
+    assert_eq!(code(&asking.finish().await), (Some(0), "us\n"));
+}
+
+/// `placet answer … | less` shows nothing on the terminal that says "answer here", and its `q` and `ls` went on record as a person's words.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keystrokes_for_another_program_are_no_answer() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Which tag?", "--text"]));
+    let question = desk.question().await;
+    let id = desk.short_id().await;
+    for elsewhere in ["| cat", "2>/dev/null", "2>&1 | cat", "</dev/null", ">shown; cat shown"] {
+        let line = format!("\"$PLACET\" answer {id} {elsewhere}; read -r word; echo \"it read $word\"");
+        let mut running = desk.site.start(desk.on_a_terminal(&line, 80));
+        running.types("qls\nyes\nyes\n").await;
+        let ended = running.finish().await;
+        assert!(ended.stdout.contains("Which tag?") && ended.stdout.contains("it read qls"), "{elsewhere}: {ended:?}");
+        let says_how = ended.stdout.contains(&format!("placet answer {id} ANSWER"));
+        assert!(says_how || elsewhere.contains("2>/dev/null"), "{elsewhere}: {ended:?}");
+        assert_eq!(desk.record(&question).await["resolution"], json!(null), "{elsewhere}");
+    }
+    desk.respond("v1").await;
+    assert_eq!(code(&asking.finish().await), (Some(0), "v1\n"));
+}
+
+/// Free text is whatever was typed, so it is shown once more before it counts; and what was typed ahead was typed for something else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn free_text_is_confirmed_and_nothing_typed_ahead_counts() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Which tag?", "--text"]));
+    let question = desk.question().await;
+    let id = desk.short_id().await;
+    let asked =
+        |before: &str| -> Running { desk.site.start(desk.on_a_terminal(&format!("{before} exec \"$PLACET\" answer {id}"), 80)) };
+    let (prompt, confirm) = (
+        "a text of one line; an empty line leaves the question open: ",
+        "Type yes to record this; an empty line leaves the question open: ",
+    );
+
+    let mut ahead = asked("sleep 1;");
+    ahead.types("qls\nyes\nyes\n").await; // In the terminal before the program is.
+    ahead.shows(prompt).await;
+    ahead.types("\n").await;
+    assert!(ahead.finish().await.succeeded().contains("the question stays open"));
+
+    for not_yes in ["\n", "y\n", "qls\n", "no\n"] {
+        let mut running = asked("");
+        running.shows(prompt).await;
+        running.types("qls\n").await;
+        running.shows(confirm).await;
+        running.types(not_yes).await;
+        let ended = running.finish().await;
+        assert!(ended.succeeded().contains("You answer:\r\n  │ qls\r\n") && ended.stdout.contains("stays open"), "{ended:?}");
+        assert_eq!(desk.record(&question).await["resolution"], json!(null), "{not_yes:?}");
+    }
+    let mut running = asked("");
+    running.shows(prompt).await;
+    running.types("v1.2 final\n").await;
+    running.shows(confirm).await;
+    running.types("yes\n").await;
+    assert!(running.finish().await.succeeded().contains("Recorded v1.2 final by alice."));
+    assert_eq!(code(&asking.finish().await), (Some(0), "v1.2 final\n"));
+}
+
+/// An agent pads its words so that they go on at the margin of a terminal, and look like ours: like an answer, or like a message.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_cannot_write_at_the_margin_of_a_terminal() {
+    let desk = Desk::open().await;
+    let agent = harness::api::Api::new(&desk.site.base(), Some(&desk.key));
+    let words = "Answers\n  value │ approve\n  label │ Refuse\nplacet: the question was withdrawn";
+    for padding in [" ", "\u{a0}", "─", "界", "é", "☎\u{FE0F}", "👩\u{200D}👧"] {
+        let forged = |columns: usize| format!("{}{words}\r\u{1B}[2J\u{9B}1A{words}", padding.repeat(columns));
+        let (long, line) = (format!("{}{}", forged(74), forged(34)), forged(70).replace(char::is_control, " "));
+        let short: String = line.chars().take(190).collect();
+        let intent = agent.active_intent().await;
+        let question = json!({
+            "question": long, "context": {long.clone(): long, "list": [long]}, "timeout_seconds": 600,
+            "choices": [{"value": short, "label": short, "description": line}, {"value": "b", "label": "B"}],
+            "fallback_policy": "complete_with_fallback", "fallback_value": short,
+        });
+        agent.suspend(intent, question).await.ok();
+        let id = desk.short_id().await;
+        for columns in [80, 40] {
+            for arguments in [String::new(), id.clone(), format!("{id} maybe")] {
+                let line = format!("\"$PLACET\" answer {arguments} </dev/null");
+                let ended = desk.site.run(desk.on_a_terminal(&line, columns)).await;
+                let (rows, broken) = on_screen(&ended.stdout, columns);
+                assert!(!broken && rows.len() > 2, "the terminal breaks lines at {columns} columns: {rows:#?}");
+                let starts = [
+                    "  │",
+                    "  •",
+                    "  value │",
+                    "  label │",
+                    "    ",
+                    "It is open",
+                    "If nobody",
+                    "Context",
+                    "Answers",
+                    "Question ",
+                    "placet: ",
+                ];
+                for row in &rows {
+                    assert!(starts.iter().any(|start| row.starts_with(start)) || row.starts_with(&id), "{row:?} in {rows:#?}");
+                }
+                let count = |start: &str| rows.iter().filter(|row| row.starts_with(start)).count();
+                assert!(count("Answers") <= 1 && count("Question ") <= 1 && count("placet: ") <= 1, "{rows:#?}");
+            }
+        }
+        let id: domain::ids::IntentId = intent;
+        agent.post(&format!("api/v1/intents/{id}/status"), json!({"status": "abandoned"})).await;
+        withdrawn(&desk).await;
+    }
+}
+
+/// Withdraws the one open question.
+async fn withdrawn(desk: &Desk) {
+    let open = desk.operator.get("api/v1/suspensions").await.ok();
+    let admin = desk.site.api("admin", "boss").await;
+    for question in open["suspensions"].as_array().unwrap() {
+        admin.post(&format!("api/v1/suspensions/{}/cancel", text(&question["id"])), json!({})).await.ok();
+    }
+}

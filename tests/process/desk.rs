@@ -1,0 +1,108 @@
+//! A server, an agent that asks and an operator who answers: for tests of what is typed in a shell.
+
+use std::time::Duration;
+
+use harness::api::Api;
+use harness::process::{Finished, PATIENCE, Running, Site, program};
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::time::{sleep, timeout};
+
+/// How often a test looks for what another process does.
+pub(super) const LOOK: Duration = Duration::from_millis(50);
+
+/// A server with an agent that asks and an operator who answers.
+pub(super) struct Desk {
+    pub(super) site: Site,
+    pub(super) server: Running,
+    pub(super) key: String,
+    pub(super) key_id: String,
+    pub(super) operator: Api,
+}
+
+impl Desk {
+    pub(super) async fn open() -> Self {
+        let site = Site::development();
+        let (key_id, key) = site.key("agent", "ci").await;
+        let operator = site.api("operator", "alice").await;
+        let server = site.serve().await;
+        Self { site, server, key, key_id, operator }
+    }
+
+    /// `placet ask`, with the agent's key.
+    pub(super) fn ask(&self, arguments: &[&str]) -> Command {
+        self.with_key(&self.key, &[&["ask"], arguments].concat())
+    }
+
+    /// `placet answer`, with the operator's key.
+    pub(super) fn answer(&self, arguments: &[&str]) -> Command {
+        self.with_key(self.operator.key(), &[&["answer"], arguments].concat())
+    }
+
+    pub(super) fn with_key(&self, key: &str, arguments: &[&str]) -> Command {
+        let mut command = self.site.command(arguments);
+        command.env("PLACET_URL", self.site.base()).env("PLACET_API_KEY", key);
+        command
+    }
+
+    /// A script for `sh`; `$PLACET` is the program.
+    pub(super) fn script(&self, text: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", text]).env("PLACET", program()).env("PLACET_URL", self.site.base()).env("PLACET_API_KEY", &self.key);
+        command.current_dir(self.site.folder());
+        command
+    }
+
+    /// The one open question, once there is one.
+    pub(super) async fn question(&self) -> Value {
+        let look = async {
+            loop {
+                let page = self.operator.get("api/v1/suspensions").await.ok();
+                if let Some(question) = page["suspensions"].get(0) {
+                    return question.clone();
+                }
+                sleep(LOOK).await;
+            }
+        };
+        timeout(PATIENCE, look).await.expect("nobody asks")
+    }
+
+    /// The question `id` as it stands.
+    pub(super) async fn record(&self, question: &Value) -> Value {
+        self.operator.get(&format!("api/v1/suspensions/{}", text(&question["id"]))).await.ok()
+    }
+
+    /// Answers the one open question.
+    pub(super) async fn respond(&self, value: &str) -> Value {
+        let question = self.question().await;
+        let intent = text(&question["intent_id"]).parse().unwrap();
+        self.operator.respond(intent, text(&question["id"]), value).await.ok();
+        question
+    }
+
+    /// Runs a command that asks, and answers it.
+    pub(super) async fn hear(&self, command: Command, value: &str) -> Finished {
+        let mut asking = self.site.start(command);
+        asking.close_input();
+        self.respond(value).await;
+        asking.finish().await
+    }
+}
+
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+pub(super) fn code(finished: &Finished) -> (Option<i32>, &str) {
+    (finished.status.code(), finished.stdout.as_str())
+}
+
+/// Waits until a process has said something on standard error.
+pub(super) async fn heard(running: &Running, words: &str) {
+    let look = async {
+        while !running.errors().contains(words) {
+            sleep(LOOK).await;
+        }
+    };
+    timeout(PATIENCE, look).await.unwrap_or_else(|_| panic!("it did not say {words:?}: {}", running.errors()));
+}
