@@ -1,6 +1,7 @@
 //! A person's browser: headless Chromium, driven through chromedriver by W3C's `WebDriver` protocol.
 //!
-//! No sleeps: [`Browser::press`] returns when the page it led to has loaded.
+//! No sleeps: [`Browser::open`] and [`Browser::press`] return when the page they led to is there and complete. A test that fails
+//! prints what the browser showed.
 
 #![expect(clippy::missing_panics_doc, reason = "a harness reports by panicking: the test that called it fails")]
 
@@ -15,6 +16,7 @@ use base64::prelude::BASE64_STANDARD;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
 use crate::crawler::http_client_builder;
 
@@ -27,6 +29,10 @@ const STARTS_MAX: u32 = 10;
 const PHONE_WIDTH_MAX: u32 = 600;
 /// Tallest screenshot, in CSS pixels.
 const SCREENSHOT_HEIGHT_MAX: f64 = 10_000.0;
+/// Where pictures are kept for people to look at.
+pub const SHOTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/shots");
+/// How the addresses of the browser's own pages begin.
+const OWN_PAGES: [&str; 4] = ["chrome:", "chrome-untrusted:", "chrome-extension:", "devtools:"];
 /// The key under which `WebDriver` names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
@@ -95,9 +101,25 @@ impl Browser {
         self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": !javascript })).await;
     }
 
-    /// Opens `url` and waits until it has loaded.
+    /// Opens `url` and waits until the document of this very navigation, redirections included, is there and complete.
+    ///
+    /// `WebDriver`'s own command returns when the tab has stopped loading. A page that was still loading when the command came, as the
+    /// browser's own first page is, can stop in between: the command then returns while that page is still there.
     pub async fn open(&self, url: &str) {
-        self.post("/url", json!({ "url": url })).await;
+        let navigation = self.devtools("Page.navigate", json!({ "url": url })).await;
+        assert!(navigation.get("errorText").is_none(), "failed to open {url}: {}", navigation["errorText"]);
+        // A part of the page that is there already has no document of its own.
+        let Some(document) = navigation["loaderId"].as_str() else { return };
+        let give_up = Instant::now() + COMMAND_TIMEOUT;
+        while !self.shows(document).await {
+            assert!(Instant::now() < give_up, "{url} did not load");
+        }
+    }
+
+    /// Whether the document of a navigation is the one in the tab, and complete.
+    async fn shows(&self, document: &str) -> bool {
+        let tree = self.devtools("Page.getFrameTree", json!({})).await;
+        tree["frameTree"]["frame"]["loaderId"] == document && self.try_evaluate("document.readyState").await == "complete"
     }
 
     /// The text of the page as a person sees it.
@@ -139,12 +161,7 @@ impl Browser {
         act.await;
         let give_up = Instant::now() + COMMAND_TIMEOUT;
         loop {
-            // Fails while one page gives way to the next.
-            let expression = json!({ "expression": WHERE, "returnByValue": true });
-            let body = json!({ "cmd": "Runtime.evaluate", "params": expression });
-            let url = format!("{}/goog/cdp/execute", self.session_url);
-            let here = command(&self.client, Method::POST, &url, Some(body)).await.unwrap_or_default();
-            let here = &here["result"]["value"];
+            let here = self.try_evaluate(WHERE).await;
             if here[0].is_number() && here[0] != before && here[1] == "complete" {
                 return;
             }
@@ -194,6 +211,14 @@ impl Browser {
         result["result"]["value"].clone()
     }
 
+    /// The value of a JavaScript expression, or null while one page gives way to the next.
+    async fn try_evaluate(&self, js: &str) -> Value {
+        let body = json!({ "cmd": "Runtime.evaluate", "params": { "expression": js, "returnByValue": true } });
+        let url = format!("{}/goog/cdp/execute", self.session_url);
+        let mut result = command(&self.client, Method::POST, &url, Some(body)).await.unwrap_or_default();
+        result["result"]["value"].take()
+    }
+
     /// Shows the page as another medium (`print`; empty is the screen) and with other wishes (`forced-colors` and the like).
     pub async fn show_as(&self, medium: &str, wishes: &[(&str, &str)]) {
         let wishes: Vec<Value> = wishes.iter().map(|(name, value)| json!({ "name": name, "value": value })).collect();
@@ -218,11 +243,40 @@ impl Browser {
         self.post("/actions", json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] })).await;
     }
 
-    /// Errors the console has shown since the last call: broken scripts, refused styles, missing files.
+    /// Errors the console has shown since the last call: broken scripts, refused styles, missing files. Those of the browser's own
+    /// pages say nothing about ours.
     pub async fn console_errors(&self) -> Vec<String> {
         let log = self.post("/se/log", json!({ "type": "browser" })).await;
         let entries = log.as_array().expect("a list of log entries").iter();
-        entries.filter(|entry| entry["level"] == "SEVERE").map(|entry| text_of(&entry["message"])).collect()
+        let errors = entries.filter(|entry| entry["level"] == "SEVERE").map(|entry| text_of(&entry["message"]));
+        errors.filter(|message| !OWN_PAGES.iter().any(|scheme| message.starts_with(scheme))).collect()
+    }
+
+    /// Prints address, title and picture of the page, for a test that fails.
+    #[expect(clippy::print_stderr, reason = "the test's own output is where its failure is read")]
+    fn print_what_is_shown(&self) {
+        // The test's own runtime is unwinding, so this one has a thread to itself.
+        let shown = std::thread::scope(|scope| {
+            scope.spawn(|| Runtime::new().map_err(|error| error.to_string())?.block_on(self.shown())).join()
+        });
+        match shown {
+            Ok(Ok((url, title, png))) => {
+                let test = std::thread::current().name().unwrap_or("test").replace(':', "-");
+                let picture = Path::new(SHOTS).join(format!("failed-{test}.png"));
+                let written = std::fs::create_dir_all(SHOTS).and_then(|()| std::fs::write(&picture, png));
+                eprintln!("the browser showed {url}, titled {title}; picture: {} ({written:?})", picture.display());
+            }
+            failed => eprintln!("the browser did not say which page it showed: {failed:?}"),
+        }
+    }
+
+    /// Address, title and picture (PNG) of the page.
+    async fn shown(&self) -> Result<(Value, Value, Vec<u8>), String> {
+        // A client belongs to the runtime that made it.
+        let client = http_client_builder().timeout(COMMAND_TIMEOUT).build().map_err(|error| error.to_string())?;
+        let look = async |path: &str| command(&client, Method::GET, &format!("{}/{path}", self.session_url), None).await;
+        let png = BASE64_STANDARD.decode(look("screenshot").await?.as_str().unwrap_or_default());
+        Ok((look("url").await?, look("title").await?, png.map_err(|error| error.to_string())?))
     }
 
     async fn find(&self, css: &str) -> String {
@@ -283,13 +337,22 @@ fn capabilities(profile: &Path) -> Value {
     flags.push(format!("--user-data-dir={}", profile.display()));
     json!({ "capabilities": { "alwaysMatch": {
         "browserName": "chrome",
-        "goog:chromeOptions": { "args": flags },
+        // Starts blank: the browser's own first page would go on loading beside the first that a test opens.
+        "goog:chromeOptions": { "args": flags, "prefs": { "session.restore_on_startup": 4, "session.startup_urls": ["about:blank"] } },
         "goog:loggingPrefs": { "browser": "ALL" },
     } } })
 }
 
 fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("the browser answered {value}, not a text")).to_owned()
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.print_what_is_shown();
+        }
+    }
 }
 
 impl Driver {
@@ -361,6 +424,7 @@ mod tests {
         let phone = BrowserOptions { width: 320, height: 640, dark: true, javascript: false };
         for options in [phone, BrowserOptions { width: 1280, height: 800, dark: false, javascript: true }] {
             let browser = Browser::start(options).await;
+            assert_eq!(browser.url().await, "about:blank", "a page of the browser's own loads beside ours");
             browser.open(PAGE).await;
             assert_eq!(browser.title().await, "T");
             let text = browser.text().await;

@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use harness::api::Api;
 use harness::app::{OPERATOR, TestApp};
-use harness::browser::{Browser, BrowserOptions};
+use harness::browser::{Browser, BrowserOptions, SHOTS};
 use harness::smtp::Fault;
 use harness::{on_each_store, on_one_store};
 use placet::{Answer, Choice, Choices, Client, IntentId, Question, RequestInputError, Source, Style};
@@ -340,9 +340,8 @@ async fn open_questions(app: &TestApp) -> Gallery {
 
 /// Where screenshots go: below `target/`, to be looked at.
 pub(crate) fn shots() -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/shots");
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
+    std::fs::create_dir_all(SHOTS).unwrap();
+    SHOTS.into()
 }
 
 on_one_store! {
