@@ -25,6 +25,7 @@ mod limits;
 mod live_page;
 mod mail;
 mod metrics;
+mod names;
 mod negatives;
 mod openapi;
 mod outage;

@@ -1,6 +1,5 @@
 //! The database: whether it is there, whole, ours, and can take what comes.
 
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
@@ -8,7 +7,7 @@ use domain::time::rfc3339;
 
 use super::finding::Finding;
 use crate::instance::INSTANCE_SECRET;
-use crate::store::sqlite::inspect;
+use crate::store::sqlite::{inspect, second_name, version};
 use crate::store::{Inspection, Schema};
 
 const CHECK: &str = "database";
@@ -24,6 +23,10 @@ const PAGE: [u8; 4096] = [0; 4096];
 /// Looks at the file without making or changing any; returns what is in it, if it can be read.
 pub(super) fn check(path: &Path, needs_key: bool, findings: &mut Vec<Finding>) -> Option<Inspection> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    findings.push(match version() {
+        Ok(version) => Finding::ok("sqlite", format!("SQLite {version} is compiled in.")),
+        Err(error) => Finding::fail("sqlite", format!("{error:#}."), "Build the program again; its SQLite does not start."),
+    });
     if !path.exists() {
         missing(path, folder, needs_key, findings);
         return None;
@@ -63,15 +66,16 @@ fn or_here(folder: &Path) -> &Path {
 }
 
 fn writable(path: &Path, folder: &Path, findings: &mut Vec<Finding>) {
-    // Opened for writing, and nothing written: a server beside us must not notice.
-    match OpenOptions::new().write(true).open(path) {
-        Ok(_) => {}
-        Err(error) => findings.push(Finding::fail(
+    // Asked, not opened: closing the file again would drop every lock that SQLite has on it in this process.
+    #[cfg(unix)]
+    if let Err(error) = rustix::fs::accessat(rustix::fs::CWD, path, rustix::fs::Access::WRITE_OK, rustix::fs::AtFlags::EACCESS) {
+        findings.push(Finding::fail(
             CHECK,
-            format!("{} cannot be written: {error}.", path.display()),
+            format!("{} cannot be written: {}.", path.display(), std::io::Error::from(error)),
             "Let it belong to the user the server runs as, on a disk that is not read-only.",
-        )),
+        ));
     }
+    findings.extend(second_name(path).map(|why| Finding::fail(CHECK, format!("{why}."), "No server starts on it before that.")));
     takes_files(folder, findings);
 }
 

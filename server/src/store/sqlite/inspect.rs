@@ -35,20 +35,18 @@ struct Line {
 /// A file that cannot be read or is no SQLite database.
 pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
     let mut seen = Inspection::of(Schema::Empty);
-    let mut header = [0; 100];
-    let mut file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
-    let length = file.metadata()?.len();
-    if length == 0 && !beside(path, "-wal").exists() {
-        return Ok(seen);
+    // Where there is a log, there may be locks of this process too, and closing a file drops all of them: SQLite looks at the header then.
+    let has_log = beside(path, "-wal").exists();
+    if !has_log {
+        let Some(header) = header(path)? else { return Ok(seen) };
+        seen.write_ahead = header[WRITE_VERSION.0] == WRITE_VERSION.1;
     }
-    // Closing this file would drop the locks of this process on it; there are none.
-    file.read_exact(&mut header).with_context(|| format!("{} is no SQLite database", path.display()))?;
-    if !header.starts_with(MAGIC) {
-        bail!("{} is no SQLite database", path.display());
-    }
-    seen.write_ahead = header[WRITE_VERSION.0] == WRITE_VERSION.1;
     let mut conn = open(path)?;
-    seen.damage = damage(&mut conn)?;
+    seen.damage = damage(&mut conn).with_context(|| format!("{} is no SQLite database", path.display()))?;
+    if has_log {
+        let mode = diesel::sql_query("SELECT journal_mode AS line FROM pragma_journal_mode").get_result::<Line>(&mut conn)?;
+        seen.write_ahead = mode.line == "wal";
+    }
     seen.schema = schema(&mut conn)?;
     if matches!(seen.schema, Schema::Older(_) | Schema::Current) {
         seen.moved_to = moved_to(&mut conn)?;
@@ -65,6 +63,26 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
         seen.held_since = held.flatten().map(from_micros);
     }
     Ok(seen)
+}
+
+/// The version of SQLite that is compiled in.
+pub fn version() -> anyhow::Result<String> {
+    let mut conn = SqliteConnection::establish(":memory:").context("failed to start SQLite")?;
+    Ok(diesel::sql_query("SELECT sqlite_version() AS line").get_result::<Line>(&mut conn)?.line)
+}
+
+/// The first bytes of a database that no program has open, or nothing if it is empty.
+fn header(path: &Path) -> anyhow::Result<Option<[u8; 100]>> {
+    let mut file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
+    if file.metadata()?.len() == 0 {
+        return Ok(None);
+    }
+    let mut header = [0; 100];
+    file.read_exact(&mut header).with_context(|| format!("{} is no SQLite database", path.display()))?;
+    if !header.starts_with(MAGIC) {
+        bail!("{} is no SQLite database", path.display());
+    }
+    Ok(Some(header))
 }
 
 /// The file SQLite keeps beside a database under this ending.
@@ -116,4 +134,19 @@ pub(in crate::store) fn schema(conn: &mut SqliteConnection) -> anyhow::Result<Sc
         0 => Schema::Current,
         missing => Schema::Older(missing),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Before 3.50.7 and 3.51.3, two programs on one database can lose commits when the write-ahead log begins anew; `placet keys`
+    /// beside a running server is enough.
+    #[test]
+    fn the_compiled_sqlite_resets_its_log_without_a_loss() {
+        let version = version().unwrap();
+        let parts: Vec<u32> = version.split('.').map(|part| part.parse().unwrap()).collect();
+        let first_mended: [u32; 3] = if parts[..2] == [3, 50] { [3, 50, 7] } else { [3, 51, 3] };
+        assert!(parts[..] >= first_mended[..], "{version}");
+    }
 }

@@ -1,6 +1,7 @@
 //! SQLite, the embedded default: one thread writes, a pool of read-only connections reads.
 
 mod columns;
+mod identity;
 mod inspect;
 mod log_file;
 mod reads;
@@ -32,8 +33,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
+pub use self::identity::second_name;
+use self::identity::{Identity, SERVE_LOCK};
 pub(in crate::store) use self::inspect::schema;
-pub use self::inspect::{beside, inspect};
+pub use self::inspect::{beside, inspect, version};
 pub use self::log_file::Rewrite;
 use self::writer::{Writer, classify};
 use super::hub::Hub;
@@ -114,6 +117,9 @@ impl SqliteStore {
         create(path).with_context(unusable)?;
         // One file, one name: a link to it must not be served beside it, and nothing in it is read as SQLite's own syntax.
         let path = &path.canonicalize().with_context(unusable)?;
+        if let Some(why) = second_name(path) {
+            anyhow::bail!(why);
+        }
         let lock = match exclusive {
             Exclusive::Serve => Some(lock(path)?),
             Exclusive::Beside => None,
@@ -133,7 +139,7 @@ impl SqliteStore {
         let key_readers = self::readers(url, KEY_READERS_MAX)?;
         let (clock, hub) = (outside.clock.clone(), outside.hub.clone());
         let watch = Arc::new(ClockWatch::new(clock.clone()));
-        let writer = Writer::start(conn, outside, watch.clone())?;
+        let writer = Writer::start(conn, Identity::of(path)?, outside, watch.clone())?;
         Ok(Self { writer, readers, key_readers, clock, watch, hub, lock: Mutex::new(lock) })
     }
 }
@@ -474,9 +480,9 @@ fn sync_names(made: &[&Path]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Locks a file beside the database; SQLite's own locks come and go with each transaction.
+/// Locks a file beside the database, for as long as the answer lives.
 pub(in crate::store) fn lock(path: &Path) -> anyhow::Result<File> {
-    let name = beside(path, ".serve-lock");
+    let name = beside(path, SERVE_LOCK);
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&name);
     let file = file.with_context(|| format!("failed to open {}", name.display()))?;
     match file.try_lock() {

@@ -7,7 +7,7 @@
 //! read inside the transaction, before their first write, so a refusal has nothing to undo and needs no savepoint. Failure: when a
 //! statement fails after a write, the whole batch is rolled back and its jobs are applied again, one per transaction; jobs are pure
 //! functions of the rows, so replay is safe. A panic ends this thread on purpose: from then on every write is refused, and the
-//! process stops (`closed`).
+//! process stops (`closed`). While the files have lost their names, or the database has a second one, every write is refused as well.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +18,7 @@ use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
 use tokio::sync::{oneshot, watch};
 
+use super::identity::Identity;
 use super::rows::{RowIds, Writing};
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -132,15 +133,20 @@ impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for
 }
 
 impl Writer {
-    /// Starts the writer thread on `conn`.
-    pub(super) fn start(mut conn: SqliteConnection, outside: Outside, watch: Arc<ClockWatch>) -> anyhow::Result<Self> {
+    /// Starts the writer thread on `conn`, which has these files open.
+    pub(super) fn start(
+        mut conn: SqliteConnection,
+        identity: Identity,
+        outside: Outside,
+        watch: Arc<ClockWatch>,
+    ) -> anyhow::Result<Self> {
         let ids = RowIds::load(&mut conn)?;
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let (open, closed) = watch::channel(false);
         let metrics = outside.metrics.writer.clone();
         std::thread::Builder::new().name("store-writer".into()).spawn(move || {
             let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                run(&mut conn, ids, &queue, &outside, &watch);
+                run(&mut conn, ids, &queue, &identity, &outside, &watch);
                 // Who copies the file of a stopped server gets all of it: no commit is left in the log alone.
                 if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
                     tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
@@ -223,7 +229,14 @@ impl Writer {
     }
 }
 
-fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Job>>, outside: &Outside, watch: &ClockWatch) {
+fn run(
+    conn: &mut SqliteConnection,
+    mut ids: RowIds,
+    queue: &Receiver<Box<dyn Job>>,
+    identity: &Identity,
+    outside: &Outside,
+    watch: &ClockWatch,
+) {
     let env = Env {
         clock: &*outside.clock,
         watch,
@@ -239,16 +252,23 @@ fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Jo
             outside.metrics.writer.queue.dec();
             Some(job)
         };
-        let done = commit(conn, &mut ids, &env, &mut batch, more, &outside.metrics.writer);
+        let mut commit = |batch: &mut Vec<_>, more: &dyn Fn() -> Option<Box<dyn Job>>| {
+            commit(conn, &mut ids, &env, batch, more, &outside.metrics.writer)
+        };
+        let obstacle = identity.lost().or_else(|| identity.second_name());
+        let done = obstacle.map_or_else(|| Ok(commit(&mut batch, &more)), Err);
         let last = batch.iter().any(|job| job.is_last());
         match done {
-            Ok(notices) => {
-                outside.announce(&notices);
-                batch.into_iter().for_each(Job::answer);
-            }
-            Err(error) if batch.len() == 1 => fail_all(batch, &error),
+            Err(why) => refuse_all(batch, &why),
             // One of them failed: find out which by giving each a transaction of its own.
-            Err(_) => batch.into_iter().for_each(|job| apply_alone(conn, &mut ids, &env, job, outside)),
+            Ok(Err(_)) if batch.len() > 1 => {
+                for job in batch {
+                    let mut alone = vec![job];
+                    let done = commit(&mut alone, &|| None);
+                    answer_all(alone, done, identity, outside);
+                }
+            }
+            Ok(done) => answer_all(batch, done, identity, outside),
         }
         if last {
             return;
@@ -256,14 +276,21 @@ fn run(conn: &mut SqliteConnection, mut ids: RowIds, queue: &Receiver<Box<dyn Jo
     }
 }
 
-fn apply_alone(conn: &mut SqliteConnection, ids: &mut RowIds, env: &Env<'_>, job: Box<dyn Job>, outside: &Outside) {
-    let mut batch = vec![job];
-    match commit(conn, ids, env, &mut batch, || None, &outside.metrics.writer) {
-        Ok(notices) => {
+/// Tells what became of a commit. One into files that have lost their names is no promise: it goes with them.
+fn answer_all(batch: Vec<Box<dyn Job>>, done: RowsResult<Vec<Notice>>, identity: &Identity, outside: &Outside) {
+    match (done, identity.lost()) {
+        (Ok(_), Some(why)) => refuse_all(batch, &why),
+        (Ok(notices), None) => {
             outside.announce(&notices);
             batch.into_iter().for_each(Job::answer);
         }
-        Err(error) => fail_all(batch, &error),
+        (Err(error), _) => fail_all(batch, &error),
+    }
+}
+
+fn refuse_all(batch: Vec<Box<dyn Job>>, why: &str) {
+    for job in batch {
+        job.fail(StoreError::Unavailable(why.to_owned()));
     }
 }
 
@@ -273,7 +300,7 @@ fn commit(
     ids: &mut RowIds,
     env: &Env<'_>,
     batch: &mut Vec<Box<dyn Job>>,
-    more: impl Fn() -> Option<Box<dyn Job>>,
+    more: &dyn Fn() -> Option<Box<dyn Job>>,
     metrics: &WriterMetrics,
 ) -> RowsResult<Vec<Notice>> {
     let before = *ids;
@@ -294,7 +321,7 @@ fn attempt(
     ids: &mut RowIds,
     env: &Env<'_>,
     batch: &mut Vec<Box<dyn Job>>,
-    more: impl Fn() -> Option<Box<dyn Job>>,
+    more: &dyn Fn() -> Option<Box<dyn Job>>,
     notices: &mut Vec<Notice>,
     metrics: &WriterMetrics,
 ) -> RowsResult<()> {
@@ -410,7 +437,10 @@ mod tests {
             metrics: metrics.clone(),
             traces: None,
         };
-        (Writer::start(conn, outside, Arc::new(ClockWatch::new(Arc::new(SystemClock)))).unwrap(), metrics)
+        (
+            Writer::start(conn, Identity::of(&path).unwrap(), outside, Arc::new(ClockWatch::new(Arc::new(SystemClock)))).unwrap(),
+            metrics,
+        )
     }
 
     fn insert(n: i64) -> impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<i64> + Send + 'static {

@@ -1,0 +1,100 @@
+//! A database file that gets a second name, loses its own, or is another one of a sudden (SQLite).
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use domain::ids::IntentId;
+use harness::app::{Backend, TestApp};
+use placet_server::clock::{SystemClock, SystemEntropy};
+use placet_server::store::sqlite::{Exclusive, SqliteStore, beside};
+use placet_server::store::{Outside, Store as _};
+use serde_json::json;
+
+/// Opens the file as a server, or as a command beside one, and returns why that was refused.
+async fn refusal(path: &Path, exclusive: Exclusive) -> Option<String> {
+    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    match SqliteStore::open(path, exclusive, outside) {
+        Ok(store) => {
+            store.close().await;
+            None
+        }
+        Err(error) => Some(format!("{error:#}")),
+    }
+}
+
+/// A way to take a file's name from it, and what people are then told of the file.
+type Loss = (fn(&Path), &'static str);
+
+fn moved_away(path: &Path) {
+    fs::rename(path, away(path)).unwrap();
+}
+
+fn replaced(path: &Path) {
+    moved_away(path);
+    fs::copy(away(path), path).unwrap();
+}
+
+fn away(path: &Path) -> PathBuf {
+    beside(path, ".away")
+}
+
+/// Not ready, no write is taken, and the process lives.
+async fn assert_refuses_writes(app: &TestApp, id: &str, intent: IntentId, why: &str) {
+    // What `/readyz` asks; it answers 503 in these tests anyway, where no loop turns by itself.
+    assert!(app.store().probe().await.is_err(), "{why}");
+    let answer = app.operator().respond(intent, id, "approve").await;
+    let asked = app.agent().post("api/v1/intents", json!({"title": "Refund?"})).await;
+    assert_eq!((answer.status, asked.status), (503, 503), "{why}: {}", answer.text);
+    assert_eq!(app.anonymous().get("healthz").await.status, 200, "the process lives");
+}
+
+/// Two servers on one file keep a log each, and the second overwrites what the first promised: opposite answers were both taken.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_with_two_names_is_opened_under_neither() {
+    let app = TestApp::start_on(Backend::Sqlite, |_| {}).await;
+    let path = app.folder().join("placet.db");
+    let (intent, id) = app.agent().ask(json!({})).await;
+    let other = tempfile::tempdir_in(app.folder()).unwrap();
+    let link = other.path().join("other.db");
+    fs::hard_link(&path, &link).unwrap();
+    for name in [&path, &link] {
+        let refused = refusal(name, Exclusive::Beside).await.unwrap();
+        assert!(refused.contains("has 2 names (hard links)") && refused.contains("remove the others"), "{refused}");
+    }
+    let refused = refusal(&link, Exclusive::Serve).await.unwrap();
+    assert!(refused.contains("has 2 names"), "{refused}");
+    assert_refuses_writes(&app, &id, intent, "a second name").await;
+    fs::remove_file(&link).unwrap();
+    app.store().probe().await.expect("nothing is left to refuse");
+    app.operator().respond(intent, &id, "approve").await.ok();
+    // A symbolic link is no second name: the lock lies beside the file it leads to.
+    let symbolic = app.folder().join("symbolic.db");
+    std::os::unix::fs::symlink(&path, &symbolic).unwrap();
+    let refused = refusal(&symbolic, Exclusive::Serve).await.unwrap();
+    assert!(refused.contains("another placet serves"), "{refused}");
+    app.finish().await;
+}
+
+/// Writes go on into a file that has lost its name, and all of them are gone at the next start: each was a promise.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_whose_files_are_gone_or_replaced_takes_no_write() {
+    let losses: [Loss; 2] = [(moved_away, "deleted or moved"), (replaced, "replaced")];
+    for ending in ["", "-wal", "-shm", ".serve-lock"] {
+        for (lose, said) in losses {
+            let app = TestApp::start_on(Backend::Sqlite, |_| {}).await;
+            let (intent, id) = app.agent().ask(json!({})).await;
+            let file = beside(&app.folder().join("placet.db"), ending);
+            lose(&file);
+            let failed = app.store().probe().await.unwrap_err().to_string();
+            assert!(failed.contains(said) && failed.contains("stop the server"), "{ending}: {failed}");
+            assert_refuses_writes(&app, &id, intent, said).await;
+            // Connections may lead to what was under the name meanwhile, so the server has to start anew.
+            fs::rename(away(&file), &file).unwrap();
+            assert_refuses_writes(&app, &id, intent, "put back").await;
+            app.discard().await;
+        }
+    }
+}
