@@ -1,6 +1,7 @@
 use std::time::SystemTime;
 
 use chrono::{DateTime, Datelike as _, Utc};
+use domain::address::LOCAL_PART_MAX;
 use domain::delivery::BOUNCE_TOKEN_CHARS_MAX;
 use lettre::{
     Address,
@@ -17,10 +18,9 @@ use crate::{DeliveryError, Message, Occasion, Rendered, SettingsError, render};
 const BOUNDARY: &str = "=_placet_parts";
 /// The longest message id that fits a header line, with room to spare.
 const MESSAGE_ID_BYTES_MAX: usize = 250;
-/// The longest part of an address before its @ (RFC 5321 §4.5.3.1.1).
-const LOCAL_PART_BYTES_MAX: usize = 64;
-/// The longest address SMTP carries (RFC 5321 §4.5.3.1.3).
-const ADDRESS_BYTES_MAX: usize = 254;
+/// Why a message to an address that breaks the rule is not sent, by whatever channel.
+pub(crate) const NO_PLAIN_ADDRESS: &str =
+    "the recipient is no plain e-mail address: a mail server might carry it to somebody else, so it was not sent";
 
 /// A mail as it is sent, beside the words it was made from.
 pub(crate) struct Composed {
@@ -33,7 +33,7 @@ pub(crate) struct Composed {
 /// Every string that goes into a header is free of control characters before lettre sees it: lettre panics on a line
 /// break in a display name. Whatever cannot be sent is [`DeliveryError::Permanent`], because it will not change.
 pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, DeliveryError> {
-    let to = address(&message.recipient).ok_or_else(|| DeliveryError::permanent("the recipient is no usable address"))?;
+    let to = address(&message.recipient).ok_or_else(|| DeliveryError::permanent(NO_PLAIN_ADDRESS))?;
     let rendered = render(message).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
     let envelope = Envelope::new(Some(from.email.clone()), vec![to.clone()])
         .map_err(|error| DeliveryError::permanent(&error.to_string()))?;
@@ -79,8 +79,8 @@ pub(crate) struct BounceAddress(Address);
 impl BounceAddress {
     /// Reads `bounces@example.com`.
     pub(crate) fn parse(text: &str) -> Result<Self, SettingsError> {
-        let address = address(text).ok_or(SettingsError::BounceTo("it is not one plain ASCII address"))?;
-        if address.user().len() + 1 + BOUNCE_TOKEN_CHARS_MAX > LOCAL_PART_BYTES_MAX {
+        let address = address(text).ok_or(SettingsError::BounceTo("it is not one plain address"))?;
+        if address.user().len() + 1 + BOUNCE_TOKEN_CHARS_MAX > LOCAL_PART_MAX {
             return Err(SettingsError::BounceTo(
                 "its part before the @ must be 22 characters or less, to leave room for a token",
             ));
@@ -104,20 +104,14 @@ pub(crate) fn sender(from: &str) -> Result<Mailbox, SettingsError> {
         return Err(SettingsError::From("it has control characters"));
     }
     let mailbox: Mailbox = from.parse().map_err(|_| SettingsError::From("it is not one address"))?;
-    let email = address(mailbox.email.as_ref()).ok_or(SettingsError::From("the address is not plain ASCII"))?;
+    let email = address(mailbox.email.as_ref()).ok_or(SettingsError::From("the address is not a plain one"))?;
     Ok(Mailbox::new(mailbox.name, email))
 }
 
-/// One bare address that every mail server takes.
-///
-/// Quoted local parts may hold spaces and brackets, which mail servers have read as the end of the command; addresses
-/// beyond ASCII need an extension that the next server on the way may not have.
+/// One bare address that every mail server takes, checked again: the row it comes from may be of an older program, whose rule was another.
+/// What stands before the @ could be taken for a route, and what is beyond ASCII needs an extension that the next server may not have.
 fn address(text: &str) -> Option<Address> {
-    let is_plain = |c: char| c.is_ascii_graphic() && !"\"\\<>(),;".contains(c);
-    if text.len() > ADDRESS_BYTES_MAX || !text.chars().all(is_plain) {
-        return None;
-    }
-    text.parse().ok()
+    domain::address::exact(text)?.parse().ok()
 }
 
 /// A header with one message id. It is written as it is: lettre would fold a long one, which some programs mistake
@@ -285,7 +279,10 @@ mod tests {
             "\"p r\"@northpine.example",
             "priya@[northpine",
             "pr\u{ed}ya@northpine.example",
-            "priya@n\u{f6}rdpine.example",
+            "priya%evil.example@northpine.example",
+            "evil.example!priya@northpine.example",
+            "@evil.example:priya@northpine.example",
+            "priya@[192.0.2.1]",
             "@northpine.example",
             "priya@",
             " priya@northpine.example",

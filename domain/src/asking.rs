@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use validator::ValidateEmail;
 
+use crate::address::{self, AllowList, PLAIN_RULE};
 use crate::channel::Channels;
 use crate::command::Suspend;
 use crate::ids::SuspensionId;
 use crate::problem::FieldError;
-use crate::retry::{PartialRetryPolicy, Schedule};
+use crate::retry::{OneOrMany, PartialRetryPolicy, Schedule};
 use crate::secrets::{Finding, findings};
 use crate::suspension::{
     CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, FallbackPolicy, Kind,
@@ -21,60 +21,6 @@ use crate::wire::{ChoiceRequest, SuspendRequest};
 pub const CHANNEL_HINT_MAX: usize = 200;
 /// The largest fallback value and the largest metadata of a choice or an answer, in bytes of JSON.
 pub const VALUE_BYTES_MAX: usize = 16 * 1024;
-/// The longest address.
-pub const ADDRESS_MAX: usize = 254;
-
-/// Addresses and domains (`*@example.com`) that questions may be sent to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AllowList {
-    addresses: BTreeSet<String>,
-    domains: BTreeSet<String>,
-}
-
-impl AllowList {
-    /// Reads a list of addresses and `*@domain` patterns.
-    ///
-    /// # Errors
-    ///
-    /// The first entry that is neither.
-    pub fn parse<'a>(entries: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
-        let mut list = Self::default();
-        for entry in entries.into_iter().map(str::trim).filter(|entry| !entry.is_empty()) {
-            if let Some(domain) = entry.strip_prefix("*@") {
-                if !format!("a@{domain}").validate_email() {
-                    return Err(format!("{entry:?} is no domain pattern like *@example.com"));
-                }
-                list.domains.insert(domain.to_lowercase());
-            } else if is_address(entry) {
-                list.addresses.insert(entry.to_lowercase());
-            } else {
-                return Err(format!("{entry:?} is no e-mail address"));
-            }
-        }
-        Ok(list)
-    }
-
-    /// Whether nobody is on the list.
-    pub fn is_empty(&self) -> bool {
-        self.addresses.is_empty() && self.domains.is_empty()
-    }
-
-    /// Whether `address` is on the list. Domains match whole: `*@example.com` does not allow `sub.example.com`.
-    pub fn allows(&self, address: &str) -> bool {
-        let address = address.to_lowercase();
-        self.addresses.contains(&address) || address.rsplit_once('@').is_some_and(|(_, domain)| self.domains.contains(domain))
-    }
-}
-
-/// Whether `text` is an address a question can be sent to: one plain address, no display name, no control characters, ASCII.
-pub fn is_address(text: &str) -> bool {
-    text.len() <= ADDRESS_MAX
-        && text.is_ascii()
-        && !text.chars().any(|c| c.is_control() || c.is_whitespace())
-        // A local part mail servers take unquoted: words with single dots between them.
-        && text.split('@').next().is_some_and(|local| local.split('.').all(|word| !word.is_empty()))
-        && text.validate_email()
-}
 
 /// What becomes of a `channel_hint` this server does not know; the RFC's examples say "slack".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +113,7 @@ impl AskingPolicy {
         let (call, server) = (request.retry_policy, self.default_retry_policy.as_ref());
         let schedule = Schedule::resolve(call, request.timeout_seconds, request.fallback_value.as_ref(), server);
         let mut schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
-        self.check_ladder(schedule.as_ref(), &mut check);
+        self.check_ladder(schedule.as_mut(), &mut check);
         let mut retry_policy = schedule.as_mut().and_then(|schedule| schedule.retry_policy.as_mut());
         let fallback_policy =
             stated.or(retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy)).unwrap_or_default();
@@ -225,8 +171,8 @@ impl AskingPolicy {
     pub fn check_default_retry_policy(&self) -> Result<(), Vec<FieldError>> {
         let Some(policy) = &self.default_retry_policy else { return Ok(()) };
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
-        let schedule = Schedule::resolve(Some(policy.clone()), None, None, None)?;
-        self.check_ladder(Some(&schedule), &mut check);
+        let mut schedule = Schedule::resolve(Some(policy.clone()), None, None, None)?;
+        self.check_ladder(Some(&mut schedule), &mut check);
         if let Some(fallback) = policy.final_fallback_policy {
             if !self.fallback_allowed.contains(&fallback) {
                 check.error("final_fallback_policy", "allowed", "is not among those this server allows (fallback.allowed)");
@@ -278,43 +224,41 @@ impl AskingPolicy {
     }
 
     fn recipients(&self, notify_to: Option<Vec<String>>, check: &mut Check) -> Vec<String> {
-        let Some(mut addresses) = notify_to else {
+        let Some(addresses) = notify_to else {
             return self.operators.clone();
         };
         if addresses.is_empty() || addresses.len() > NOTIFY_TO_MAX {
             check.error("notify_to", "length", format!("names 1 to {NOTIFY_TO_MAX} addresses"));
             return Vec::new();
         }
-        for (index, address) in addresses.iter().enumerate() {
-            self.check_address(&format!("notify_to[{index}]"), address, check);
-        }
-        let mut seen = BTreeSet::new();
-        addresses.retain(|address| seen.insert(address.to_lowercase()));
-        addresses
+        let named = addresses.iter().enumerate();
+        address::each_once(named.filter_map(|(index, text)| self.address(&format!("notify_to[{index}]"), text, check)))
     }
 
-    fn check_ladder(&self, schedule: Option<&Schedule>, check: &mut Check) {
-        let ladder = schedule.and_then(|schedule| schedule.retry_policy.as_ref()).map(|policy| &policy.escalation_ladder);
+    fn check_ladder(&self, schedule: Option<&mut Schedule>, check: &mut Check) {
+        let ladder = schedule.and_then(|schedule| schedule.retry_policy.as_mut()).map(|policy| &mut policy.escalation_ladder);
         for (index, rung) in ladder.into_iter().flatten().enumerate() {
-            let field = format!("retry_policy.escalation_ladder[{index}]");
-            let addresses = rung.notify_to.as_ref().map_or(&[][..], |addresses| &addresses.0);
-            if addresses.len() > NOTIFY_TO_MAX {
-                check.error(&format!("{field}.notify_to"), "length", format!("names at most {NOTIFY_TO_MAX} addresses"));
-                continue;
-            }
-            for address in addresses {
-                self.check_address(&format!("{field}.notify_to"), address, check);
+            let field = format!("retry_policy.escalation_ladder[{index}].notify_to");
+            if let Some(OneOrMany(addresses)) = &mut rung.notify_to {
+                if addresses.len() > NOTIFY_TO_MAX {
+                    check.error(&field, "length", format!("names at most {NOTIFY_TO_MAX} addresses"));
+                    continue;
+                }
+                *addresses = address::each_once(addresses.iter().filter_map(|text| self.address(&field, text, check)));
             }
             self.check_channel(rung.channel_hint.as_deref(), check);
         }
     }
 
-    fn check_address(&self, field: &str, address: &str, check: &mut Check) {
-        if !is_address(address) {
-            check.error(field, "email", "is no plain e-mail address");
-        } else if !self.notify_allow.allows(address) {
+    /// An address that may be asked, in the one spelling it is kept in.
+    fn address(&self, field: &str, text: &str, check: &mut Check) -> Option<String> {
+        let address = address::exact(text).filter(|address| self.notify_allow.allows(address));
+        if address.is_none() && address::plain(text).is_some() {
             check.error(field, "allowed", "is not on the server's allow-list (PLACET_NOTIFY_ALLOW)");
+        } else if address.is_none() {
+            check.error(field, "email", format!("is no plain e-mail address: {PLAIN_RULE}"));
         }
+        address
     }
 
     /// Otherwise a prompt-injected agent asks for one second with `fallback_value: "approve"` and approves itself.

@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 pub mod absence;
+pub mod address;
 pub mod asking;
 pub mod authority;
 pub mod body;

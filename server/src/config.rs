@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel, is_address};
+use domain::address::{self, AllowList};
+use domain::asking::{AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::channel::Channels;
 use domain::problem::FieldError;
 use domain::retry::PartialRetryPolicy;
@@ -390,11 +391,10 @@ fn asking(
     unknown_channel: UnknownChannel,
     questions: &QuestionsSection,
 ) -> anyhow::Result<AskingPolicy> {
-    let operators: Vec<String> =
-        operators.iter().map(|address| address.trim().to_owned()).filter(|address| !address.is_empty()).collect();
-    if let Some(wrong) = operators.iter().find(|address| !is_address(address)) {
-        bail!("PLACET_OPERATORS: {wrong:?} is no e-mail address");
-    }
+    let named = operators.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
+    let read =
+        |text: &str| address::exact(text).with_context(|| format!("PLACET_OPERATORS: {text:?} is no plain e-mail address"));
+    let operators = address::each_once(named.map(read).collect::<anyhow::Result<Vec<_>>>()?);
     let allowed = notify_allow.unwrap_or_else(|| operators.clone());
     let notify_allow =
         AllowList::parse(allowed.iter().map(String::as_str)).map_err(|why| anyhow::anyhow!("PLACET_NOTIFY_ALLOW: {why}"))?;

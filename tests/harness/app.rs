@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use channels::Channel;
 use chrono::TimeDelta;
-use domain::asking::{AllowList, AskingPolicy, SeemingSecret, UnknownChannel};
+use domain::address::AllowList;
+use domain::asking::{AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
 use domain::channel::Channels;
 use domain::clock::Clock;

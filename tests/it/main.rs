@@ -1,5 +1,6 @@
 //! The one integration binary: behaviour through HTTP and mail, on a clock the tests own.
 
+mod addresses;
 mod answer_page;
 mod backup;
 mod browser;

@@ -338,7 +338,7 @@ fn test_crates_outside_tests(metadata: &Value) -> Vec<String> {
 
 const TEST_CRATES: &[&str] = &["placet-disk", "placet-tests"];
 const KILL_POINTS: &str = "kill-points";
-const STORE: &[&str] = &["server/src/store/", "server/src/store.rs", "tests/harness/plans.rs"];
+const STORE: &[&str] = &["server/src/store/", "server/src/store.rs", "tests/harness/plans.rs", "tests/harness/rows.rs"];
 const HTTP: &[&str] = &["server/src/http/", "server/src/http.rs"];
 const WORKER: &[&str] = &["server/src/worker/", "server/src/worker.rs"];
 const WEB: &[&str] = &["server/src/http/", "server/src/pages/", "server/src/protocols/", "server/src/app.rs"];

@@ -30,6 +30,7 @@ use self::payload::{PAYLOAD_BYTES_MAX, payload};
 pub use self::resolver::Unresolved;
 use self::resolver::{GuardedResolver, Lookup, SystemLookup};
 use self::signature::{SigningKey, signatures};
+use crate::compose::NO_PLAIN_ADDRESS;
 use crate::{Channel, DeliveryError, Message, Receipt};
 
 /// How long a connection may take, with its encryption.
@@ -171,6 +172,10 @@ impl WebhookChannel {
     }
 
     async fn post(&self, message: &Message) -> Result<StatusCode, DeliveryError> {
+        // An endpoint that delivers to people may well send a mail. The name of an audience is no address.
+        if message.recipient.contains('@') && domain::address::exact(&message.recipient).is_none() {
+            return Err(DeliveryError::permanent(NO_PLAIN_ADDRESS));
+        }
         let body = payload(message, self.template, self.links).map_err(|_| DeliveryError::permanent("the message is no JSON"))?;
         if body.len() > PAYLOAD_BYTES_MAX {
             return Err(DeliveryError::permanent("the message is larger than 20 KB"));
