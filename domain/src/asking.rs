@@ -281,7 +281,9 @@ impl AskingPolicy {
                 check.error(
                     "timeout_seconds",
                     "min",
-                    format!("a fallback other than fail needs a window of at least {minimum} seconds"),
+                    format!(
+                        "a fallback other than fail needs a window of at least {minimum} seconds (fallback.min_window_seconds)"
+                    ),
                 );
             }
             Some(Some(_)) | None => {}

@@ -4,7 +4,10 @@
 //! wall clock is held against the time since boot, which nobody can set and which goes on while a laptop sleeps. Failure: a jump back
 //! is no danger, because whatever is due is done once, by the transaction that removes it; neither is slow drift.
 //!
-//! It knows as well when the deadline loop last did its work: a server that was there and did nothing for more than a minute was away.
+//! A jump ahead takes time from people that never passed, so it is an absence of the server: once the clock is steady, what it took is
+//! given back before anything is decided.
+//!
+//! The watch knows as well when the deadline loop last did its work: a server that was there and did nothing for more than a minute was away.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -51,6 +54,8 @@ struct Seen {
     lead: Option<TimeDelta>,
     /// Until when, since boot, the clock is not trusted.
     unsteady_until: Option<Duration>,
+    /// When, since boot, the newest jump was noticed whose time nobody has given back yet.
+    jumped_at: Option<Duration>,
 }
 
 impl ClockWatch {
@@ -73,7 +78,7 @@ impl ClockWatch {
                 "the clock jumped ahead; deadlines and messages wait until it has been steady for {} seconds",
                 STEADY_FOR.as_secs()
             );
-            seen.unsteady_until = Some(boot + STEADY_FOR);
+            (seen.unsteady_until, seen.jumped_at) = (Some(boot + STEADY_FOR), Some(boot));
         } else if seen.unsteady_until.is_some() && step.abs() > TimeDelta::seconds(STEADY_STEP_SECONDS_MAX) {
             tracing::warn!(step_seconds = step.num_seconds(), "the clock was set again; the wait begins anew");
             seen.unsteady_until = Some(boot + STEADY_FOR);
@@ -84,13 +89,19 @@ impl ClockWatch {
         seen.unsteady_until.is_none()
     }
 
+    /// Whether the clock has jumped over some time, and no turn of the deadline loop has recorded that.
+    pub(crate) fn has_jumped(&self) -> bool {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).jumped_at.is_some()
+    }
+
     /// The deadline loop runs from now on: if it does not turn, the server is away.
     pub(crate) fn attend(&self) {
         *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) = Attendance::Watched(None);
     }
 
-    /// The deadline loop did its work in a transaction that began then, since boot, and is on the disk.
+    /// The deadline loop did its work in a transaction that began then, since boot, and is on the disk: what was noticed before is recorded.
     pub(crate) fn turned(&self, began: Duration) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).jumped_at.take_if(|jumped_at| *jumped_at <= began);
         let mut attendance = self.attendance.lock().unwrap_or_else(PoisonError::into_inner);
         if let Attendance::Watched(turned) = &mut *attendance {
             *turned = Some(began);
@@ -107,9 +118,12 @@ impl ClockWatch {
         self.clock.since_boot()
     }
 
-    /// Whether the server was away until now, and nobody has noticed. Where the loop's last turn is not known, the age of the last
-    /// sign of life tells.
+    /// Whether the server was away until now, or the clock has jumped over some time, and that is not recorded yet. Where the loop's last
+    /// turn is not known, the age of the last sign of life tells.
     pub(crate) fn is_away(&self, beat_at: DateTime<Utc>) -> bool {
+        if self.has_jumped() {
+            return true;
+        }
         let Attendance::Watched(turned) = *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) else { return false };
         match self.clock.since_boot().zip(turned) {
             Some((now, turned)) => now.saturating_sub(turned) > AWAY_MAX,
@@ -182,6 +196,24 @@ mod tests {
         assert!(!after(&hands, &watch, (29, 29)));
         assert!(after(&hands, &watch, (1, 1)));
         assert!(after(&hands, &watch, (5, 5)));
+    }
+
+    /// A turn that began before the jump was noticed has not seen it.
+    #[test]
+    fn a_jump_is_an_absence_until_a_later_turn_has_recorded_it() {
+        let (hands, watch) = watched();
+        let boot = || watch.since_boot().unwrap();
+        assert!(!watch.is_away(hands.now()));
+        after(&hands, &watch, (0, 10));
+        let before = boot();
+        assert!(!after(&hands, &watch, (7_205, 5)));
+        assert!(watch.is_away(hands.now()), "whoever runs the loop");
+        watch.turned(before);
+        assert!(watch.is_away(hands.now()));
+        assert!(after(&hands, &watch, (30, 30)));
+        assert!(watch.is_away(hands.now()), "steady, and not recorded");
+        watch.turned(boot());
+        assert!(!watch.is_away(hands.now()));
     }
 
     #[test]

@@ -49,6 +49,10 @@ const KEYS: [&str; 42] = [
     "concurrent_requests", "connections", "key_requests_per_minute",
 ];
 
+/// The shortest window after which a fallback other than `fail` may apply, in seconds, unless configured or in development: in less, nobody
+/// can be expected to have read a mail.
+pub const FALLBACK_MIN_WINDOW_SECONDS: u32 = 300;
+
 /// The longest word that is repeated as a setting somebody may have meant, in bytes.
 const WORD_MAX: usize = 24;
 
@@ -247,7 +251,8 @@ impl Config {
         // Development keeps mails in memory, so there they are always.
         let unknown = file.channels.unknown();
         let (channels, webhooks) = file.channels.resolve(mode.is_development() || mail.is_some(), &secret_from_environment)?;
-        let asking = asking(&operators, notify_allow, file.suspension, file.fallback, channels, unknown, &file.questions)?;
+        let rules = Rules { suspension: file.suspension, fallback: file.fallback, questions: file.questions };
+        let asking = asking(mode, &operators, notify_allow, rules, channels, unknown)?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
         let limits = file.limits.resolve()?;
@@ -382,14 +387,20 @@ fn mail(
     }
 }
 
-fn asking(
-    operators: &[String],
-    notify_allow: Option<Vec<String>>,
+/// What the file says about questions.
+struct Rules {
     suspension: SuspensionSection,
     fallback: FallbackSection,
+    questions: QuestionsSection,
+}
+
+fn asking(
+    mode: Mode,
+    operators: &[String],
+    notify_allow: Option<Vec<String>>,
+    Rules { suspension, fallback, questions }: Rules,
     channels: Channels,
     unknown_channel: UnknownChannel,
-    questions: &QuestionsSection,
 ) -> anyhow::Result<AskingPolicy> {
     let named = operators.iter().map(|text| text.trim()).filter(|text| !text.is_empty());
     let read =
@@ -398,7 +409,8 @@ fn asking(
     let allowed = notify_allow.unwrap_or_else(|| operators.clone());
     let notify_allow =
         AllowList::parse(allowed.iter().map(String::as_str)).map_err(|why| anyhow::anyhow!("PLACET_NOTIFY_ALLOW: {why}"))?;
-    let min_window_seconds = fallback.min_window_seconds.unwrap_or(1);
+    let min_window_default = if mode.is_development() { 1 } else { FALLBACK_MIN_WINDOW_SECONDS };
+    let min_window_seconds = fallback.min_window_seconds.unwrap_or(min_window_default);
     if min_window_seconds > WINDOW_SECONDS_MAX {
         bail!("fallback.min_window_seconds must be at most {WINDOW_SECONDS_MAX}");
     }
@@ -459,6 +471,14 @@ mod tests {
         assert_eq!(said.unwrap().mode, Mode::Development);
         assert!(load(|args| args.listen = Some("0.0.0.0:7420".parse().unwrap())).is_err());
         assert!(load(|args| args.public_url = Some("https://placet.example.com".into())).is_err());
+    }
+
+    /// What a person cannot have read in time must not be taken for consent; whoever tries Placet out has no time to wait for that.
+    #[test]
+    fn a_server_in_production_gives_people_five_minutes_before_a_fallback() {
+        assert_eq!(load(smtp).unwrap().asking.fallback_min_window_seconds, FALLBACK_MIN_WINDOW_SECONDS);
+        assert_eq!(load(|args| args.dev = true).unwrap().asking.fallback_min_window_seconds, 1);
+        assert_eq!(load(|_| {}).unwrap().asking.fallback_min_window_seconds, 1);
     }
 
     #[test]

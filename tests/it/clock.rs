@@ -7,10 +7,12 @@ use std::time::Duration;
 use channels::{Channel, DeliveryError, Message, Receipt};
 use chrono::TimeDelta;
 use domain::authority::Role;
-use harness::app::{OPERATOR, TestApp};
+use harness::app::{Backend, OPERATOR, TestApp};
 use harness::clock::FakeClock;
 use harness::on_each_store;
 use serde_json::{Value, json};
+
+use crate::outage::extensions;
 
 async fn held_by_clock(app: &TestApp) -> bool {
     let scrape = app.api(Role::Auditor).get("metrics").await.text;
@@ -73,11 +75,71 @@ on_each_store! {
 
         app.advance(29).await;
         assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
-        app.advance(1).await; // Half a minute without another jump: the clock is believed.
-        assert_eq!(agent.suspension(&id).await["response"], json!("approve"));
+        app.advance(1).await; // Half a minute without another jump: the clock is believed, and what it jumped over is given back.
         assert_eq!(app.anonymous().get("readyz").await.status, 200);
         assert!(!held_by_clock(app).await);
-        assert_eq!(operator.respond(intent, &id, "deny").await.problem(), (409, "expired"));
+        assert_eq!(operator.respond(intent, &id, "deny").await.status, 200);
+        assert!(!agent.event_types(intent).await.contains(&"intent.late_answer".to_owned()));
+    }
+
+    /// Whoever may set the clock could otherwise have an agent's fallback applied half a minute later, as if an hour of silence had passed.
+    async fn a_step_of_the_clock_takes_no_time_from_anybody(app: &mut TestApp) {
+        let hour = json!({"timeout_seconds": 3600, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+        let (answered, _) = app.ask(hour.clone()).await;
+        let link = app.next_link().await;
+        let (silent, id) = app.ask(hour).await;
+        let (failing, _) = app.ask(json!({"timeout_seconds": 86_400})).await;
+        app.advance(600).await;
+        app.clock.set_by(TimeDelta::seconds(7200));
+        app.settle().await;
+        app.advance(30).await;
+        // max(09:00:00, 10:10:30) + min(2 h 30 s, 1 h).
+        let given_back = [("09:00:00".to_owned(), "11:10:30".to_owned())];
+        for _ in 0..3 {
+            for intent in [answered, silent] {
+                assert_eq!(extensions(app, intent).await, given_back);
+            }
+            app.restart().await; // Once per step, however often the server starts.
+            app.settle().await;
+        }
+        assert_eq!(extensions(app, failing).await, [], "nothing is given to what no silence can turn into consent");
+        let told = app.agent().events(silent).await.pop().unwrap();
+        assert_eq!((&told["event_type"], &told["payload"]["cause"]), (&json!("intent.suspension_extended"), &json!("outage")));
+        app.advance(2970 - 1).await; // A second before the hour that people were promised is over.
+        assert_eq!(app.person().answer(&link, "deny").await.heading(), "Your answer was recorded");
+        assert_eq!(app.agent().status(answered).await, "active");
+        app.advance(630).await;
+        assert_eq!(app.agent().status(silent).await, "suspended_awaiting_input");
+        app.advance(1).await;
+        assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
+    }
+
+    /// A second step is another absence, and each is given back once.
+    async fn each_step_is_given_back_once(app: &mut TestApp) {
+        let (intent, id) = app.ask(permissive()).await;
+        for _ in 0..2 {
+            app.clock.set_by(TimeDelta::seconds(120));
+            app.settle().await;
+            app.advance(30).await;
+            app.advance(10).await;
+        }
+        // 08:10 + 2 min 30 s; the last sign of life before the second step was left at 08:02:40.
+        let both = [("08:10:00".into(), "08:12:30".into()), ("08:12:30".into(), "08:15:00".into())];
+        assert_eq!(extensions(app, intent).await, both);
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
+    }
+
+    /// A server that stops while it waits for the clock leaves the step for the next start to find.
+    async fn a_step_outlives_the_server_that_saw_it(app: &mut TestApp) {
+        let (intent, id) = app.ask(permissive()).await;
+        app.clock.set_by(TimeDelta::seconds(3600));
+        app.settle().await;
+        app.restart().await;
+        app.settle().await;
+        assert_eq!(extensions(app, intent).await, [("08:10:00".into(), "09:10:00".into())]);
+        app.advance(30).await;
+        assert_eq!(extensions(app, intent).await.len(), 1);
+        assert_eq!(app.operator().respond(intent, &id, "deny").await.status, 200);
     }
 
     /// A page that is told of an end locks itself for good, so a wrong clock must not tell of one.
@@ -130,7 +192,8 @@ on_each_store! {
         assert_eq!((channel.calls(), &app.agent().suspension(&id).await["reached"]), (1, &json!(true)));
         app.settle().await;
         assert!(app.smtp.received().is_empty(), "nobody sends it a second time");
-        app.advance(400).await;
+        app.advance(400).await; // The loop has not turned for ten minutes: they are given back.
+        app.advance(600).await;
         assert_eq!(app.agent().suspension(&id).await["response"], json!("approve"));
     }
 
@@ -259,4 +322,34 @@ on_each_store! {
         assert_eq!(agent.status(intent).await, "abandoned");
         assert!(app.smtp.received().iter().all(|mail| mail.to == [OPERATOR]));
     }
+}
+
+/// Servers that share a database share its clock, and each of them sees it jump. What the jump took is given back by one of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_several_servers_one_gives_a_step_back() {
+    let app = TestApp::start_on(Backend::Postgres, |_| {}).await;
+    let replica = app.replica().await;
+    let mut asked = Vec::new();
+    for _ in 0..5 {
+        asked.push(app.ask(permissive()).await);
+    }
+    let both = async || {
+        let (one, other) = (app.deadlines(), replica.deadlines.clone());
+        let turns = tokio::join!(one.run_due(), other.run_due());
+        (turns.0.unwrap(), turns.1.unwrap())
+    };
+    both().await;
+    app.clock.set_by(TimeDelta::seconds(3600));
+    both().await;
+    app.clock.jump(TimeDelta::seconds(30));
+    for _ in 0..3 {
+        both().await;
+        app.clock.jump(TimeDelta::seconds(10));
+    }
+    for (intent, id) in &asked {
+        assert_eq!(extensions(&app, *intent).await, [("08:10:00".into(), "09:10:30".into())]);
+        assert_eq!(replica.api(&app.operator()).respond(*intent, id, "deny").await.status, 200);
+    }
+    replica.stop().await;
+    app.finish().await;
 }

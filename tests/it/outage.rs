@@ -30,7 +30,7 @@ async fn expires_at(app: &TestApp, id: &str) -> String {
 }
 
 /// Old and new deadline of each extension.
-async fn extensions(app: &TestApp, intent: domain::ids::IntentId) -> Vec<(String, String)> {
+pub(crate) async fn extensions(app: &TestApp, intent: domain::ids::IntentId) -> Vec<(String, String)> {
     let events = app.agent().events(intent).await;
     let extended = events.iter().filter(|event| event["event_type"] == "intent.suspension_extended");
     let time = |event: &Value, name: &str| event["payload"][name].as_str().unwrap()[11..19].to_owned();

@@ -7,6 +7,7 @@ use domain::suspension::FallbackPolicy;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;
+use placet_server::config::FALLBACK_MIN_WINDOW_SECONDS;
 use serde_json::{Value, json};
 
 async fn cancel(api: &Api, id: &str, body: Value) -> Reply {
@@ -104,6 +105,27 @@ on_each_store! {
     }
 
     /// Only an active intent can wait; a second question beside the first would make answers ambiguous.
+    /// In less than five minutes nobody can be expected to have read a mail: an agent would approve itself.
+    async fn a_fallback_needs_the_window_the_operator_says(app: &mut TestApp) {
+        app.restart_with(|config| config.asking.fallback_min_window_seconds = FALLBACK_MIN_WINDOW_SECONDS).await;
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let plain = |seconds: u32| json!({"timeout_seconds": seconds, "fallback_value": "approve", "fallback_policy": "complete_with_fallback"});
+        let ladder = |attempts: u32| json!({
+            "timeout_seconds": null, "fallback_value": "approve",
+            "retry_policy": {"max_attempts": attempts, "interval_seconds": 299, "final_fallback_policy": "use_default_and_continue"},
+        });
+        for short in [plain(299), ladder(1)] {
+            let refused = agent.suspend(intent, short).await;
+            assert_eq!(refused.field_problem(), (422, "invalid", "timeout_seconds", "min"));
+            assert!(refused.text.contains("at least 300 seconds (fallback.min_window_seconds)"), "{}", refused.text);
+        }
+        assert_eq!(agent.status(intent).await, "active");
+        for long in [plain(300), ladder(2), json!({"timeout_seconds": 1})] {
+            agent.ask(long).await;
+        }
+    }
+
     async fn only_an_active_intent_can_be_suspended(app: &mut TestApp) {
         let agent = app.agent();
         let draft = agent.post("api/v1/intents", json!({"title": "t"})).await.ok();

@@ -458,7 +458,7 @@ impl Hold {
         match self {
             Self::Clock => "the clock jumped ahead and must be steady for 30 seconds first",
             Self::Restore { .. } => "the database was restored; `placet release` lets them go on",
-            Self::Recovery => "open questions get back the time the server was away",
+            Self::Recovery => "open questions get back the time the server was away or the clock jumped over",
         }
     }
 }

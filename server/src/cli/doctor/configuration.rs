@@ -1,12 +1,10 @@
 //! The settings: whether a server would start with them, and whether they are wise.
 
 use super::finding::Finding;
-use crate::config::{Config, Mode};
+use crate::config::{Config, FALLBACK_MIN_WINDOW_SECONDS, Mode};
 use crate::store::Inspection;
 
 const CHECK: &str = "configuration";
-/// Under this, a fallback may apply before anybody can have read the mail, in seconds.
-const WINDOW_SECONDS_WISE: u32 = 300;
 
 pub(super) fn check(config: &anyhow::Result<Config>) -> Vec<Finding> {
     let config = match config {
@@ -74,14 +72,16 @@ fn asking(config: &Config) -> Vec<Finding> {
     if config.mode.is_development() {
         return findings;
     }
-    if asking.fallback_min_window_seconds < WINDOW_SECONDS_WISE {
+    if asking.fallback_min_window_seconds < FALLBACK_MIN_WINDOW_SECONDS {
         findings.push(Finding::warn(
             CHECK,
             format!(
                 "An agent may have its own fallback applied after {} s, before anybody can have read the mail.",
                 asking.fallback_min_window_seconds
             ),
-            format!("Set min_window_seconds = {WINDOW_SECONDS_WISE} or more under [fallback] in the file."),
+            format!(
+                "Set min_window_seconds = {FALLBACK_MIN_WINDOW_SECONDS} or more under [fallback] in the file, or take it out."
+            ),
         ));
     }
     if !asking.fallback_requires_delivery {

@@ -273,7 +273,7 @@ impl SimulatedStore {
             Restore::Released => true,
             Restore::Over => presence.recovery.is_some(),
         };
-        Ok(!self.watch.is_steady() || presence.is_none_or(goes_on))
+        Ok(!self.watch.is_steady() || self.watch.has_jumped() || presence.is_none_or(goes_on))
     }
 
     /// Makes up for the turns of an idle deadline loop up to now, of which each would have left a sign of life. Says whether the last one

@@ -1,7 +1,7 @@
 //! Whether the server is there: its heartbeat, what an absence of it gives back, and what waits after a restore.
 //!
-//! Guarantee: an absence of more than a minute, or any time without links after a restore, gives every open question with a fallback time
-//! back, once. Mechanism: the deadline loop leaves a sign of life in the transactions it makes anyway; a start compares it with the
+//! Guarantee: an absence of more than a minute, be it a jump of the clock, or any time without links after a restore, gives every open
+//! question with a fallback time back, once. Mechanism: the deadline loop leaves a sign of life in the transactions it makes anyway; a start compares it with the
 //! clock, records the absence and the new sign of life in one transaction; the loop then works through the open questions in bounded
 //! batches, each of which records how far it got. Failure: a crash in the middle leaves the absence recorded and half made good; the
 //! next start goes on behind the last batch.
@@ -121,7 +121,7 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
     if let Some(absence) = absence {
         tracing::warn!(
             away_seconds = (absence.until - absence.from).num_seconds(),
-            "the server was away; open questions with a fallback get time back, so that an outage is no answer"
+            "the server was away, or its clock jumped ahead; open questions with a fallback get time back, so that this is no answer"
         );
     }
     let restored = presence.restore == Restore::Released;
