@@ -2,6 +2,7 @@ use std::fmt;
 
 use chrono::{DateTime, Utc};
 use domain::ids::{DeliveryId, IntentId, SuspensionId};
+use domain::suspension::SuspensionChoice;
 
 /// One message to one recipient about one question, values only.
 ///
@@ -55,10 +56,10 @@ pub struct Message {
 }
 
 /// What can be answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Answers {
-    /// One of these labels.
-    Choices(Vec<String>),
+    /// One of these.
+    Choices(Vec<SuspensionChoice>),
     /// Free text.
     Text,
     /// A form.
@@ -102,6 +103,7 @@ pub(crate) mod sample {
     //! The messages the design was drawn with.
 
     use chrono::TimeZone as _;
+    use domain::suspension::Style;
 
     use super::*;
 
@@ -111,6 +113,16 @@ pub(crate) mod sample {
 
     fn id(text: &str) -> uuid::Uuid {
         text.parse().unwrap()
+    }
+
+    pub(crate) fn choice(value: &str, label: &str) -> SuspensionChoice {
+        SuspensionChoice {
+            value: value.to_owned(),
+            label: label.to_owned(),
+            description: None,
+            style: Style::Default,
+            metadata: None,
+        }
     }
 
     pub(crate) fn question() -> Message {
@@ -128,7 +140,11 @@ pub(crate) mod sample {
             agent: "refund-agent".to_owned(),
             intent_title: "Support automation".to_owned(),
             question: "Refund €412.00 to Marta Kowalska for order 10-88421?".to_owned(),
-            answers: Answers::Choices(["Refund €412.00", "Do not refund", "Refund half, €206.00"].map(str::to_owned).to_vec()),
+            answers: Answers::Choices(vec![
+                choice("approve", "Refund €412.00"),
+                choice("deny", "Do not refund"),
+                choice("half", "Refund half, €206.00"),
+            ]),
             link: "https://placet.northpine.example/a/plc_7Qk2vN8mB1xRzT4yLd0cWfHs6uJpEa3gKoXw9iVtYbM".to_owned(),
             occasion: Occasion::Question,
             sent_at: today(7, 14),

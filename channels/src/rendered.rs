@@ -2,6 +2,7 @@ use std::fmt;
 
 use askama::Template;
 use chrono::{DateTime, Utc};
+use domain::choice::judge;
 use domain::text::{deadline, defanged, moment, time_left, truncated, visible, visible_line};
 use domain::words;
 
@@ -28,8 +29,10 @@ const LINK_BYTES_MAX: usize = 500;
 
 /// Parts of the HTML of a mail that grow with what the agent sent, in escaped bytes. Together with the frame and the
 /// bounded sentences they keep the HTML part under 20 KB, far below where mail programs cut.
-const QUESTION_BYTES_MAX: usize = 2_800;
-const CHOICES_BYTES_MAX: usize = 3_600;
+const QUESTION_BYTES_MAX: usize = 2_100;
+const CHOICES_BYTES_MAX: usize = 4_500;
+/// The markup around one choice in the HTML part.
+const CHOICE_MARKUP_BYTES: usize = 80;
 const PLAN_BYTES_MAX: usize = 2_000;
 
 /// What a mail says: the same words in two forms.
@@ -98,11 +101,18 @@ struct Mail {
     question_is_cut: bool,
     deadline: Option<Deadline>,
     link: String,
-    choices: Vec<String>,
+    choices: Vec<Offered>,
     choices_left_out: usize,
+    misleading: Option<String>,
     plan: Vec<PlanRow>,
     recipient: String,
     why_you: String,
+}
+
+/// A choice as it is listed.
+struct Offered {
+    label: String,
+    value: Option<String>,
 }
 
 enum Opening {
@@ -139,6 +149,7 @@ impl Mail {
             link: message.link.clone(),
             choices,
             choices_left_out,
+            misleading: misleading(&message.answers),
             plan: plan(&message.plan, message.sent_at),
             recipient: ours(&message.recipient),
             why_you: ours(&message.why_you).trim_end_matches('.').to_owned(),
@@ -173,8 +184,16 @@ impl Mail {
         self.question.iter().flat_map(|line| wrapped(line, "  > ", "  > ")).collect()
     }
 
+    /// What a choice sends stands deeper than any line of its label can.
     fn choice_lines(&self) -> Vec<String> {
-        self.choices.iter().flat_map(|label| wrapped(label, "  - ", "    ")).collect()
+        let sends = |value: &String| wrapped(&format!("{} {value}", words::SENDS), "      ", "        ");
+        let lines =
+            |choice: &Offered| [wrapped(&choice.label, "  - ", "    "), choice.value.iter().flat_map(sends).collect()].concat();
+        self.choices.iter().flat_map(lines).collect()
+    }
+
+    fn misleading_lines(&self) -> Vec<String> {
+        self.misleading.iter().flat_map(|warning| wrapped(warning, "", "")).collect()
     }
 
     fn plan_lines(&self) -> Vec<String> {
@@ -245,26 +264,33 @@ fn question(text: &str) -> (Vec<String>, bool) {
     (lines, is_cut)
 }
 
-/// The labels that are shown, and how many are not.
-fn choices(answers: &Answers) -> (Vec<String>, usize) {
-    let labels = match answers {
-        Answers::Choices(labels) => labels,
-        Answers::Text => return (vec![words::ANSWER_IN_OWN_WORDS.to_owned()], 0),
-        Answers::Form => return (vec![words::ANSWER_IS_A_FORM.to_owned()], 0),
+/// The choices that are shown, and how many are not.
+fn choices(answers: &Answers) -> (Vec<Offered>, usize) {
+    let instead = |words: &str| (vec![Offered { label: words.to_owned(), value: None }], 0);
+    let choices = match answers {
+        Answers::Choices(choices) => choices,
+        Answers::Text => return instead(words::ANSWER_IN_OWN_WORDS),
+        Answers::Form => return instead(words::ANSWER_IS_A_FORM),
     };
+    let words = |text: &str| shortened(&agents(text, SENTENCE_CHARS_MAX), CHOICES_BYTES_MAX / 4);
     let mut room = CHOICES_BYTES_MAX;
     let mut shown = Vec::new();
-    for label in labels {
-        // "•&nbsp; " and "<br>" around each of them.
-        let label = shortened(&agents(label, SENTENCE_CHARS_MAX), CHOICES_BYTES_MAX / 2);
-        let Some(left) = room.checked_sub(escaped_bytes(&label) + 16) else {
+    for choice in choices {
+        let (label, value) = (words(&choice.label), words(&choice.value));
+        let Some(left) = room.checked_sub(escaped_bytes(&label) + escaped_bytes(&value) + CHOICE_MARKUP_BYTES) else {
             break;
         };
         room = left;
-        shown.push(label);
+        shown.push(Offered { label, value: Some(value) });
     }
-    let left_out = labels.len() - shown.len();
+    let left_out = choices.len() - shown.len();
     (shown, left_out)
+}
+
+/// What readers are warned of about the choices, with its heading.
+pub(crate) fn misleading(answers: &Answers) -> Option<String> {
+    let Answers::Choices(choices) = answers else { return None };
+    judge(choices).warning().map(|warning| format!("{}. {warning}", words::WORDS_MAY_MISLEAD))
 }
 
 /// The plan, with its middle left out when it is long: what comes next and how it ends matter most.
@@ -378,6 +404,7 @@ fn char_columns(c: char) -> usize {
 mod tests {
     use super::*;
     use crate::message::sample;
+    use crate::message::sample::choice;
 
     /// What every reader sees. A change here is a change of the product's words.
     #[test]
@@ -393,8 +420,11 @@ mod tests {
 
         Possible answers
           - Refund €412.00
+              sends approve
           - Do not refund
+              sends deny
           - Refund half, €206.00
+              sends half
 
         If nobody answers (times in UTC)
           08:00  You get a reminder
@@ -425,8 +455,11 @@ mod tests {
 
         Possible answers
           - Refund €412.00
+              sends approve
           - Do not refund
+              sends deny
           - Refund half, €206.00
+              sends half
 
         If nobody answers (times in UTC)
           08:45  Finance on call is asked as well
@@ -457,8 +490,11 @@ mod tests {
 
         Possible answers
           - Refund €412.00
+              sends approve
           - Do not refund
+              sends deny
           - Refund half, €206.00
+              sends half
 
         If nobody answers (times in UTC)
           09:30  It closes. Nothing is refunded, and the agent is told that
@@ -498,7 +534,7 @@ mod tests {
         message.agent = lure.to_owned();
         message.intent_title = lure.to_owned();
         message.question = lure.to_owned();
-        message.answers = Answers::Choices(vec![lure.to_owned(), lure.to_owned()]);
+        message.answers = Answers::Choices(vec![choice(lure, lure), choice("b", lure)]);
         message.plan[0].1 = lure.to_owned();
         for message in [message.clone(), Message { occasion: sample::escalation().occasion, ..message }] {
             let rendered = render(&message).unwrap();
@@ -523,7 +559,8 @@ mod tests {
         message.intent_title.clone_from(&hostile);
         message.agent = "界".repeat(100);
         message.question = format!("{hostile}\n\n{}", "界".repeat(100));
-        message.answers = Answers::Choices(vec![hostile.clone(), "FORGED ".repeat(20)]);
+        message.answers =
+            Answers::Choices(vec![choice(&hostile, &hostile), choice(&"FORGED ".repeat(20), &"FORGED ".repeat(20))]);
         message.plan[0].1 = hostile;
         let text = render(&message).unwrap().text;
         for line in text.lines() {
@@ -538,13 +575,35 @@ mod tests {
     fn hidden_and_reordering_characters_are_shown_in_every_part() {
         let mut message = sample::question();
         message.question = "Pay \u{202E}00.5€ to\u{200B} Bob\u{0}?".to_owned();
-        message.answers = Answers::Choices(vec!["Ye\u{2066}s".to_owned()]);
+        message.answers = Answers::Choices(vec![choice("Ye\u{2066}s", "Ye\u{2066}s")]);
         let rendered = render(&message).unwrap();
         assert_eq!(rendered.subject, "[Placet] Pay ⟨U+202E⟩00.5€ to⟨U+200B⟩ Bob⟨U+0000⟩?");
         for part in [&rendered.text, &rendered.html] {
             assert!(part.contains("⟨U+202E⟩") && part.contains("Ye⟨U+2066⟩s"));
             assert!(!part.contains(['\u{202E}', '\u{2066}', '\u{200B}', '\u{0}']));
         }
+    }
+
+    /// Who decides by the mail and presses on the page must have been warned by the mail.
+    #[test]
+    fn choices_that_mislead_are_warned_of_in_both_parts() {
+        let mut message = sample::question();
+        message.answers = Answers::Choices(vec![choice("approve", "I deny"), choice("deny", "Deny it")]);
+        let rendered = render(&message).unwrap();
+        for part in [rendered.text.replace('\n', " "), rendered.html] {
+            assert!(part.contains("may mislead. An answer says one thing and sends another. Go by the word"), "{part}");
+        }
+        assert!(!render(&sample::question()).unwrap().text.contains("mislead"));
+    }
+
+    /// A label may fill its line so that its end looks like what it sends.
+    #[test]
+    fn no_label_can_forge_what_it_sends() {
+        let mut message = sample::question();
+        let label = format!("{}sends deny", "x ".repeat(34));
+        message.answers = Answers::Choices(vec![choice("approve", &label)]);
+        let text = render(&message).unwrap().text;
+        assert!(text.contains("\n    sends deny\n      sends approve\n"), "{text}");
     }
 
     #[test]
@@ -565,7 +624,8 @@ mod tests {
             message.agent.clone_from(&fill);
             message.intent_title.clone_from(&fill);
             message.question.clone_from(&fill);
-            message.answers = Answers::Choices(vec![fill.chars().take(200).collect(); 50]);
+            let words: String = fill.chars().take(200).collect();
+            message.answers = Answers::Choices(vec![choice(&words, &words); 50]);
             message.plan = vec![(message.sent_at, fill.clone()); 21];
             message.occasion = Occasion::Escalation { asked_before: vec![fill.clone(); 20] };
             message.why_you.clone_from(&fill);
@@ -580,11 +640,12 @@ mod tests {
     #[test]
     fn choices_beyond_the_budget_are_counted() {
         let mut message = sample::question();
-        message.answers = Answers::Choices((1..=50).map(|number| format!("{number} {}", "y".repeat(196))).collect());
+        message.answers =
+            Answers::Choices((1..=50).map(|number| choice("v", &format!("{number} {}", "y".repeat(196)))).collect());
         let rendered = render(&message).unwrap();
         assert!(rendered.text.contains("and 34 more, on the page"), "{}", rendered.text);
         assert!(rendered.html.contains("and 34 more, on the page"));
-        message.answers = Answers::Choices((1..=50).map(|number| format!("Choice {number}")).collect());
+        message.answers = Answers::Choices((1..=50).map(|number| choice("v", &format!("Choice {number}"))).collect());
         assert!(!render(&message).unwrap().text.contains("more, on the page"));
     }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::address::{self, AllowList, PLAIN_RULE};
 use crate::channel::Channels;
+use crate::choice::judge;
 use crate::command::Suspend;
 use crate::ids::SuspensionId;
 use crate::problem::FieldError;
@@ -136,6 +137,8 @@ impl AskingPolicy {
         let (decision, fallback) = (request.decision_record.as_ref(), request.fallback_value.as_ref());
         let found = findings(&request.question, &choices, &context, decision, fallback);
         check.warnings.extend(self.seeming_secret.judge(&found)?);
+        let misleading = judge(&choices).misleading;
+        check.warnings.extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence())));
         let question = Question {
             question: request.question,
             context,
@@ -366,6 +369,11 @@ impl Check {
             }
             self.no_nul(&field, text);
         }
+        for (name, text) in [("value", &choice.value), ("label", &choice.label)] {
+            if !text.is_empty() && text.trim().is_empty() {
+                self.error(&format!("choices[{index}].{name}"), "required", "must not be blank");
+            }
+        }
         if let Some(metadata) = &choice.metadata {
             self.size(&format!("choices[{index}].metadata"), metadata, VALUE_BYTES_MAX);
         }
@@ -460,6 +468,14 @@ mod tests {
         assert!(warnings(&beside, later).is_empty(), "somebody is told at the second attempt");
     }
 
+    /// An honest agent learns that its words may mislead before people do.
+    #[test]
+    fn choices_that_mislead_are_named_to_their_asker() {
+        let lie = json!({"choices": [{"value": "approve", "label": "I deny"}, {"value": "deny", "label": "Deny it"}]});
+        let warnings = accept(&policy(), lie).unwrap().warnings;
+        assert_eq!(warnings, ["choices: An answer says one thing and sends another. People are warned."]);
+    }
+
     #[test]
     fn the_servers_own_policy_keeps_the_servers_rules() {
         let rung = |address: &str| {
@@ -526,6 +542,8 @@ mod tests {
             (json!({"choices": []}), "choices", "required"),
             (json!({"choices": [{"value": "a", "label": "A"}, {"value": "a", "label": "B"}]}), "choices[1].value", "unique"),
             (json!({"choices": [{"value": "a\nb", "label": "A"}]}), "choices[0].value", "control"),
+            (json!({"choices": [{"value": " ", "label": "A"}]}), "choices[0].value", "required"),
+            (json!({"choices": [{"value": "a", "label": "\u{3000}\n"}]}), "choices[0].label", "required"),
             (json!({"response_type": "confirm"}), "choices", "confirm"),
             (json!({"notify_to": ["no address"]}), "notify_to[0]", "email"),
             (json!({"notify_to": ["a..b@example.com"]}), "notify_to[0]", "email"),

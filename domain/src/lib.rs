@@ -10,6 +10,7 @@ pub mod asking;
 pub mod authority;
 pub mod body;
 pub mod channel;
+pub mod choice;
 pub mod clock;
 pub mod command;
 pub mod confusable;

@@ -4,7 +4,10 @@
 //! it stands in, hide a part of itself, or become something to click. Nothing is dropped: what would be invisible is
 //! shown by its code point, so that the reader sees that something was there.
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::words;
 
@@ -12,16 +15,17 @@ use crate::words;
 ///
 /// Control, bidirectional, zero-width and other invisible characters become `⟨U+202E⟩`. A carriage return before a
 /// line feed disappears and a tab becomes a space, because both are ordinary in honest text. Accents beyond the fourth on one letter are
-/// shown by code point as well.
+/// shown by code point as well, and so is what goes on beyond any letter or emoji. A gap that would push the rest out of sight is closed
+/// and counted.
 #[must_use]
 pub fn visible(text: &str) -> String {
-    inert(text, '\n')
+    without_empty_lines(&without_gaps(&inert(text, '\n')))
 }
 
 /// Makes `text` inert and puts it on one line: a line feed becomes a space.
 #[must_use]
 pub fn visible_line(text: &str) -> String {
-    inert(text, ' ')
+    without_gaps(&inert(text, ' '))
 }
 
 /// Somebody else's words for a place between our quotation marks: on one line, inert, bounded, and without marks of their own, so that
@@ -108,6 +112,16 @@ fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
 /// More accents on one letter than any language writes; a taller stack would paint over the lines around it.
 const MARKS_MAX: usize = 4;
 
+/// More characters than any letter or emoji is made of: a kiss between two people of two colours has ten. A line cannot be broken inside
+/// of one, so a longer one would leave its box.
+const CLUSTER_CHARS_MAX: usize = 12;
+
+/// The most empty lines in a row that are shown as they are.
+const EMPTY_LINES_MAX: usize = 2;
+
+/// The most spaces in a row that are shown as they are; what draws a table with them needs no more.
+const SPACES_MAX: usize = 80;
+
 /// Accents that stand on any letter.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{0300}'..='\u{036F}' | '\u{0483}'..='\u{0489}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
@@ -117,15 +131,19 @@ fn inert(text: &str, line_feed: char) -> String {
     let mut out = String::with_capacity(text.len());
     let mut previous = None;
     let mut marks = 0;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let next = chars.peek().copied();
+    let mut chars = text.graphemes(true).flat_map(|cluster| cluster.chars().enumerate()).peekable();
+    while let Some((position, c)) = chars.next() {
+        let next = chars.peek().map(|&(position, c)| Next { c, joined: position > 0 });
         marks = if is_mark(c) { marks + 1 } else { 0 };
         match c {
-            '\r' if next == Some('\n') => {}
+            '\r' if next.is_some_and(|next| next.c == '\n') => {}
             '\n' => out.push(line_feed),
             '\t' => out.push(' '),
-            _ if marks > MARKS_MAX || (is_invisible(c) && !shapes_an_emoji(previous, c, next)) => {
+            _ if marks > MARKS_MAX
+                || position >= CLUSTER_CHARS_MAX
+                || strikes_out(c)
+                || (is_invisible(c) && !shapes_an_emoji(previous, c, next)) =>
+            {
                 let shown = format!("⟨U+{:04X}⟩", u32::from(c));
                 out.push_str(&shown);
             }
@@ -134,6 +152,51 @@ fn inert(text: &str, line_feed: char) -> String {
         previous = Some(c);
     }
     out
+}
+
+/// The character behind one, and whether the two are shown as one.
+#[derive(Clone, Copy)]
+struct Next {
+    c: char,
+    joined: bool,
+}
+
+/// Marks that cross out the letter before them or draw a sign of prohibition around it: they would say the opposite of the word.
+fn strikes_out(c: char) -> bool {
+    matches!(c, '\u{0334}'..='\u{0338}' | '\u{20D2}'..='\u{20D3}' | '\u{20D8}'..='\u{20DA}' | '\u{20DD}'..='\u{20E0}' | '\u{20E2}' | '\u{20E4}'..='\u{20E6}' | '\u{20EA}'..='\u{20EB}')
+}
+
+/// Says how many spaces there were where there are more than [`SPACES_MAX`] in a row, of whatever width.
+fn without_gaps(text: &str) -> String {
+    let is_space = |c: char| c.is_whitespace() && c != '\n';
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(is_space) {
+        let gap = rest[start..].find(|c| !is_space(c)).map_or(rest.len(), |length| start + length);
+        let spaces = rest[start..gap].chars().count();
+        if spaces > SPACES_MAX {
+            out.push_str(&rest[..start]);
+            out.push_str(&words::spaces_left_out(spaces));
+        } else {
+            out.push_str(&rest[..gap]);
+        }
+        rest = &rest[gap..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// As [`without_gaps`], for lines that show nothing.
+fn without_empty_lines(text: &str) -> String {
+    let mut lines: Vec<Cow<'_, str>> = Vec::new();
+    for run in text.split('\n').collect::<Vec<_>>().chunk_by(|one, next| one.trim().is_empty() == next.trim().is_empty()) {
+        if run.len() > EMPTY_LINES_MAX && run[0].trim().is_empty() {
+            lines.push(words::empty_lines_left_out(run.len()).into());
+        } else {
+            lines.extend(run.iter().map(|line| Cow::from(*line)));
+        }
+    }
+    lines.join("\n")
 }
 
 /// Characters that show nothing, or change how others are shown: Unicode's controls, its default-ignorable code
@@ -164,11 +227,13 @@ pub(crate) fn is_invisible(c: char) -> bool {
 }
 
 /// Joiners and variation selectors are part of an honest emoji; anywhere else they only hide.
-fn shapes_an_emoji(previous: Option<char>, c: char, next: Option<char>) -> bool {
+fn shapes_an_emoji(previous: Option<char>, c: char, next: Option<Next>) -> bool {
     match c {
-        '\u{200D}' => previous.is_some_and(is_emoji_part) && next.is_some_and(is_emoji_part),
+        '\u{200D}' => previous.is_some_and(is_emoji_part) && next.is_some_and(|next| next.joined && is_emoji_part(next.c)),
         // The keycaps are made of a digit, this, and a frame.
-        '\u{FE0F}' if next == Some('\u{20E3}') => previous.is_some_and(|c| c.is_ascii_digit() || c == '#' || c == '*'),
+        '\u{FE0F}' if next.is_some_and(|next| next.c == '\u{20E3}') => {
+            previous.is_some_and(|c| c.is_ascii_digit() || c == '#' || c == '*')
+        }
         '\u{FE0E}' | '\u{FE0F}' => previous.is_some_and(is_emoji_base),
         _ => false,
     }
@@ -251,6 +316,40 @@ mod tests {
         assert_eq!(visible(&format!("{letter}\u{305}\u{1DC0}b\u{301}")), format!("{letter}⟨U+0305⟩⟨U+1DC0⟩b\u{301}"));
         assert_eq!(visible("1\u{FE0F}\u{20E3}"), "1\u{FE0F}\u{20E3}");
         assert_eq!(visible("a\u{FE0F}\u{20E3}"), "a⟨U+FE0F⟩\u{20E3}");
+    }
+
+    /// No line breaks inside of what is shown as one character, whatever it is made of: it would reach out of its box.
+    #[test]
+    fn a_chain_without_end_is_shown_by_its_code_points() {
+        for link in ["◼\u{200D}", "👩\u{200D}", "\u{1100}", "क\u{94D}", "\u{E47}", "\u{5B0}", "\u{1F3FB}"] {
+            let shown = visible(&format!("ก{}", link.repeat(100)));
+            let longest = shown.graphemes(true).map(|cluster| cluster.chars().count()).max().unwrap();
+            assert!(longest <= CLUSTER_CHARS_MAX, "{link:?}: {longest}");
+        }
+        let kiss = "👩🏻\u{200D}❤\u{FE0F}\u{200D}💋\u{200D}👨🏿";
+        for text in [kiss, "မျှော်", "ཧཱུྃ", "शुक्ल", "각", "ที่นี้"] {
+            assert_eq!(visible(text), text);
+        }
+    }
+
+    #[test]
+    fn what_crosses_a_word_out_is_shown_by_its_code_point() {
+        assert_eq!(visible("a\u{336}b\u{20E0}"), "a⟨U+0336⟩b⟨U+20E0⟩");
+    }
+
+    /// What stands behind a gap of some screens is as good as hidden.
+    #[test]
+    fn a_gap_is_closed_and_counted() {
+        for (text, shown) in [
+            ("a\n\n\nb".to_owned(), "a\n\n\nb".to_owned()),
+            ("a\n\n \n\u{A0}\nb".to_owned(), "a\n⟨3 empty lines⟩\nb".to_owned()),
+            (format!("a{}b", "\r\n".repeat(3_901)), "a\n⟨3900 empty lines⟩\nb".to_owned()),
+            (format!("a{}b", " ".repeat(80)), format!("a{}b", " ".repeat(80))),
+            (format!("a{}b\n", "\u{3000}".repeat(81)), "a⟨81 spaces⟩b\n".to_owned()),
+        ] {
+            assert_eq!(visible(&text), shown);
+        }
+        assert_eq!(visible_line(&format!("a{}b", "\n".repeat(3_900))), "a⟨3900 spaces⟩b");
     }
 
     #[test]

@@ -2,17 +2,22 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use domain::ids::{IntentId, SuspensionId};
-use domain::text::{defanged, quoted, visible};
+use domain::text::{defanged, quoted, truncated, visible, visible_line};
 use domain::words;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{Message, Occasion};
+use crate::rendered::misleading;
+use crate::{Answers, Message, Occasion};
 
 /// The longest body, in bytes.
 pub(crate) const PAYLOAD_BYTES_MAX: usize = 20 * 1024;
 /// The longest question in a body that carries one, in characters.
 const QUESTION_CHARS_MAX: usize = 2_000;
+/// The longest label and the longest value in a body that carries them, in characters.
+const CHOICE_CHARS_MAX: usize = 80;
+/// The most choices in a body that carries them.
+const CHOICES_MAX: usize = 10;
 /// The longest name in a body that carries one, in characters.
 const NAME_CHARS_MAX: usize = 100;
 
@@ -80,15 +85,32 @@ fn event_type(occasion: &Occasion) -> &'static str {
 /// marked as not ours.
 fn text(message: &Message, url: Option<&str>) -> String {
     let agent = escaped(&defanged(&quoted(&message.agent, NAME_CHARS_MAX)));
-    let question = domain::text::truncated(&defanged(&visible(&message.question)), QUESTION_CHARS_MAX);
+    let question = truncated(&defanged(&visible(&message.question)), QUESTION_CHARS_MAX);
     let mut lines = vec![words::room_is_asked(&agent)];
     lines.extend(question.split('\n').map(|line| escaped(&format!("> {line}"))));
+    lines.extend(answers(&message.answers));
     if let Some(until) = message.expires_at {
         lines.push(words::room_until(&moment(until)));
     }
     // Ours, from the public URL and the token: nothing in it needs an escape.
     lines.push(url.map_or_else(|| words::ROOM_HAS_NO_LINK.to_owned(), words::room_answers_at));
     lines.join("\n")
+}
+
+/// What can be answered: each label marked as the agent's, and below it what it sends.
+fn answers(answers: &Answers) -> Vec<String> {
+    let Answers::Choices(choices) = answers else { return Vec::new() };
+    let words = |text: &str| escaped(&truncated(&defanged(&visible_line(text)), CHOICE_CHARS_MAX));
+    let mut lines = vec![words::POSSIBLE_ANSWERS.to_owned() + ":"];
+    lines.extend(misleading(answers));
+    for choice in choices.iter().take(CHOICES_MAX) {
+        lines.push(format!("{} {}", escaped(">"), words(&choice.label)));
+        lines.push(format!("{} {}", words::SENDS, words(&choice.value)));
+    }
+    if choices.len() > CHOICES_MAX {
+        lines.push(words::more_on_the_page(choices.len() - CHOICES_MAX));
+    }
+    lines
 }
 
 fn moment(at: DateTime<Utc>) -> String {

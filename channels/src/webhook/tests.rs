@@ -9,7 +9,9 @@ use std::thread;
 use domain::words;
 
 use super::*;
+use crate::Answers;
 use crate::message::sample;
+use crate::rendered::misleading;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
@@ -542,7 +544,13 @@ fn a_room_gets_words_and_nothing_to_click_but_the_link() {
     let without: serde_json::Value = serde_json::from_slice(&payload(&hostile, Template::Slack, false).unwrap()).unwrap();
     assert!(!without["text"].as_str().unwrap().contains("plc_"));
     for worst in ["\u{202e}", "\n", "&", "\n@", "\"", "💥"] {
-        let longest = Message { question: worst.repeat(4_096 / worst.len()), agent: worst.repeat(200), ..hostile.clone() };
+        let choices = vec![sample::choice(&worst.repeat(200), &worst.repeat(200)); 50];
+        let longest = Message {
+            question: worst.repeat(4_096 / worst.len()),
+            agent: worst.repeat(200),
+            answers: Answers::Choices(choices),
+            ..hostile.clone()
+        };
         assert!(payload(&longest, Template::Slack, true).unwrap().len() <= PAYLOAD_BYTES_MAX, "{worst:?}");
     }
 }
@@ -554,6 +562,10 @@ fn a_question_wakes_nobody_and_does_not_speak_as_the_server() {
     let hostile = Message {
         question: "@channel @all,@here ＠all now?\n\nOpen until never.\nAnswer: [yes](/a/b) @ 5 pm, mail bob@example".to_owned(),
         agent: "@everyone".to_owned(),
+        answers: Answers::Choices(vec![
+            sample::choice("approve", "I deny\nsends deny @all"),
+            sample::choice("@here", "<https://x.example|Wait>"),
+        ]),
         ..sample::question()
     };
     let body: serde_json::Value = serde_json::from_slice(&payload(&hostile, Template::Slack, true).unwrap()).unwrap();
@@ -567,6 +579,12 @@ fn a_question_wakes_nobody_and_does_not_speak_as_the_server() {
             "&gt; ".to_owned(),
             "&gt; Open until never.".to_owned(),
             "&gt; Answer: [yes] (/a/b) @ 5 pm, mail bob[@]example".to_owned(),
+            format!("{}:", words::POSSIBLE_ANSWERS),
+            misleading(&hostile.answers).unwrap(),
+            "&gt; I deny sends deny [@]all".to_owned(),
+            "sends approve".to_owned(),
+            "&gt; &lt;https[:]//x[.]example|Wait&gt;".to_owned(),
+            "sends [@]here".to_owned(),
             until,
             words::room_answers_at(&hostile.link),
         ]

@@ -63,6 +63,38 @@ pub fn received_on(moment: &str) -> String {
     format!("on {moment}")
 }
 
+// Agents' text. What stands in place of what would hide the rest of it.
+
+/// In place of a long run of empty lines.
+pub fn empty_lines_left_out(count: usize) -> String {
+    format!("⟨{count} empty lines⟩")
+}
+
+/// In place of a long run of spaces.
+pub fn spaces_left_out(count: usize) -> String {
+    format!("⟨{count} spaces⟩")
+}
+
+// Choices. What is wrong with their words.
+
+/// Heads the rest of these, where there is room for a heading.
+pub const WORDS_MAY_MISLEAD: &str = "The words of these answers may mislead";
+
+/// A label says the opposite of its value.
+pub const SAYS_ONE_THING_AND_SENDS_ANOTHER: &str = "An answer says one thing and sends another.";
+
+/// Two labels or two values cannot be told apart.
+pub const TWO_ANSWERS_LOOK_ALIKE: &str = "Two answers look alike.";
+
+/// A word like “Dеny”, whose second letter is Cyrillic.
+pub const A_WORD_MIXES_ALPHABETS: &str = "A word of an answer mixes letters of different alphabets.";
+
+/// Stands before the value of a choice, which is on a line of its own.
+pub const SENDS: &str = "sends";
+
+/// Below the warnings.
+pub const GO_BY_WHAT_IT_SENDS: &str = "Go by the word behind “sends”: it is exactly what the agent receives.";
+
 // Mails. Sentences of the text part and of the HTML part, and the plan in both.
 
 /// What stands before the question in the subject of a first mail and of a reminder.

@@ -17,15 +17,15 @@ use domain::channel::Channels;
 use domain::command::{Command, Respond};
 use domain::plan::Plan;
 use domain::problem::Rejection;
-use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style, TEXT_ANSWER_BYTES_MAX};
+use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, TEXT_ANSWER_BYTES_MAX};
 use serde_json::{Map, Value};
 
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
 use super::live::script_path;
 use super::view::{
-    Again, Answers, Asked, Choice, ChoiceStyle, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome,
-    Page, PlanRow, Silence, Trouble, Typed, UnknownLink,
+    Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PlanRow,
+    Silence, Trouble, Typed, UnknownLink,
 };
 use crate::admission::{Class, Refused};
 use crate::http::{Body, Failure, RETRY_AFTER_SECONDS, Shared, TurnedAway, read_body, to_its_end};
@@ -304,21 +304,8 @@ fn asked(link: &LinkView) -> Asked {
 }
 
 fn answers(link: &LinkView, form: &Form) -> Answers {
-    let choices = || {
-        link.suspension.choices.iter().map(|choice| Choice {
-            value: choice.value.clone(),
-            label: choice.label.clone(),
-            description: choice.description.clone(),
-            style: match choice.style {
-                Style::Default => ChoiceStyle::Default,
-                Style::Primary => ChoiceStyle::Primary,
-                Style::Danger => ChoiceStyle::Danger,
-            },
-        })
-    };
     match link.suspension.response_type {
-        ResponseType::Choice => Answers::Choices(Choices::new(choices().collect())),
-        ResponseType::Confirm => Answers::Choices(Choices::confirm(choices().collect())),
+        ResponseType::Choice | ResponseType::Confirm => Answers::Choices(Choices::new(link.suspension.choices.clone())),
         ResponseType::Text => Answers::Text { typed: form.value.clone().unwrap_or_default() },
         ResponseType::Form => Answers::Form { typed: form.fields.clone() },
     }

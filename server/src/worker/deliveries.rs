@@ -329,9 +329,7 @@ impl Deliveries {
     fn message(&self, delivery: &LeasedDelivery) -> Message {
         let suspension = &delivery.suspension;
         let answers = match suspension.response_type {
-            ResponseType::Choice | ResponseType::Confirm => {
-                Answers::Choices(suspension.choices.iter().map(|choice| choice.label.clone()).collect())
-            }
+            ResponseType::Choice | ResponseType::Confirm => Answers::Choices(suspension.choices.clone()),
             ResponseType::Text => Answers::Text,
             ResponseType::Form => Answers::Form,
         };

@@ -16,7 +16,7 @@ mod trouble;
 use chrono::{DateTime, Utc};
 use domain::text::{truncated, visible, visible_line};
 
-pub(super) use self::choices::{Choice, ChoiceStyle, Choices};
+pub(super) use self::choices::Choices;
 pub(super) use self::given::{Given, Silence};
 pub(super) use self::moment::machine;
 pub(super) use self::open::{Answers, FormError, OpenQuestion};
@@ -137,6 +137,7 @@ fn is_phrase(text: &str) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
+    use domain::suspension::{Style, SuspensionChoice};
     use serde_json::json;
 
     use super::samples::{at, choice, open};
@@ -158,7 +159,7 @@ mod tests {
         question.context = context;
         question.silence = Silence::Fallback(given());
         question.plan[0].sentence = text();
-        let choices = vec![Choice { description: Some(text()), ..choice("<script>\"", hostile, ChoiceStyle::Primary) }];
+        let choices = vec![SuspensionChoice { description: Some(text()), ..choice("<script>\"", hostile, Style::Primary) }];
         let mut pages = vec![
             OpenQuestion { answers: Answers::Choices(Choices::new(choices)), ..question.clone() }.render().unwrap(),
             OpenQuestion { answers: Answers::Text { typed: String::new() }, ..question.clone() }.render().unwrap(),

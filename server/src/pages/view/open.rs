@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use domain::text::visible_line;
 use domain::words;
 use serde_json::Value;
 

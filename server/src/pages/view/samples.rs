@@ -1,23 +1,21 @@
 //! Questions and pages for the tests of this module.
 
 use chrono::{DateTime, TimeZone as _, Utc};
+use domain::suspension::{Style, SuspensionChoice};
 use serde_json::json;
 
-use super::{Answers, Asked, Choice, ChoiceStyle, Choices, OpenQuestion, Page, PlanRow, Silence};
+use super::{Answers, Asked, Choices, OpenQuestion, Page, PlanRow, Silence};
 
 pub(super) fn at(hour: u32, minute: u32) -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 24, hour, minute, 4).unwrap()
 }
 
-pub(super) fn choice(value: &str, label: &str, style: ChoiceStyle) -> Choice {
-    Choice { value: value.to_owned(), label: label.to_owned(), description: None, style }
+pub(super) fn choice(value: &str, label: &str, style: Style) -> SuspensionChoice {
+    SuspensionChoice { value: value.to_owned(), label: label.to_owned(), description: None, style, metadata: None }
 }
 
 fn approve_and_deny() -> Choices {
-    Choices::new(vec![
-        choice("approve", "Refund €412.00", ChoiceStyle::Primary),
-        choice("deny", "Do not refund", ChoiceStyle::Danger),
-    ])
+    Choices::new(vec![choice("approve", "Refund €412.00", Style::Primary), choice("deny", "Do not refund", Style::Danger)])
 }
 
 pub(super) fn page() -> Page {
