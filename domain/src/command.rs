@@ -130,7 +130,7 @@ pub enum Command {
         /// What made it necessary.
         cause: ExtensionCause,
     },
-    /// Tell the people in force of an open one again, now.
+    /// Remind the people an open one asks at present, now.
     Remind {
         /// Which.
         suspension_id: SuspensionId,

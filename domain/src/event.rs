@@ -65,7 +65,7 @@ pub enum Event {
         /// The channel from now on.
         channel_hint: Option<String>,
     },
-    /// Somebody had the people in force told again, between two attempts.
+    /// The people asked at present were reminded on request, between two attempts.
     SuspensionReminded(Box<Reminded>),
     /// The deadline moved, later only.
     SuspensionExtended(Box<Extended>),

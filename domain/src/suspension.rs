@@ -204,7 +204,7 @@ pub struct Suspension {
     pub requires_delivery: bool,
     /// Refused answers recorded so far, up to [`REFUSALS_RECORDED_MAX`].
     pub refusals: u32,
-    /// When somebody last had the people in force reminded.
+    /// When the people asked at present were last reminded on request.
     pub reminded_at: Option<DateTime<Utc>>,
     /// Who asked.
     pub asked_by: Asker,

@@ -236,7 +236,9 @@ impl Config {
         let at_home = listen.ip().is_loopback() && public_url.as_ref().is_none_or(is_loopback);
         let mode = Mode::of(args.dev, smtp_url.is_some(), at_home);
         if public_url.is_none() && !listen.ip().is_loopback() {
-            bail!("people need an address to reach this server under; set PLACET_PUBLIC_URL=https://…");
+            bail!(
+                "the server listens beyond this machine, so links need an address that people can open; set PLACET_PUBLIC_URL=https://…"
+            );
         }
         let bounce_to = args.mail_bounce_to.clone().or(file.mail_bounce_to).filter(|address| !address.is_empty());
         let from = args.mail_from.clone().or(file.mail_from);

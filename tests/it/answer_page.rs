@@ -385,7 +385,7 @@ on_each_store! {
         let never_minted = format!("{}a/plc_{}", app.base, "AAAAAAAAAAEA".to_owned() + &"A".repeat(42));
         let malformed = format!("{}a/plc_x", app.base);
         let unknown = app.person().open(&never_minted).await;
-        assert_eq!((unknown.status, unknown.heading().as_str()), (404, "This link opens nothing"));
+        assert_eq!((unknown.status, unknown.heading().as_str()), (404, "This link leads to no question"));
         for link in [&answered.link, &expired.link, &malformed] {
             assert!(same(&app.person().open(link).await) == same(&unknown), "{link}");
         }

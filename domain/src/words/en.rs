@@ -264,7 +264,7 @@ pub fn sent_to(recipient: &str, why: &str) -> String {
 pub const BECAUSE_THE_AGENT_ASKED: &str = "because the agent asked for you";
 
 /// Why somebody is asked when the agent named nobody; completes [`sent_to`].
-pub const BECAUSE_YOU_OPERATE: &str = "because you are an operator of this server";
+pub const BECAUSE_YOU_OPERATE: &str = "because the agent named no person, and this server then asks you";
 
 /// At the foot of a mail.
 pub const LINK_IS_YOURS: &str = "The link is yours alone; please don’t forward it.";
@@ -431,4 +431,4 @@ pub fn room_answers_at(link: &str) -> String {
 }
 
 /// What a room reads that gets no link.
-pub const ROOM_HAS_NO_LINK: &str = "There is no link here: it goes to whoever is asked in person, if anybody is.";
+pub const ROOM_HAS_NO_LINK: &str = "Nothing can be answered here: only people who are asked by name get a link.";

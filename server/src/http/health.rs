@@ -66,7 +66,7 @@ impl Health {
     }
 }
 
-/// The event loop turns.
+/// The process serves requests.
 #[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = String, content_type = "text/plain")))]
 pub(super) async fn healthz() -> HttpResponse {
     HttpResponse::Ok().content_type("text/plain").body("ok\n")

@@ -14,7 +14,7 @@ use super::suspensions::suspension_id;
 use super::{Shared, respond};
 use crate::store::Target;
 
-/// Sends the message of the present attempt again to those in force; for operators and admins, never for who asked.
+/// Sends the message of the present attempt again to the people asked at present; operators and admins may do so, the agent that asked may not.
 ///
 /// Attempts and times stay as they were. At most one in 300 seconds and question.
 #[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/remind", tag = "suspensions", request_body = RemindRequest,

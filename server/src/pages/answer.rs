@@ -235,7 +235,7 @@ fn is_shown(link: &LinkView) -> bool {
     ended_at.is_none_or(|at| link.now - at < OUTCOME_SHOWN)
 }
 
-/// The same bytes for every token that opens nothing.
+/// The same bytes for every token that leads to no question.
 fn unknown(pages: &Pages) -> HttpResponse {
     if let Err(refused) = pages.misses.check() {
         return pages.too_many(&refused);

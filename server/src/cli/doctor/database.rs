@@ -184,7 +184,7 @@ pub(super) fn keys(seen: &Inspection, needs_key: bool, findings: &mut Vec<Findin
     if matches!(seen.schema, Schema::Older(_) | Schema::Current) && needs_key && seen.keys == 0 {
         findings.push(Finding::fail(
             "keys",
-            "No key counts, so nobody can ask or answer.",
+            "The database has no valid key: no agent can ask, and no person can answer with a key.",
             "Make one: placet keys create --role admin --name admin",
         ));
     }

@@ -24,7 +24,12 @@ pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Ve
     if let Some(file) = &args.database.config {
         configuration(file, findings);
         for of_webhook in crate::config::secret_files(file) {
-            secret("It holds what lets others send as a webhook.", &of_webhook, true, findings);
+            secret(
+                "It holds the signing secret of a webhook: a program that reads it can send messages in this server's name.",
+                &of_webhook,
+                true,
+                findings,
+            );
         }
     }
     if findings.len() == before {
@@ -91,7 +96,12 @@ fn secret(why: &str, path: &Path, group_may_read: bool, findings: &mut Vec<Findi
 #[cfg(unix)]
 fn configuration(path: &Path, findings: &mut Vec<Finding>) {
     if crate::config::holds_secret(path) {
-        secret("It holds secrets: the mail server's password, or what lets others send as a webhook.", path, true, findings);
+        secret(
+            "It holds secrets: the mail server's password, or the signing secret of a webhook.",
+            path,
+            true,
+            findings,
+        );
     } else if let Some(mode) = mode(path).filter(|mode| mode & NOT_OWNER_WRITES != 0) {
         findings.push(Finding::fail(
             CHECK,

@@ -19,7 +19,11 @@ pub(super) async fn check(config: &Config, inspection: Option<&Inspection>) -> a
     let public_url = config.public_url.as_ref().unwrap_or(&local);
     let Some(inspection) = inspection else {
         let what_to_do = "Mend the database first, or start the server to make one.";
-        return Ok(Finding::warn(CHECK, "Not checked: without the database no server can be told to be this one.", what_to_do));
+        return Ok(Finding::warn(
+            CHECK,
+            "Not checked: a server proves with a secret in the database that it is the right one, and the database cannot be read.",
+            what_to_do,
+        ));
     };
     let Some(secret) = inspection.secret else {
         return Ok(Finding::warn(CHECK, "No server has run on this database yet, so nothing can lead to it.", START));

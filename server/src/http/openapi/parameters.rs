@@ -20,8 +20,8 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
     let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
     let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
     let meaning = match name {
-        "intent_id" => (id, "The intent. What is no id of an intent does not exist."),
-        "suspension_id" => (id, "The suspension. What is no id of a suspension does not exist."),
+        "intent_id" => (id, "The intent's id. Any other value answers 404."),
+        "suspension_id" => (id, "The suspension's id. Any other value answers 404."),
         "lease_id" => (id, "The lease."),
         "key_id" => (id, "The key's id, which is not its secret."),
         "If-Match" => (

@@ -163,14 +163,14 @@ mod tests {
             ),
             (
                 Ending::Expired { at: at(9, 30), silence: Some(Silence::Ends) },
-                vec!["<h1>The deadline has passed</h1>", "Nobody answered by", "no fallback was used", "not recorded as a no"],
+                vec!["<h1>The deadline has passed</h1>", "Nobody answered by", "no fallback was used", "neither a yes nor a no"],
             ),
             (
                 Ending::Expired { at: at(9, 30), silence: Some(Silence::Fallback(given())) },
                 vec![
                     "<h1>The deadline has passed</h1>",
-                    "The fallback the agent had named was used: <b><bdi>Do not refund</bdi></b>",
-                    "not recorded as a no",
+                    "goes on with what it had chosen itself for this case: <b><bdi>Do not refund</bdi></b>",
+                    "neither a yes nor a no",
                 ],
             ),
             (

@@ -6,7 +6,7 @@ use domain::words;
 use super::super::context::FIELD_PREFIX;
 use super::{Page, STYLESHEET, line};
 
-/// The page of every token that opens nothing: mistyped, replaced, or ended long ago.
+/// The page of every token that leads to no question: mistyped, replaced, or ended long ago.
 ///
 /// It depends on nothing but the host, so the bytes never tell which of the reasons it is.
 #[derive(Debug, Clone, Template)]
@@ -115,7 +115,7 @@ mod tests {
         let render = || UnknownLink::new("placet.example".to_owned()).render().unwrap();
         let html = render();
         assert_eq!(html, render());
-        assert!(html.contains("<h1>This link opens nothing</h1>") && !html.contains("You answer as"));
+        assert!(html.contains("<h1>This link leads to no question</h1>") && !html.contains("You answer as"));
         for reason in ["mistyped", "replaced by a newer mail", "closed"] {
             assert!(html.contains(reason));
         }

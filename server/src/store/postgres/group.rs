@@ -110,7 +110,8 @@ fn together(desk: &Desk, group: &[Waiting]) -> Results {
     }
 }
 
-/// After a failure: who was alone and would fail again hears of it; anybody else may be a neighbour of the one it is about.
+/// After a failure: a lone answer that would fail again is told so. In a larger group each answer is decided alone, because the failure may
+/// be about one of its neighbours.
 fn apart(around: &Surroundings<'_>, group: &[Waiting], error: &RowsError, is_gone: bool) -> Results {
     tracing::debug!(error = %error, answers = group.len(), "deciding answers one by one");
     match in_the_way(error, is_gone) {

@@ -334,7 +334,7 @@ fn attempt(
         }
         job.run(&mut Writing { conn: &mut *conn, ids: &mut *ids, notices: &mut *notices }, env)?;
         number += 1;
-        // Who comes while the others are decided shares their sync: that is the dearest part of a commit.
+        // Jobs that arrive while a batch is being decided join the same commit: its sync is the dearest part.
         if number == batch.len() && number < BATCH_MAX {
             batch.extend(more());
         }
