@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::channel::{EMAIL, Route};
 use crate::ids::KeyId;
 use crate::planted::{Bug, planted};
 use crate::problem::Rejection;
@@ -84,6 +85,9 @@ pub struct Principal {
     pub owner: String,
     /// What it is for.
     pub role: Role,
+    /// The channels a gateway is tied to by name; absent for an unbound gateway, which answers whatever it knows the id of, and for every
+    /// other credential.
+    pub tied_to: Option<Vec<String>>,
     /// How sure we are.
     pub assurance: Assurance,
 }
@@ -97,6 +101,7 @@ impl Principal {
             subject: "placet".to_owned(),
             owner: "placet".to_owned(),
             role: Role::Admin,
+            tied_to: None,
             assurance: Assurance::Server,
         }
     }
@@ -110,8 +115,19 @@ impl Principal {
             // A mailbox is no key's owner: who runs an agent may be the one it has to ask.
             owner: format!("mailbox:{recipient}"),
             role: Role::Operator,
+            tied_to: None,
             assurance: Assurance::EmailLink,
         }
+    }
+
+    /// Whether a message by this route was handed to this gateway, to be passed on. A mail never is: who gets it answers on its page.
+    pub fn is_handed(&self, route: &Route<'_>) -> bool {
+        route.channel != EMAIL && self.reports_on(route.channel)
+    }
+
+    /// Whether this gateway may say what became of messages by this channel.
+    pub fn reports_on(&self, channel: &str) -> bool {
+        self.tied_to.as_ref().is_none_or(|names| names.iter().any(|name| name == channel))
     }
 
     /// Whether this key may act under the agent name `agent_id` (`X-Agent-ID`): its own name, its subject, or a name below its own (`name/…`).
@@ -198,6 +214,8 @@ pub enum Object<'a> {
         created_by: &'a Asker,
         /// Who asked.
         asked_by: Option<&'a Asker>,
+        /// For whom the messages are that a tied gateway was handed of the question this is about.
+        handed_for: &'a [String],
     },
 }
 
@@ -207,11 +225,13 @@ pub enum Object<'a> {
 ///
 /// `NotFound` when the caller may not even read it; `Forbidden` or `SelfResponse` when it may read but not act.
 pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
-    if let Object::Intent { created_by, .. } = object
-        && principal.role == Role::Agent
-        && created_by.name != principal.name
-    {
-        return Err(Rejection::NotFound);
+    if let Object::Intent { created_by, handed_for, .. } = object {
+        let is_anothers = principal.role == Role::Agent && created_by.name != principal.name;
+        // What another gateway passes on is none of its business: the row of a message is the proof.
+        let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
+        if is_anothers || was_handed_nothing {
+            return Err(Rejection::NotFound);
+        }
     }
     let allowed = match action {
         Action::Read => true,
@@ -235,7 +255,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     }
     if action == Action::Respond
         && !planted(Bug::OwnerMayAnswer)
-        && let Object::Intent { created_by, asked_by } = object
+        && let Object::Intent { created_by, asked_by, .. } = object
         && (created_by.owner == principal.owner || asked_by.is_some_and(|asker| asker.owner == principal.owner))
     {
         return Err(Rejection::SelfResponse);
@@ -254,6 +274,7 @@ mod tests {
             subject: name.into(),
             owner: owner.into(),
             role,
+            tied_to: None,
             assurance: Assurance::ApiKey,
         }
     }
@@ -266,7 +287,7 @@ mod tests {
     #[test]
     fn the_matrix_of_roles_and_actions_is_this_one() {
         let owner = asker("bot", "team-a");
-        let object = Object::Intent { created_by: &owner, asked_by: Some(&owner) };
+        let object = Object::Intent { created_by: &owner, asked_by: Some(&owner), handed_for: &[] };
         let mut table = String::new();
         for role in Role::ALL {
             for (whose, name, owner) in [("own", "bot", "team-a"), ("sibling", "other", "team-a"), ("foreign", "other", "team-b")]
@@ -303,6 +324,26 @@ channel sibling: 403 yes 403 403 403 403 403 403 self 403 403 403 403 403 403 ye
 channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 yes 403 403
 ";
         assert_eq!(table, expected);
+    }
+
+    /// A gateway that was broken into must be worth no more than what it passes on.
+    #[test]
+    fn a_tied_gateway_reads_and_answers_what_it_was_handed_and_nothing_else() {
+        let owner = asker("bot", "team-a");
+        let gateway = Principal { tied_to: Some(vec!["pager".into()]), ..principal(Role::Channel, "pager", "ops") };
+        let handed = |handed_for| Object::Intent { created_by: &owner, asked_by: Some(&owner), handed_for };
+        let alice = ["alice@example.com".to_owned()];
+        for action in Action::ALL {
+            assert_eq!(authorize(&gateway, action, handed(&[])), Err(Rejection::NotFound), "{action:?}");
+            let expected = matches!(action, Action::Read | Action::Respond | Action::ReportBounce);
+            assert_eq!(authorize(&gateway, action, handed(&alice)).is_ok(), expected, "{action:?}");
+        }
+        let own = Principal { owner: "team-a".into(), ..gateway.clone() };
+        assert_eq!(authorize(&own, Action::Respond, handed(&alice)), Err(Rejection::SelfResponse));
+        let route = |channel| Route { channel, recipient: "alice@example.com" };
+        assert!(gateway.is_handed(&route("pager")) && !gateway.is_handed(&route("room")) && !gateway.is_handed(&route(EMAIL)));
+        let mail = Principal { tied_to: Some(vec![EMAIL.into()]), ..gateway };
+        assert!(mail.reports_on(EMAIL) && !mail.reports_on("pager") && !mail.is_handed(&route(EMAIL)));
     }
 
     #[test]

@@ -114,12 +114,12 @@ impl From<Rejection> for Refusal {
 }
 
 /// Says whether `by` may give this command, where that depends on what it says; the role alone was asked before, by
-/// [`crate::authority::authorize`].
+/// [`crate::authority::authorize`]. `handed_for` are those whose messages about the question `by` was handed, if it is a tied gateway.
 ///
 /// # Errors
 ///
 /// `Forbidden`, `ReservedEventType` or `SelfResponse`.
-pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), Rejection> {
+pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
     match command {
         Command::SetStatus { status, .. } => match &intent.open {
             // Outside a suspension an admin has no part in an agent's work.
@@ -142,7 +142,16 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal) -> Result<(), 
                 intent.open.iter().chain(&intent.ended).map(|suspension| &suspension.asked_by).chain([&intent.created_by]);
             let claimed = respond.claimed_responded_by.as_ref();
             let is_asker = |asker: &Asker| claimed.is_some_and(|claimed| *claimed == asker.name || *claimed == asker.owner);
-            if askers.into_iter().any(is_asker) { Err(Rejection::SelfResponse) } else { Ok(()) }
+            if askers.into_iter().any(is_asker) {
+                return Err(Rejection::SelfResponse);
+            }
+            let is_theirs = |claimed: &String| handed_for.iter().any(|person| person.eq_ignore_ascii_case(claimed));
+            if by.tied_to.is_some() && claimed.is_some_and(|claimed| !is_theirs(claimed)) {
+                let reason =
+                    "this key answers for those its webhook was to tell of the question, and responded_by is none of them";
+                return Err(Rejection::Forbidden { reason: reason.into() });
+            }
+            Ok(())
         }
         Command::PatchState { .. }
         | Command::Append(_)

@@ -570,6 +570,14 @@ pub struct CreateKeyRequest {
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
     )]
     pub owner: Option<String>,
+    /// The channels a gateway passes messages on for: it sees and answers what was sent by them, for those it was sent to. For the role
+    /// `channel` either this or `unbound` must be given, for other roles neither.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, max_items = 100, examples(json!(["pager"])))]
+    pub tied_to: Option<Vec<String>>,
+    /// Whether a gateway sees and answers every question it knows the id of, for anybody.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unbound: bool,
 }
 
 /// A page of intents.
@@ -608,6 +616,9 @@ pub struct KeyView {
     pub subject: String,
     /// What it belongs to.
     pub owner: String,
+    /// The channels a gateway is tied to; absent for an unbound one and for other roles.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub tied_to: Option<Vec<String>>,
     /// When it was made.
     #[serde(with = "crate::time::z")]
     pub created_at: DateTime<Utc>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::authority::{Principal, Role};
+use domain::channel::{CHANNEL_NAME_MAX, EMAIL, is_channel_name};
 use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
 use domain::problem::FieldError;
@@ -27,6 +28,8 @@ const CHECK_CHARS: usize = 6;
 pub const KEY_CHARS_MAX: usize = 200;
 /// The longest name, subject and owner, in characters.
 pub const NAME_MAX: usize = 200;
+/// The most channels one gateway is tied to: no server has more webhooks.
+pub const TIED_TO_MAX: usize = 100;
 /// An imported secret with fewer bits needs `--weak`.
 pub const IMPORT_BITS_MIN: f64 = 128.0;
 /// How long a found key is believed without looking again: a revocation from another process counts within this time.
@@ -83,25 +86,69 @@ pub fn bits(secret: &str) -> f64 {
     alphabet.max(1.0).log2() * f64::from(length)
 }
 
-/// Checks the names of a key and joins them with the hash of its secret.
+/// Checks the names of a key and joins them with the hash of its secret. `channels` are those the server has, where they are known.
 ///
 /// # Errors
 ///
 /// Every name that breaks a rule.
-pub fn new_key(request: CreateKeyRequest, secret: &SecretString, id: KeyId) -> Result<NewKey, Vec<FieldError>> {
+pub fn new_key(
+    request: CreateKeyRequest,
+    secret: &SecretString,
+    id: KeyId,
+    channels: Option<&[&str]>,
+) -> Result<NewKey, Vec<FieldError>> {
     let subject = request.subject.unwrap_or_else(|| request.name.clone());
     let owner = request.owner.unwrap_or_else(|| request.name.clone());
-    let errors: Vec<FieldError> = [("name", &request.name), ("subject", &subject), ("owner", &owner)]
+    let mut errors: Vec<FieldError> = [("name", &request.name), ("subject", &subject), ("owner", &owner)]
         .into_iter()
         .filter(|(_, text)| text.trim().is_empty() || text.chars().count() > NAME_MAX || text.chars().any(char::is_control))
         .map(|(field, _)| {
             FieldError::new(field, "length", format!("is 1 to {NAME_MAX} characters, none of them control characters"))
         })
         .collect();
-    if !errors.is_empty() {
-        return Err(errors);
+    let tied_to = tie(request.role, request.tied_to, request.unbound, channels).map_err(|error| errors.push(error));
+    let (Ok(tied_to), true) = (tied_to, errors.is_empty()) else { return Err(errors) };
+    let hash = hash(secret.expose_secret());
+    Ok(NewKey { id, name: request.name, role: request.role, subject, owner, tied_to, hash })
+}
+
+/// The channels a gateway is tied to, each once; `channels` are those there are, where they are known.
+fn tie(
+    role: Role,
+    tied_to: Option<Vec<String>>,
+    unbound: bool,
+    channels: Option<&[&str]>,
+) -> Result<Option<Vec<String>>, FieldError> {
+    let error = |rule, message: String| Err(FieldError::new("for", rule, message));
+    match (role, tied_to, unbound) {
+        (Role::Channel, None, true) => Ok(None),
+        (Role::Channel, Some(mut names), false) => {
+            if names.is_empty() || names.len() > TIED_TO_MAX {
+                return error("length", format!("names 1 to {TIED_TO_MAX} channels"));
+            }
+            if names.iter().any(|name| !is_channel_name(name)) {
+                return error("format", format!("each name is 1 to {CHANNEL_NAME_MAX} of a-z, 0-9 and -"));
+            }
+            let is_unknown = |name: &&String, known: &[&str]| *name != EMAIL && !known.contains(&name.as_str());
+            let unknown = channels.and_then(|known| Some((known, names.iter().find(|name| is_unknown(name, known))?)));
+            if let Some((known, unknown)) = unknown {
+                return error("value", format!("{unknown:?} is no channel of this server; there are: {}", known.join(", ")));
+            }
+            names.sort_unstable();
+            names.dedup();
+            Ok(Some(names))
+        }
+        (Role::Channel, None, false) => {
+            error("required", "a gateway is tied to webhooks by name (for), or to none (unbound): give one of the two".into())
+        }
+        (Role::Channel, Some(_), true) => {
+            error("conflict", "a gateway is either tied to webhooks (for) or unbound, not both".into())
+        }
+        (_, None, false) => Ok(None),
+        (role, _, _) => {
+            error("role", format!("only a key with the role channel is tied or unbound, and this one has the role {role}"))
+        }
     }
-    Ok(NewKey { id, name: request.name, role: request.role, subject, owner, hash: hash(secret.expose_secret()) })
 }
 
 /// What is kept of a key.
@@ -349,8 +396,15 @@ mod tests {
         let database = Database::Sqlite(folder.path().join("keys.db"));
         let outside = Outside::alone(clock.clone(), Arc::new(SystemEntropy));
         let store = store::open(&database, Exclusive::Beside, outside).await.unwrap();
-        let request = CreateKeyRequest { role: Role::Agent, name: "a".to_owned(), subject: None, owner: None };
-        store.create_key(new_key(request, &SecretString::from("known"), KNOWN).unwrap()).await.unwrap();
+        let request = CreateKeyRequest {
+            role: Role::Agent,
+            name: "a".to_owned(),
+            subject: None,
+            owner: None,
+            tied_to: None,
+            unbound: false,
+        };
+        store.create_key(new_key(request, &SecretString::from("known"), KNOWN, None).unwrap()).await.unwrap();
         let authenticator = Arc::new(Authenticator::new(store, clock.clone()));
         assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
         (folder, clock, authenticator)

@@ -27,7 +27,7 @@ use placet_server::store::{Database, Store};
 use placet_server::worker::deadlines::Deadlines;
 use placet_server::worker::deliveries::{Deliveries, Surroundings};
 use placet_server::worker::lane::Lane;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -315,10 +315,25 @@ impl TestApp {
     /// Makes a key that belongs to an owner and returns its secret.
     pub async fn new_key_of(&self, role: Role, name: &str, owner: &str) -> String {
         let secret = generate(role, &SystemEntropy);
-        let request = CreateKeyRequest { role, name: name.into(), subject: None, owner: Some(owner.into()) };
-        let key = new_key(request, &secret, KeyId(SystemEntropy.uuid(self.clock.now()))).unwrap();
-        self.store().create_key(key).await.unwrap();
+        let unbound = role == Role::Channel;
+        let request =
+            CreateKeyRequest { role, name: name.into(), subject: None, owner: Some(owner.into()), tied_to: None, unbound };
+        self.keep_key(request, &secret).await;
         secret.expose_secret().to_owned()
+    }
+
+    /// Makes a gateway's key that is tied to channels and returns its secret.
+    pub async fn new_gateway(&self, name: &str, tied_to: &[&str]) -> String {
+        let secret = generate(Role::Channel, &SystemEntropy);
+        let tied_to = Some(tied_to.iter().map(|name| (*name).to_owned()).collect());
+        let (role, name) = (Role::Channel, name.to_owned());
+        self.keep_key(CreateKeyRequest { role, name, subject: None, owner: None, tied_to, unbound: false }, &secret).await;
+        secret.expose_secret().to_owned()
+    }
+
+    async fn keep_key(&self, request: CreateKeyRequest, secret: &SecretString) {
+        let key = new_key(request, secret, KeyId(SystemEntropy.uuid(self.clock.now())), None).unwrap();
+        self.store().create_key(key).await.unwrap();
     }
 
     /// A worker over the same queue whose mails go through `channel`.

@@ -12,7 +12,15 @@ use serde_json::{Map, json};
 /// Somebody with a key of their own, who speaks for nobody else.
 pub fn principal(name: &str, role: Role) -> Principal {
     let name = name.to_owned();
-    Principal { key_id: None, subject: name.clone(), owner: name.clone(), name, role, assurance: Assurance::ApiKey }
+    Principal {
+        key_id: None,
+        subject: name.clone(),
+        owner: name.clone(),
+        name,
+        role,
+        tied_to: None,
+        assurance: Assurance::ApiKey,
+    }
 }
 
 /// An intent with nothing in it.

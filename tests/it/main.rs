@@ -14,6 +14,7 @@ mod deploy;
 mod detours;
 mod events;
 mod extensions;
+mod gateways;
 mod groups;
 mod hostile;
 mod idempotency;

@@ -79,6 +79,35 @@ async fn keys_are_listed_without_their_secrets() {
     assert!(!list.stdout.contains(&secret));
 }
 
+/// A gateway's reach is said when its key is made, checked by the file if that is at hand, and looked at by the doctor.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateways_key_says_what_it_is_for() {
+    let site = Site::development();
+    let file = site.folder().join("placet.toml");
+    let webhook = "[[channels.webhook]]\nname = 'pager'\nurl = 'https://hooks.example/x'\nsecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'\n";
+    std::fs::write(&file, webhook).unwrap();
+    let file = file.to_str().unwrap();
+    let create = |more: &[&str]| site.command([&["keys", "create", "--role", "channel", "--name", "gate"], more].concat());
+    site.run(create(&[])).await.refused(&["--for", "--unbound"]);
+    site.run(create(&["--for", "pager", "--unbound"])).await.refused(&["--for", "not both"]);
+    site.run(create(&["--for", "pagre", "--config", file])).await.refused(&["--for", "pagre", "email, pager"]);
+    let wrong = ["keys", "create", "--role", "agent", "--name", "bot", "--for", "pager"];
+    site.run(site.command(wrong)).await.refused(&["--for", "role channel"]);
+    assert!(!site.database().exists(), "a refusal makes no database");
+    for more in [vec!["--for", "pager", "email", "--config", file], vec!["--for", "pagre"], vec!["--unbound"]] {
+        site.run(create(&more)).await.succeeded();
+    }
+    let list = site.run(site.command(["keys", "list"])).await;
+    for (line, reach) in list.succeeded().lines().zip(["for email, pager", "for pagre", "unbound"]) {
+        assert!(line.ends_with(reach), "{line}");
+    }
+    let looked = site.run(site.command(["doctor", "--config", file])).await;
+    let warnings: Vec<&str> = looked.stdout.lines().filter(|line| line.starts_with("warn  keys")).collect();
+    assert_eq!(warnings.len(), 2, "{looked:?}");
+    assert!(warnings[0].contains("for pagre, which is no channel of this server"), "{warnings:?}");
+    assert!(warnings[1].contains("is unbound") && looked.stdout.contains("placet keys revoke"), "{looked:?}");
+}
+
 /// In another folder, or without the server's settings, an empty list would look like a server without keys, and a key that leaked would
 /// look as if it had been revoked long ago. And the folder would have a database nobody asked for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -52,6 +52,7 @@ fn principal(name: &str, owner: &str, role: Role) -> Principal {
         subject: name.to_owned(),
         owner: owner.to_owned(),
         role,
+        tied_to: None,
         assurance: Assurance::ApiKey,
     }
 }

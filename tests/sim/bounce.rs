@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use domain::authority::Role;
 use domain::delivery::BounceKind;
 use futures_util::FutureExt;
+use harness::requests;
 use placet_server::store::BounceReport;
 use placet_server::store::bounce::BounceToken;
 
@@ -75,7 +77,12 @@ async fn report(world: &Arc<World>, mail: &Mail, kind: BounceKind) {
         world.watch.lock().unwrap().returned.insert(mail.delivery.clone());
     }
     for _ in 0..TRIES {
-        let report = BounceReport { token, kind, detail: Some("550 no such mailbox".to_owned()) };
+        let report = BounceReport {
+            principal: requests::principal("bounces", Role::Channel),
+            token,
+            kind,
+            detail: Some("550 no such mailbox".to_owned()),
+        };
         let what = format!("{}'s mail is reported as {kind:?}", mail.recipient);
         let reported = world.call(what, |store| async move { store.report_bounce(report).await }.boxed()).await;
         match reported {
@@ -103,7 +110,8 @@ async fn forge(world: &Arc<World>, mail: &Mail) {
     let last = if proof.ends_with('0') { '1' } else { '0' };
     let forged = format!("{row}.{}{last}", &proof[..proof.len() - 1]);
     let Some(token) = BounceToken::parse(&forged) else { return };
-    let report = BounceReport { token, kind: BounceKind::Hard, detail: None };
+    let report =
+        BounceReport { principal: requests::principal("bounces", Role::Channel), token, kind: BounceKind::Hard, detail: None };
     world.coverage.count("return forged");
     if world.call("a forged return", |store| async move { store.report_bounce(report).await }.boxed()).await.is_ok() {
         world.fail("I32: a forged report of a return was believed");

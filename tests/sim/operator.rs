@@ -53,6 +53,7 @@ fn principal(name: &str) -> Principal {
         subject: name.to_owned(),
         owner: name.to_owned(),
         role: Role::Operator,
+        tied_to: None,
         assurance: Assurance::ApiKey,
     }
 }

@@ -45,6 +45,13 @@ pub(super) struct Identity {
     /// Groups keys that belong together: none of them answers what another asked; the name by default.
     #[arg(long)]
     owner: Option<String>,
+    /// For a gateway (role channel): the webhooks it passes messages on for. It sees and answers what was sent by them, for those it was
+    /// sent to; with `email` it reports returned mail, and nothing else.
+    #[arg(long = "for", value_name = "NAME", num_args = 1..)]
+    tied_to: Option<Vec<String>>,
+    /// For a gateway (role channel): it sees and answers every question it knows the id of, in anybody's name.
+    #[arg(long)]
+    unbound: bool,
 }
 
 #[derive(Args)]
@@ -110,9 +117,12 @@ async fn open(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
 }
 
 async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString) -> anyhow::Result<KeyView> {
-    let request = CreateKeyRequest { role: identity.role, name: identity.name, subject: identity.subject, owner: identity.owner };
+    let Identity { role, name, subject, owner, tied_to, unbound } = identity;
+    let request = CreateKeyRequest { role, name, subject, owner, tied_to, unbound };
+    let channels = database.channels()?;
+    let channels: Option<Vec<&str>> = channels.as_ref().map(|names| names.iter().map(String::as_str).collect());
     let id = KeyId(SystemEntropy.uuid(SystemClock.now()));
-    let key = new_key(request, secret, id).map_err(|errors| {
+    let key = new_key(request, secret, id, channels.as_deref()).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(|error| format!("--{} {}", error.field, error.message)).collect();
         anyhow::anyhow!(errors.join("; "))
     })?;
@@ -138,8 +148,13 @@ async fn list(args: ListArgs) -> anyhow::Result<()> {
             say(serde_json::to_string(&key)?)?;
         } else {
             let revoked = if key.revoked_at.is_some() { "  revoked" } else { "" };
+            let reach = match (key.role, &key.tied_to) {
+                (Role::Channel, Some(names)) => format!("  for {}", names.join(", ")),
+                (Role::Channel, None) => "  unbound".to_owned(),
+                (Role::Agent | Role::Operator | Role::Admin | Role::Auditor, _) => String::new(),
+            };
             say(format!(
-                "{}  {:<8}  {}  subject {}  owner {}{revoked}",
+                "{}  {:<8}  {}  subject {}  owner {}{reach}{revoked}",
                 key.id,
                 key.role.as_str(),
                 key.name,

@@ -109,9 +109,9 @@ fn program() -> String {
 /// Makes a key under a name and returns its secret.
 pub(super) async fn make_key(store: &dyn Store, role: Role, name: &str) -> anyhow::Result<SecretString> {
     let secret = generate(role, &SystemEntropy);
-    let request = CreateKeyRequest { role, name: name.to_owned(), subject: None, owner: None };
+    let request = CreateKeyRequest { role, name: name.to_owned(), subject: None, owner: None, tied_to: None, unbound: false };
     let id = KeyId(SystemEntropy.uuid(SystemClock.now()));
-    let key = new_key(request, &secret, id).map_err(|errors| anyhow::anyhow!("the name {name:?} {}", errors[0].message))?;
+    let key = new_key(request, &secret, id, None).map_err(|errors| anyhow::anyhow!("the name {name:?} {}", errors[0].message))?;
     store.create_key(key).await?;
     Ok(secret)
 }

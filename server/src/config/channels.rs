@@ -62,6 +62,11 @@ impl ChannelsSection {
         }
     }
 
+    /// What the channels are called, mails among them.
+    pub(super) fn names(&self) -> Vec<String> {
+        std::iter::once(EMAIL.to_owned()).chain(self.webhook.iter().map(|webhook| webhook.name.clone())).collect()
+    }
+
     /// The files that secrets of endpoints are read from. `environment` knows those named there by their variables.
     pub(super) fn secret_files(&self, environment: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
         let of_one = |section: &WebhookSection| {

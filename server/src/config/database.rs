@@ -36,6 +36,15 @@ impl DatabaseArgs {
         self.parse(&self.file()?, CONNECTIONS_MIN)
     }
 
+    /// The names of the channels of the settings' file, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be understood or read.
+    pub fn channels(&self) -> anyhow::Result<Option<Vec<String>>> {
+        Ok(self.config.as_deref().map(read_file).transpose()?.map(|file| file.channels.names()))
+    }
+
     /// What another command needs on its line to find the same database: what did not come from the environment, which both share.
     pub fn flags(&self) -> String {
         let config = self.config.as_ref().map(|path| path.display().to_string());

@@ -3,7 +3,7 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::Action;
+use domain::authority::{Action, Principal};
 use domain::problem::{FieldError, Rejection};
 use domain::text::visible_line;
 use domain::wire::{BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
@@ -94,11 +94,11 @@ pub(super) async fn report_bounce(request: HttpRequest, shared: Data<Shared>) ->
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     caller.may(Action::ReportBounce)?;
-    let report = body.into().and_then(report).map_err(|errors| Rejection::Invalid { errors })?;
+    let report = body.into().and_then(|body| report(caller.principal, body)).map_err(|errors| Rejection::Invalid { errors })?;
     Ok(HttpResponse::Ok().json(BounceReceipt::from(shared.store.report_bounce(report).await?)))
 }
 
-fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
+fn report(principal: Principal, body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
     let mut errors = Vec::new();
     let length = body.returned_to.chars().count();
     if length == 0 || length > RETURNED_TO_MAX {
@@ -112,7 +112,7 @@ fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
         // A report may quote the mail, and with it the link.
         Some(token) if errors.is_empty() => {
             let detail = body.detail.map(|detail| visible_line(&without_tokens(&detail)));
-            Ok(BounceReport { token, kind: body.kind, detail })
+            Ok(BounceReport { principal, token, kind: body.kind, detail })
         }
         None if errors.is_empty() => {
             let message = "is no token of a message, and no address with one behind a plus";

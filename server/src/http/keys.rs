@@ -32,7 +32,8 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
     let body: CreateKeyRequest = body.into().map_err(invalid)?;
     let secret = generate(body.role, &*shared.entropy);
     let id = KeyId(shared.entropy.uuid(shared.clock.now()));
-    let key = shared.store.create_key(new_key(body, &secret, id).map_err(invalid)?).await?;
+    let key = new_key(body, &secret, id, Some(&shared.asking.channels.names())).map_err(invalid)?;
+    let key = shared.store.create_key(key).await?;
     tracing::info!(key.id = %key.id, key.name, key.role = %key.role, key.owner, by = caller.principal.name, "a key was made");
     let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
     Ok(HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(created))

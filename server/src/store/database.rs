@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use domain::authority::Role;
+use domain::ids::KeyId;
+use domain::wire::KeyView;
 
 use super::postgres::{Address, PostgresStore, is_empty};
 use super::sqlite::{Exclusive, SqliteStore};
@@ -74,6 +77,23 @@ pub enum Schema {
     Newer(String),
 }
 
+/// A key with the role `channel`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gateway {
+    pub id: KeyId,
+    pub name: String,
+    /// The channels it is tied to; absent for an unbound one.
+    pub tied_to: Option<Vec<String>>,
+}
+
+impl Gateway {
+    /// Those among all keys.
+    pub(super) fn among(keys: Vec<KeyView>) -> Vec<Self> {
+        let counts = |key: &KeyView| key.role == Role::Channel && key.revoked_at.is_none();
+        keys.into_iter().filter(counts).map(|key| Self { id: key.id, name: key.name, tied_to: key.tied_to }).collect()
+    }
+}
+
 /// What a database holds, as far as its operator is concerned.
 #[derive(Debug)]
 pub struct Inspection {
@@ -89,6 +109,8 @@ pub struct Inspection {
     pub last_event: Option<DateTime<Utc>>,
     /// Keys that count.
     pub keys: i64,
+    /// Gateways whose keys count, once the tables are of this version.
+    pub gateways: Vec<Gateway>,
     /// Since when deadlines and messages wait after a restore.
     pub held_since: Option<DateTime<Utc>>,
     /// A secret of the server's own, if it has made it.
@@ -107,6 +129,7 @@ impl Inspection {
             moved_to: None,
             last_event: None,
             keys: 0,
+            gateways: Vec::new(),
             held_since: None,
             secret: None,
             was_in_production: false,

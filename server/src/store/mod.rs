@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use self::bounce::BounceToken;
-pub use self::database::{Database, Inspection, Schema, open};
+pub use self::database::{Database, Gateway, Inspection, Schema, open};
 use self::hub::Hub;
 use self::link::LinkToken;
 pub use self::outside::Outside;
@@ -297,6 +297,8 @@ pub enum DeliveryResult {
 /// A report that a message came back.
 #[derive(Clone, Debug)]
 pub struct BounceReport {
+    /// Who reports it.
+    pub principal: Principal,
     pub token: BounceToken,
     pub kind: BounceKind,
     pub detail: Option<String>,
@@ -326,6 +328,8 @@ pub struct NewKey {
     pub role: Role,
     pub subject: String,
     pub owner: String,
+    /// The channels a gateway is tied to.
+    pub tied_to: Option<Vec<String>>,
     pub hash: [u8; 32],
 }
 

@@ -40,22 +40,38 @@ fn record<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<Suspensi
     Ok(SuspensionRecord::of(&row.suspension, &rows.question(row)?))
 }
 
-fn may(principal: &Principal, action: Action, row: &IntentRow) -> Result<(), Rejection> {
-    authorize(principal, action, Object::Intent { created_by: &row.intent.created_by, asked_by: None })
+/// Whether somebody may do this to an intent, by what was sent about one suspension of it.
+fn may<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    action: Action,
+    row: &IntentRow,
+    suspension: Option<i64>,
+) -> Decided<()> {
+    let handed_for = handed(rows, principal, suspension)?;
+    Ok(authorize(
+        principal,
+        action,
+        Object::Intent { created_by: &row.intent.created_by, asked_by: None, handed_for: &handed_for },
+    ))
 }
 
-fn may_read(principal: &Principal, row: &IntentRow) -> Result<(), Rejection> {
-    may(principal, Action::Read, row)
+/// For whom the messages about a suspension are that a gateway tied to channels was handed; nothing is read for anybody else.
+pub(super) fn handed<R: ReadRows>(rows: &mut R, principal: &Principal, suspension: Option<i64>) -> RowsResult<Vec<String>> {
+    let Some(suspension) = suspension.filter(|_| principal.tied_to.is_some()) else { return Ok(Vec::new()) };
+    let messages = rows.deliveries(suspension)?.into_iter().map(|(row, _)| row);
+    Ok(messages.filter(|row| principal.is_handed(&row.route())).map(|row| row.recipient).collect())
 }
 
-/// What a list needs to look at: agents read their own, everybody else who reads sees all. Whether a row is shown, [`may_read`] says.
+/// What a list needs to look at: agents read their own, everybody else who reads sees all. Whether a row is shown, [`may`] says.
 fn own_only(principal: &Principal) -> Option<&str> {
     (principal.role == Role::Agent).then_some(principal.name.as_str())
 }
 
-fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentRow> {
+/// An intent, for whoever may read it; it shows its newest suspension.
+pub(super) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentRow> {
     let Some(row) = rows.intent(id)? else { return Ok(Err(Rejection::NotFound)) };
-    Ok(may_read(principal, &row).map(|()| row))
+    Ok(may(rows, principal, Action::Read, &row, row.newest_suspension)?.map(|()| row))
 }
 
 pub(super) fn intent<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentView> {
@@ -71,7 +87,7 @@ pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: 
     let (mut intents, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
         last = Some(row.rid);
-        if may_read(principal, row).is_err() {
+        if may(rows, principal, Action::Read, row, row.newest_suspension)?.is_err() {
             continue;
         }
         let view = intent_view(rows, row)?;
@@ -112,7 +128,7 @@ pub(super) fn events<R: ReadRows>(
         Ok(row) => row,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    if let Err(rejection) = may(principal, Action::Browse, &row) {
+    if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension)? {
         return Ok(Err(rejection));
     }
     let mut next = (row.last_sequence > 0).then_some(row.last_event);
@@ -148,7 +164,7 @@ pub(super) fn events<R: ReadRows>(
 pub(super) fn suspension<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId) -> Decided<SuspensionRecord> {
     let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
     let intent = rows.intent_at(row.intent)?;
-    if let Err(rejection) = may_read(principal, &intent) {
+    if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid))? {
         return Ok(Err(rejection));
     }
     Ok(Ok(record(rows, &row)?))
@@ -162,7 +178,7 @@ pub(super) fn deliveries<R: ReadRows>(
 ) -> Decided<DeliveryPage> {
     let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
     let intent = rows.intent_at(row.intent)?;
-    if let Err(rejection) = may(principal, Action::Browse, &intent) {
+    if let Err(rejection) = may(rows, principal, Action::Browse, &intent, Some(row.rid))? {
         return Ok(Err(rejection));
     }
     // One more than asked for says whether there is another page.
@@ -229,7 +245,8 @@ pub(super) fn suspensions<R: ReadRows>(
     let (mut suspensions, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
         last = Some(row.rid);
-        if may_read(principal, &rows.intent_at(row.intent)?).is_err() {
+        let intent = rows.intent_at(row.intent)?;
+        if may(rows, principal, Action::Read, &intent, Some(row.rid))?.is_err() {
             continue;
         }
         let asked_by = Some(row.suspension.asked_by.name.clone());

@@ -4,6 +4,7 @@ mod clock;
 mod configuration;
 mod database;
 mod finding;
+mod gateways;
 mod mail;
 mod permissions;
 mod postgres;
@@ -73,6 +74,7 @@ async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut 
     };
     if let (Ok(config), Some(inspection)) = (config, &inspection) {
         findings.extend(configuration::fits(config, inspection));
+        findings.extend(gateways::check(config, inspection));
     }
     permissions::check(args, path.as_deref(), findings);
     inspection

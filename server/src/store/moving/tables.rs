@@ -272,6 +272,7 @@ pub(super) const TABLES: &[Table] = &[
             column("hash", Kind::Bytes),
             column("created_at", Kind::Moment),
             column("revoked_at", Kind::Moment),
+            column("tied_to", Kind::Text),
         ],
         key: &["rid"],
         draws_from: Some("api_keys_rid_seq"),

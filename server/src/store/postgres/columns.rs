@@ -17,6 +17,7 @@ use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
     BounceRow, IntentRow, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
 };
+use crate::store::unit::keys::names;
 use crate::store::unit::last_hash;
 
 fn unsigned(number: i32) -> RowsResult<u32> {
@@ -348,6 +349,7 @@ pub(super) struct KeyColumns {
     _hash: Vec<u8>,
     created_at: DateTime<Utc>,
     revoked_at: Option<DateTime<Utc>>,
+    tied_to: Option<String>,
 }
 
 impl KeyColumns {
@@ -358,6 +360,7 @@ impl KeyColumns {
             role: Code::from_code(self.role)?,
             subject: self.subject,
             owner: self.owner,
+            tied_to: self.tied_to.as_deref().map(names),
             created_at: self.created_at,
             revoked_at: self.revoked_at,
         })
@@ -370,6 +373,7 @@ impl KeyColumns {
             subject: self.subject,
             owner: self.owner,
             role: Code::from_code(self.role)?,
+            tied_to: self.tied_to.as_deref().map(names),
             assurance: Assurance::ApiKey,
         })
     }

@@ -7,10 +7,12 @@ use diesel::sql_types::{BigInt, Bool, Timestamptz};
 use domain::clock::Clock;
 
 use super::address::Address;
+use super::columns::KeyColumns;
 use super::connection::connect;
 use super::migrate::{check_version, schema};
 use super::schema::{api_keys, events, presence, secrets};
 use crate::clock::SystemClock;
+use crate::store::database::Gateway;
 use crate::store::{Inspection, PRODUCTION_MARK, Schema};
 
 /// What can be said of a database, and of the PostgreSQL that keeps it.
@@ -83,6 +85,10 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
         seen.secret = kept.and_then(|kept| kept.try_into().ok());
         let mark = secrets::table.find(PRODUCTION_MARK).select(secrets::name).first::<String>(&mut conn).optional()?;
         seen.was_in_production = mark.is_some();
+    }
+    if seen.schema == Schema::Current {
+        let keys = api_keys::table.order(api_keys::rid).load::<KeyColumns>(&mut conn)?;
+        seen.gateways = Gateway::among(keys.into_iter().map(KeyColumns::into_view).collect::<Result<_, _>>()?);
     }
     Ok(Examination { inspection: seen, ahead, connections_free: server.connections_free, durable: server.durable })
 }

@@ -348,6 +348,7 @@ impl Rows for Writing<'_> {
             api_keys::owner.eq(&key.owner),
             api_keys::hash.eq(key.hash.to_vec()),
             api_keys::created_at.eq(now),
+            api_keys::tied_to.eq(key.tied_to.as_ref().map(|names| names.join(" "))),
         );
         diesel::insert_into(api_keys::table).values(row).execute(self.session.conn()?)?;
         Ok(())

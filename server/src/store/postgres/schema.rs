@@ -160,6 +160,7 @@ diesel::table! {
         hash -> Binary,
         created_at -> Timestamptz,
         revoked_at -> Nullable<Timestamptz>,
+        tied_to -> Nullable<Text>,
     }
 }
 

@@ -16,6 +16,7 @@ use crate::store::codes::{Code, DeliveryState};
 use crate::store::rows::{
     BounceRow, IntentRow, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
 };
+use crate::store::unit::keys::names;
 use crate::store::unit::last_hash;
 
 pub(super) fn uuid(bytes: &[u8]) -> RowsResult<Uuid> {
@@ -351,6 +352,7 @@ pub(super) struct KeyColumns {
     _hash: Vec<u8>,
     created_at: i64,
     revoked_at: Option<i64>,
+    tied_to: Option<String>,
 }
 
 impl KeyColumns {
@@ -361,6 +363,7 @@ impl KeyColumns {
             role: Code::from_code(self.role)?,
             subject: self.subject,
             owner: self.owner,
+            tied_to: self.tied_to.as_deref().map(names),
             created_at: from_micros(self.created_at),
             revoked_at: self.revoked_at.map(from_micros),
         })
@@ -373,6 +376,7 @@ impl KeyColumns {
             subject: self.subject,
             owner: self.owner,
             role: Code::from_code(self.role)?,
+            tied_to: self.tied_to.as_deref().map(names),
             assurance: Assurance::ApiKey,
         })
     }

@@ -14,7 +14,9 @@ use domain::time::from_micros;
 
 use super::schema::{api_keys, events, presence, secrets};
 use super::{known_migrations, url_of};
+use crate::store::database::Gateway;
 use crate::store::moving::moved_to;
+use crate::store::rows::ReadRows;
 use crate::store::{Inspection, PRODUCTION_MARK, Schema};
 
 /// What every SQLite file begins with.
@@ -61,6 +63,7 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
     if seen.schema == Schema::Current {
         let held: Option<Option<i64>> = presence::table.select(presence::held_since).first(&mut conn).optional()?;
         seen.held_since = held.flatten().map(from_micros);
+        seen.gateways = Gateway::among(conn.keys().context("failed to read the keys")?);
     }
     Ok(seen)
 }

@@ -582,6 +582,7 @@ mod tests {
             subject: text(),
             owner: text(),
             role: Role::Agent,
+            tied_to: None,
             assurance: Assurance::ApiKey,
         };
         let body = IntentBody {

@@ -159,6 +159,7 @@ diesel::table! {
         hash -> Binary,
         created_at -> BigInt,
         revoked_at -> Nullable<BigInt>,
+        tied_to -> Nullable<Text>,
     }
 }
 

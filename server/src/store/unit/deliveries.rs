@@ -523,6 +523,8 @@ pub(in crate::store) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, repo
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let found = rows.reads().delivery(report.token.row())?;
     let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id) || planted(Bug::BounceUnproven));
+    // What became of messages by other channels is not a gateway's to say.
+    let found = found.filter(|(row, _)| report.principal.reports_on(&row.channel));
     let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
     let (rid, now) = (row.rid, env.clock.now());
     let suspension = rows.reads().suspension_at(row.suspension)?;

@@ -13,6 +13,11 @@ pub(in crate::store) fn create_key<R: Rows>(rows: &mut R, env: &Env<'_>, key: &N
     rows.reads().key(key.id)?.ok_or(RowsError::Inconsistent("a key vanished while it was made"))
 }
 
+/// The names of the channels a key is tied to, from the row that holds them: none of them has a space.
+pub(in crate::store) fn names(kept: &str) -> Vec<String> {
+    kept.split(' ').map(str::to_owned).collect()
+}
+
 pub(in crate::store) fn revoke_key<R: Rows>(rows: &mut R, env: &Env<'_>, id: KeyId) -> Decided<KeyView> {
     if !rows.revoke_key(id, env.clock.now())? {
         return Ok(Err(Rejection::NotFound));

@@ -36,6 +36,7 @@ use domain::wire::{IntentView, SuspensionRecord};
 
 use self::log::append;
 use self::outcome::{kept, outcome, recalled};
+use super::reads::{self, handed};
 use super::rows::{IntentRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table};
 use super::span::{SpanEnd, SpanRecord, TraceContext};
 use super::{CreateIntent, Outcome, Precondition, Request, Target};
@@ -194,12 +195,13 @@ fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::Suspen
 /// The checks before the decision, in the order every surface promises: 404, 403, missing `If-Match`, replay.
 fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTime<Utc>) -> Decided<Option<Outcome>> {
     let asked_by = loaded.suspensions.first().map(|row| &row.suspension.asked_by);
-    let object = Object::Intent { created_by: &loaded.intent.created_by, asked_by };
+    let handed_for = handed(rows.reads(), &request.principal, named(loaded, request))?;
+    let object = Object::Intent { created_by: &loaded.intent.created_by, asked_by, handed_for: &handed_for };
     if let Err(rejection) = authorize(&request.principal, request.action, object) {
         return Ok(Err(rejection));
     }
     if let Ok(command) = &request.command
-        && let Err(rejection) = permit(&loaded.intent, command, &request.principal)
+        && let Err(rejection) = permit(&loaded.intent, command, &request.principal, &handed_for)
     {
         return Ok(Err(rejection));
     }
@@ -222,6 +224,16 @@ fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTim
         Err(rejection) => Ok(Err(rejection)),
         Ok(kept) => Ok(Ok(kept.map(|kept| recalled(rows, &kept)).transpose()?)),
     }
+}
+
+/// The suspension a write is about: the one it names, else the one its intent shows.
+fn named(loaded: &Loaded, request: &Request) -> Option<i64> {
+    let id = match (request.target, &request.command) {
+        (Target::Suspension(id), _) => Some(id),
+        (Target::Intent(_), Ok(command @ Command::Respond(_))) => command.names_suspension(),
+        (Target::Intent(_), _) => return loaded.row.newest_suspension,
+    };
+    loaded.suspensions.iter().find(|row| Some(row.suspension.id) == id).map(|row| row.rid)
 }
 
 /// What a write with this key left for its repeats.
@@ -317,10 +329,7 @@ pub(super) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
 }
 
 fn readable<R: Rows>(rows: &mut R, principal: &Principal, id: IntentId) -> RowsResult<bool> {
-    let row = rows.reads().intent(id)?;
-    Ok(row.is_some_and(|row| {
-        authorize(principal, Action::Read, Object::Intent { created_by: &row.intent.created_by, asked_by: None }).is_ok()
-    }))
+    Ok(reads::readable(rows.reads(), principal, id)?.is_ok())
 }
 
 /// The intent of one suspension, for a command of the server's own.

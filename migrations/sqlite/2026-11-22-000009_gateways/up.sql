@@ -1,0 +1,3 @@
+-- The channels a gateway's key is tied to, their names parted by spaces; absent for an unbound gateway and for other roles. The gateways
+-- there were before stay unbound.
+ALTER TABLE api_keys ADD COLUMN tied_to TEXT;
