@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::channel::{EMAIL, Route};
-use crate::ids::KeyId;
+use crate::ids::{DeliveryId, KeyId};
 use crate::planted::{Bug, planted};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
@@ -60,6 +60,9 @@ impl FromStr for Role {
     }
 }
 
+/// The server's own name in the log, which no key may have.
+pub const SERVER: &str = "placet";
+
 /// How sure we are that the subject is who acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -72,11 +75,21 @@ pub enum Assurance {
     Server,
 }
 
+/// By which credential somebody acts. The log names it, because names can be given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", content = "id", rename_all = "snake_case")]
+pub enum Credential {
+    /// An API key.
+    ApiKey(KeyId),
+    /// The answer link of this message.
+    EmailLink(DeliveryId),
+}
+
 /// Who acts, as the credential says; nothing in a body changes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
-    /// The key, when a key was presented.
-    pub key_id: Option<KeyId>,
+    /// The credential; absent for the server itself, and for a link of a message from before links were kept with theirs.
+    pub credential: Option<Credential>,
     /// The credential's name; the actor in the log, and for agents their identity.
     pub name: String,
     /// The person or service behind it; what `responded_by` says.
@@ -96,20 +109,20 @@ impl Principal {
     /// The server itself, when a deadline acts.
     pub fn server() -> Self {
         Self {
-            key_id: None,
-            name: "placet".to_owned(),
-            subject: "placet".to_owned(),
-            owner: "placet".to_owned(),
+            credential: None,
+            name: SERVER.to_owned(),
+            subject: SERVER.to_owned(),
+            owner: SERVER.to_owned(),
             role: Role::Admin,
             tied_to: None,
             assurance: Assurance::Server,
         }
     }
 
-    /// The holder of an answer link that was sent to `recipient`.
-    pub fn link_holder(recipient: &str) -> Self {
+    /// The holder of the answer link in a message to `recipient`.
+    pub fn link_holder(recipient: &str, message: Option<DeliveryId>) -> Self {
         Self {
-            key_id: None,
+            credential: message.map(Credential::EmailLink),
             name: recipient.to_owned(),
             subject: recipient.to_owned(),
             // A mailbox is no key's owner: who runs an agent may be the one it has to ask.
@@ -117,6 +130,14 @@ impl Principal {
             role: Role::Operator,
             tied_to: None,
             assurance: Assurance::EmailLink,
+        }
+    }
+
+    /// The key, when a key was presented.
+    pub fn key_id(&self) -> Option<KeyId> {
+        match self.credential {
+            Some(Credential::ApiKey(id)) => Some(id),
+            Some(Credential::EmailLink(_)) | None => None,
         }
     }
 
@@ -269,7 +290,7 @@ mod tests {
 
     fn principal(role: Role, name: &str, owner: &str) -> Principal {
         Principal {
-            key_id: None,
+            credential: None,
             name: name.into(),
             subject: name.into(),
             owner: owner.into(),

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::authority::{Assurance, Role};
+use crate::authority::{Assurance, Credential, Role};
 use crate::body::{IntentBody, Patch};
 use crate::channel::Way;
 use crate::delivery::Failover;
@@ -84,6 +84,8 @@ pub enum Event {
         note: Option<String>,
         /// Who.
         cancelled_by: String,
+        /// By which credential.
+        credential: Option<Credential>,
     },
     /// An answer came after the deadline: refused as a decision, kept as a record.
     LateAnswer(RefusedAnswer),
@@ -119,6 +121,8 @@ pub enum Event {
         delivery: Delivery,
         /// Who asked for it.
         redriven_by: String,
+        /// By which credential.
+        credential: Option<Credential>,
     },
     /// A client recorded something.
     Appended(ClientEvent),
@@ -137,6 +141,8 @@ pub struct Reminded {
     pub ways: Vec<Way>,
     /// Who asked for it.
     pub reminded_by: String,
+    /// By which credential; absent where the server did.
+    pub credential: Option<Credential>,
 }
 
 /// A deadline that moved.
@@ -154,6 +160,8 @@ pub struct Extended {
     pub reason: Option<String>,
     /// Who.
     pub extended_by: String,
+    /// By which credential; absent where the server did.
+    pub credential: Option<Credential>,
 }
 
 /// Why a deadline moved.
@@ -210,6 +218,8 @@ pub struct Resumed {
     pub role: Role,
     /// How sure we are of the subject.
     pub assurance: Assurance,
+    /// By which credential.
+    pub credential: Option<Credential>,
     /// Whom the body claimed, where that is not whom the credential names.
     pub claimed_responded_by: Option<String>,
 }
@@ -225,6 +235,8 @@ pub struct RefusedAnswer {
     pub value: Option<Value>,
     /// Who sent it.
     pub responded_by: String,
+    /// By which credential.
+    pub credential: Option<Credential>,
 }
 
 /// What became of one message.
@@ -355,41 +367,53 @@ impl Event {
                 "escalated_to": escalated_to,
                 "channel_hint": channel_hint,
             }),
-            Self::SuspensionReminded(reminded) => json!({
-                "suspension_id": reminded.suspension_id,
-                "attempt": reminded.attempt,
-                "notify_to": reminded.notify_to,
-                "reminded_by": reminded.reminded_by,
-            }),
-            Self::SuspensionExtended(extended) => json!({
-                "suspension_id": extended.suspension_id,
-                "cause": match extended.cause { ExtensionCause::Request => "request", ExtensionCause::Outage => "outage" },
-                "old_expires_at": naive(extended.old_expires_at),
-                "new_expires_at": naive(extended.new_expires_at),
-                "reason": extended.reason,
-                "extended_by": extended.extended_by,
-            }),
+            Self::SuspensionReminded(reminded) => by(
+                reminded.credential,
+                json!({
+                    "suspension_id": reminded.suspension_id,
+                    "attempt": reminded.attempt,
+                    "notify_to": reminded.notify_to,
+                    "reminded_by": reminded.reminded_by,
+                }),
+            ),
+            Self::SuspensionExtended(extended) => by(
+                extended.credential,
+                json!({
+                    "suspension_id": extended.suspension_id,
+                    "cause": match extended.cause { ExtensionCause::Request => "request", ExtensionCause::Outage => "outage" },
+                    "old_expires_at": naive(extended.old_expires_at),
+                    "new_expires_at": naive(extended.new_expires_at),
+                    "reason": extended.reason,
+                    "extended_by": extended.extended_by,
+                }),
+            ),
             Self::SuspensionUndeliverable { suspension_id } => json!({ "suspension_id": suspension_id }),
-            Self::SuspensionCancelled { suspension_id, reason, note, cancelled_by } => json!({
-                "suspension_id": suspension_id,
-                "resolution_reason": reason,
-                "reason": note,
-                "cancelled_by": cancelled_by,
-            }),
-            Self::LateAnswer(refused) | Self::ResponseRejected(refused) => json!({
-                "suspension_id": refused.suspension_id,
-                "code": refused.code,
-                "value": refused.value,
-                "value_omitted": refused.value.is_none(),
-                "responded_by": refused.responded_by,
-            }),
+            Self::SuspensionCancelled { suspension_id, reason, note, cancelled_by, credential } => by(
+                *credential,
+                json!({
+                    "suspension_id": suspension_id,
+                    "resolution_reason": reason,
+                    "reason": note,
+                    "cancelled_by": cancelled_by,
+                }),
+            ),
+            Self::LateAnswer(refused) | Self::ResponseRejected(refused) => by(
+                refused.credential,
+                json!({
+                    "suspension_id": refused.suspension_id,
+                    "code": refused.code,
+                    "value": refused.value,
+                    "value_omitted": refused.value.is_none(),
+                    "responded_by": refused.responded_by,
+                }),
+            ),
             Self::LeaseAcquired(lease) | Self::LeaseRenewed(lease) | Self::LeaseReleased(lease) => json!(lease),
             Self::DeliveryFailed(delivery) => delivery_payload(delivery),
             Self::DeliverySent { delivery, reached } | Self::DeliveryBounced { delivery, reached } => {
                 with(delivery_payload(delivery), "reached", json!(reached))
             }
-            Self::DeliveryRedriven { delivery, redriven_by } => {
-                with(delivery_payload(delivery), "redriven_by", json!(redriven_by))
+            Self::DeliveryRedriven { delivery, redriven_by, credential } => {
+                by(*credential, with(delivery_payload(delivery), "redriven_by", json!(redriven_by)))
             }
             Self::DeliveryFailover(failover) => json!({
                 "suspension_id": failover.suspension_id,
@@ -509,7 +533,15 @@ fn resumed_payload(resumed: &Resumed) -> Value {
             payload[name] = json!(value);
         }
     }
-    payload
+    by(resumed.credential, payload)
+}
+
+/// Adds by which credential it was; events from before it was named have none, and neither has what the server did.
+fn by(credential: Option<Credential>, payload: Value) -> Value {
+    match credential {
+        Some(credential) => with(payload, "credential", json!(credential)),
+        None => payload,
+    }
 }
 
 /// When an event says its suspension ended, for those that end one.

@@ -11,6 +11,7 @@ use self::operator::{extend, redrive, remind};
 use crate::authority::{Principal, Role};
 use crate::body::Patch;
 use crate::command::{Command, Respond, Suspend};
+use crate::confusable::skeleton;
 use crate::delivery;
 use crate::event::{
     Delivery, Event, ExpiryReason, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed, client_may_append, ending_of,
@@ -141,7 +142,8 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
             let askers =
                 intent.open.iter().chain(&intent.ended).map(|suspension| &suspension.asked_by).chain([&intent.created_by]);
             let claimed = respond.claimed_responded_by.as_ref();
-            let is_asker = |asker: &Asker| claimed.is_some_and(|claimed| *claimed == asker.name || *claimed == asker.owner);
+            let is_asker =
+                |asker: &Asker| claimed.is_some_and(|claimed| is_alike(claimed, &asker.name) || is_alike(claimed, &asker.owner));
             if askers.into_iter().any(is_asker) {
                 return Err(Rejection::SelfResponse);
             }
@@ -168,6 +170,11 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::RecordDelivery(_)
         | Command::Redrive(_) => Ok(()),
     }
+}
+
+/// Whether a person would take one name for the other.
+fn is_alike(one: &str, other: &str) -> bool {
+    skeleton(one) == skeleton(other)
 }
 
 /// Decides what `command` does to `intent` at `now`, without doing it.
@@ -369,13 +376,13 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
             .ended
             .iter()
             .find(|ended| Some(ended.id) == named)
-            .and_then(|ended| record_refusal(ended, &rejection, respond, responded_by));
+            .and_then(|ended| record_refusal(ended, &rejection, respond, responded_by, by));
         return Err(Refusal { rejection, deadline: Vec::new(), record });
     };
     // The deadline binds when the clock says so, not when our timer gets around to it; a late answer makes it bind now.
     if open.is_expired(now) && !planted(Bug::AnswerAfterTheDeadline) {
         let refusal = expired(intent, open);
-        let record = record_refusal(open, &refusal.rejection, respond, responded_by);
+        let record = record_refusal(open, &refusal.rejection, respond, responded_by, by);
         return Err(Refusal { record, ..refusal });
     }
     if by.role == Role::Channel && claimed.is_none() {
@@ -396,6 +403,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         choice_description: choice.and_then(|choice| choice.description.clone()),
         role: by.role,
         assurance: by.assurance,
+        credential: by.credential,
         claimed_responded_by: respond.claimed_responded_by.clone().filter(|claimed| *claimed != responded_by),
         ending: Ending {
             resolution: Resolution::Responded,
@@ -412,7 +420,13 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
     ])
 }
 
-fn record_refusal(suspension: &Suspension, rejection: &Rejection, respond: &Respond, responded_by: String) -> Option<Box<Event>> {
+fn record_refusal(
+    suspension: &Suspension,
+    rejection: &Rejection,
+    respond: &Respond,
+    responded_by: String,
+    by: &Principal,
+) -> Option<Box<Event>> {
     // Recording is rate-limited, or a stuck client could fill the log.
     if suspension.refusals >= REFUSALS_RECORDED_MAX {
         return None;
@@ -423,6 +437,7 @@ fn record_refusal(suspension: &Suspension, rejection: &Rejection, respond: &Resp
         code: rejection.entry().code,
         value: respond.value.as_ref().filter(small).cloned(),
         responded_by,
+        credential: by.credential,
     };
     let late = matches!(rejection, Rejection::Expired { .. });
     Some(Box::new(if late { Event::LateAnswer(refused) } else { Event::ResponseRejected(refused) }))
@@ -448,7 +463,8 @@ fn cancel(
 }
 
 fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Option<String>, by: &Principal) -> Event {
-    Event::SuspensionCancelled { suspension_id: open.id, reason, note, cancelled_by: by.subject.clone() }
+    let (cancelled_by, credential) = (by.subject.clone(), by.credential);
+    Event::SuspensionCancelled { suspension_id: open.id, reason, note, cancelled_by, credential }
 }
 
 /// The refusal of anything that comes after the deadline; it carries the deadline's own events, so that time is never left undone.

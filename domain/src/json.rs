@@ -17,9 +17,23 @@ pub const INTEGER_MAX: i64 = (1 << 53) - 1;
 /// Parses a body, refusing what two readers could understand differently: duplicate keys, integers beyond ±(2^53−1), nesting beyond
 /// [`DEPTH_MAX`], more than [`KEYS_MAX`] members, and anything behind the value.
 pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    read(bytes, true)
+}
+
+/// Parses what others have written, as an event that was served: refuses only an object with two members of one name, of which one reader
+/// sees the first and another the last.
+///
+/// # Errors
+///
+/// What is no JSON, or not to be understood in one way.
+pub fn unambiguous(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    read(bytes, false)
+}
+
+fn read(bytes: &[u8], is_bounded: bool) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let mut keys = 0;
-    let value = Strict { depth: 0, keys: &mut keys }.deserialize(&mut reader)?;
+    let value = Strict { depth: 0, keys: &mut keys, is_bounded }.deserialize(&mut reader)?;
     reader.end()?;
     Ok(value)
 }
@@ -94,6 +108,8 @@ pub fn depth(value: &Value) -> usize {
 struct Strict<'a> {
     depth: usize,
     keys: &'a mut usize,
+    /// Whether the limits of a body count.
+    is_bounded: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
@@ -106,7 +122,11 @@ impl<'de> DeserializeSeed<'de> for Strict<'_> {
 impl Strict<'_> {
     fn deeper<E: Error>(&self) -> Result<usize, E> {
         let depth = self.depth + 1;
-        if depth > DEPTH_MAX { Err(E::custom(format_args!("nested deeper than {DEPTH_MAX} levels"))) } else { Ok(depth) }
+        if self.is_bounded && depth > DEPTH_MAX {
+            Err(E::custom(format_args!("nested deeper than {DEPTH_MAX} levels")))
+        } else {
+            Ok(depth)
+        }
     }
 }
 
@@ -122,16 +142,16 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
-        if value < -INTEGER_MAX { Err(too_large()) } else { Ok(value.into()) }
+        if self.is_bounded && value < -INTEGER_MAX { Err(too_large()) } else { Ok(value.into()) }
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
-        if value > INTEGER_MAX.unsigned_abs() { Err(too_large()) } else { Ok(value.into()) }
+        if self.is_bounded && value > INTEGER_MAX.unsigned_abs() { Err(too_large()) } else { Ok(value.into()) }
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         // serde_json hands integers beyond 64 bits over as floats; a whole float beyond the bound is as ambiguous as the integer.
-        if value.fract() == 0.0 && value.abs() > 9_007_199_254_740_991.0 {
+        if self.is_bounded && value.fract() == 0.0 && value.abs() > 9_007_199_254_740_991.0 {
             return Err(too_large());
         }
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number must be finite"))
@@ -150,26 +170,26 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let depth = self.deeper()?;
+        let (depth, is_bounded) = (self.deeper()?, self.is_bounded);
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Strict { depth, keys: &mut *self.keys })? {
+        while let Some(item) = items.next_element_seed(Strict { depth, keys: &mut *self.keys, is_bounded })? {
             list.push(item);
         }
         Ok(Value::Array(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let depth = self.deeper()?;
+        let (depth, is_bounded) = (self.deeper()?, self.is_bounded);
         let mut object = Map::new();
         while let Some(key) = members.next_key::<String>()? {
             *self.keys += 1;
-            if *self.keys > KEYS_MAX {
+            if is_bounded && *self.keys > KEYS_MAX {
                 return Err(A::Error::custom(format_args!("more than {KEYS_MAX} object members")));
             }
             if object.contains_key(&key) {
                 return Err(A::Error::custom("an object names the same key twice"));
             }
-            let value = members.next_value_seed(Strict { depth, keys: &mut *self.keys })?;
+            let value = members.next_value_seed(Strict { depth, keys: &mut *self.keys, is_bounded })?;
             object.insert(key, value);
         }
         Ok(Value::Object(object))
@@ -205,6 +225,18 @@ mod tests {
         }
         assert!(parse(br#"{"a":1} {"#).is_err());
         assert!(parse(b"").is_err());
+    }
+
+    /// What was written in good faith is read whatever its size; a forged event must not pass as the one it hides.
+    #[test]
+    fn what_others_wrote_is_read_unless_a_name_comes_twice() {
+        for text in [r#"{"a":1,"a":2}"#, r#"[{"b":{"c":1,"\u0063":1}}]"#, "{} {}", "{"] {
+            assert!(unambiguous(text.as_bytes()).is_err(), "{text}");
+        }
+        let many = format!("{{{}}}", (0..=KEYS_MAX).map(|i| format!("\"k{i}\":0")).collect::<Vec<_>>().join(","));
+        for text in [nested(DEPTH_MAX + 1), many, "[1e300,9007199254740992,-9007199254740992]".to_owned()] {
+            assert_eq!(unambiguous(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(&text).unwrap(), "{text}");
+        }
     }
 
     #[test]

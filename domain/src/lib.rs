@@ -22,6 +22,7 @@ pub mod intent;
 pub mod json;
 pub mod lease;
 pub mod log;
+pub mod name;
 pub mod plan;
 pub mod planted;
 pub mod problem;

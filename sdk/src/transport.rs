@@ -165,6 +165,8 @@ impl Transport {
             self.watch_connection(&outcome);
             let failure = match outcome {
                 Ok(Reply { body, replayed }) => {
+                    // Of two members of one name another reader may see the other one.
+                    domain::json::unambiguous(&body).map_err(|error| unreadable(&error))?;
                     let body = serde_json::from_slice(&body).map_err(|error| unreadable(&error))?;
                     return Ok(Reply { body, replayed });
                 }

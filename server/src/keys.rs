@@ -9,6 +9,7 @@ use domain::authority::{Principal, Role};
 use domain::channel::{CHANNEL_NAME_MAX, EMAIL, is_channel_name};
 use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
+use domain::name;
 use domain::problem::FieldError;
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
@@ -26,8 +27,6 @@ const RANDOM_CHARS: usize = 27;
 const CHECK_CHARS: usize = 6;
 /// The longest key that is looked up at all.
 pub const KEY_CHARS_MAX: usize = 200;
-/// The longest name, subject and owner, in characters.
-pub const NAME_MAX: usize = 200;
 /// The most channels one gateway is tied to: no server has more webhooks.
 pub const TIED_TO_MAX: usize = 100;
 /// An imported secret with fewer bits needs `--weak`.
@@ -97,19 +96,17 @@ pub fn new_key(
     id: KeyId,
     channels: Option<&[&str]>,
 ) -> Result<NewKey, Vec<FieldError>> {
-    let subject = request.subject.unwrap_or_else(|| request.name.clone());
-    let owner = request.owner.unwrap_or_else(|| request.name.clone());
-    let mut errors: Vec<FieldError> = [("name", &request.name), ("subject", &subject), ("owner", &owner)]
-        .into_iter()
-        .filter(|(_, text)| text.trim().is_empty() || text.chars().count() > NAME_MAX || text.chars().any(char::is_control))
-        .map(|(field, _)| {
-            FieldError::new(field, "length", format!("is 1 to {NAME_MAX} characters, none of them control characters"))
-        })
-        .collect();
+    let mut errors = Vec::new();
+    let mut checked = |field, name: &str| {
+        name::normal(name).map_err(|(rule, message)| errors.push(FieldError::new(field, rule, message))).unwrap_or_default()
+    };
+    let name = checked("name", &request.name);
+    let subject = request.subject.map_or_else(|| name.clone(), |subject| checked("subject", &subject));
+    let owner = request.owner.map_or_else(|| name.clone(), |owner| checked("owner", &owner));
     let tied_to = tie(request.role, request.tied_to, request.unbound, channels).map_err(|error| errors.push(error));
     let (Ok(tied_to), true) = (tied_to, errors.is_empty()) else { return Err(errors) };
     let hash = hash(secret.expose_secret());
-    Ok(NewKey { id, name: request.name, role: request.role, subject, owner, tied_to, hash })
+    Ok(NewKey { id, name, role: request.role, subject, owner, tied_to, hash })
 }
 
 /// The channels a gateway is tied to, each once; `channels` are those there are, where they are known.
@@ -138,9 +135,10 @@ fn tie(
             names.dedup();
             Ok(Some(names))
         }
-        (Role::Channel, None, false) => {
-            error("required", "a gateway is tied to webhooks by name (for), or to none (unbound): give one of the two".into())
-        }
+        (Role::Channel, None, false) => error(
+            "required",
+            "a gateway needs the webhooks it is for, or has to be unbound (--for NAME or --unbound): give one of the two".into(),
+        ),
         (Role::Channel, Some(_), true) => {
             error("conflict", "a gateway is either tied to webhooks (for) or unbound, not both".into())
         }
@@ -333,7 +331,7 @@ impl Authenticator {
     /// Forgets a key that was revoked, and no other: all would have to be looked up again.
     pub fn forget(&self, key: KeyId) {
         let mut memory = self.memory();
-        memory.found.retain(|_, (_, found)| found.key_id != Some(key));
+        memory.found.retain(|_, (_, found)| found.key_id() != Some(key));
         // A look that began before may have seen it; whoever comes from now on begins another.
         memory.looks.clear();
         self.revoked.send_replace(Some(key));

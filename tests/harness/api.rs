@@ -80,7 +80,7 @@ impl Api {
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await?;
-        Ok(Reply { status, body: serde_json::from_str(&text).unwrap_or(Value::Null), text, headers })
+        Ok(Reply { status, body: domain::json::unambiguous(text.as_bytes()).unwrap_or(Value::Null), text, headers })
     }
 
     pub async fn get(&self, path: &str) -> Reply {

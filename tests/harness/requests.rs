@@ -13,7 +13,7 @@ use serde_json::{Map, json};
 pub fn principal(name: &str, role: Role) -> Principal {
     let name = name.to_owned();
     Principal {
-        key_id: None,
+        credential: None,
         subject: name.clone(),
         owner: name.clone(),
         name,

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+use std::io::Write;
+use std::process::{Command, Stdio};
+
 use domain::authority::Role;
 use domain::event::in_openintent_vocabulary;
 use domain::ids::IntentId;
@@ -14,6 +17,29 @@ async fn append(api: &Api, intent: IntentId, body: Value) -> Reply {
     api.post(&format!("api/v1/intents/{intent}/events"), body).await
 }
 
+/// What the recipe of docs/http.md says of events: whether they pass, and its words.
+fn check(kept: &str, events: &str) -> (bool, String) {
+    let document = include_str!("../../docs/http.md");
+    let recipe = document.split("```python\n").nth(1).unwrap().split("```").next().unwrap();
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(folder.path().join("check.py"), recipe).unwrap();
+    // No number with a fraction and no name beyond ASCII is among these events, so this is their canonical form as well.
+    let canonical = "import json\ndef dumps(value):\n    return json.dumps(value, sort_keys=True, separators=(',', ':'), ensure_ascii=False).encode()\n";
+    std::fs::write(folder.path().join("rfc8785.py"), canonical).unwrap();
+    let mut python = Command::new("python3");
+    python
+        .args(["check.py", kept])
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut python = python.spawn().unwrap();
+    python.stdin.take().unwrap().write_all(events.as_bytes()).unwrap();
+    let output = python.wait_with_output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(said).unwrap())
+}
+
 /// The types on one page, as served.
 async fn page(api: &Api, intent: IntentId, query: &str) -> Vec<String> {
     let events = api.get(&format!("api/v1/intents/{intent}/events{query}")).await.ok();
@@ -21,7 +47,84 @@ async fn page(api: &Api, intent: IntentId, query: &str) -> Vec<String> {
     events.as_array().unwrap().iter().map(name).collect()
 }
 
+/// The credential an event names, of the newest event of this type.
+async fn credential(api: &Api, intent: IntentId, event_type: &str) -> Value {
+    let events = api.events(intent).await;
+    let event = events.into_iter().rev().find(|event| event["event_type"] == event_type);
+    event.unwrap_or_else(|| panic!("no {event_type}"))["payload"]["credential"].clone()
+}
+
 on_each_store! {
+    /// Names can be given twice: of two keys of one name the log must say which one it was.
+    async fn what_somebody_did_names_the_credential(app: &mut TestApp) {
+        let (agent, admin) = (app.agent(), app.api(Role::Admin));
+        let mut twins = Vec::new();
+        for _ in 0..2 {
+            let made = admin.post("api/v1/keys", json!({"role": "operator", "name": "desk"})).await.ok();
+            twins.push((Api::new(&app.base, made["key"].as_str()), json!({"kind": "api_key", "id": made["id"]})));
+        }
+        let (first, second) = (&twins[0], &twins[1]);
+        let (intent, id) = agent.ask(json!({})).await;
+        let question = format!("api/v1/suspensions/{id}");
+        first.0.post(&format!("{question}/extend"), json!({"seconds": 60})).await.ok();
+        second.0.post(&format!("{question}/remind"), json!({})).await.ok();
+        first.0.respond(intent, &id, "approve").await.ok();
+        assert_eq!(second.0.respond(intent, &id, "deny").await.status, 409);
+        for (event_type, by) in [
+            ("intent.suspension_extended", first), ("intent.suspension_reminded", second), ("intent.resumed", first),
+            ("intent.response_rejected", second),
+        ] {
+            assert_eq!(credential(&agent, intent, event_type).await, by.1, "{event_type}");
+        }
+        let (intent, id) = agent.ask(json!({"timeout_seconds": 60})).await;
+        app.advance(60).await;
+        assert_ne!(agent.suspension(&id).await["resolution"], Value::Null);
+        first.0.respond(intent, &id, "approve").await;
+        let late = agent.event_types(intent).await.iter().any(|event_type| event_type == "intent.late_answer");
+        let refused = if late { "intent.late_answer" } else { "intent.response_rejected" };
+        assert_eq!(credential(&agent, intent, refused).await, first.1);
+        let (intent, id) = agent.ask(json!({})).await;
+        agent.post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
+        assert_eq!(credential(&agent, intent, "intent.suspension_cancelled").await["kind"], "api_key");
+    }
+
+    /// A link is a credential too: which message it was in is known, and its token is in no event.
+    async fn an_answer_by_a_link_names_its_message(app: &mut TestApp) {
+        let agent = app.agent();
+        let (intent, id) = agent.ask(json!({})).await;
+        app.settle().await;
+        let mail = app.smtp.received().pop().unwrap();
+        app.restart().await;
+        let link = mail.link(&app.base);
+        assert_eq!(app.person().answer(&link, "approve").await.heading(), "Your answer was recorded");
+        let sent = agent.get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+        let expected = json!({"kind": "email_link", "id": sent["deliveries"][0]["id"]});
+        assert_eq!(credential(&agent, intent, "intent.resumed").await, expected);
+        let token = link.rsplit('/').next().unwrap();
+        assert!(!agent.get(&format!("api/v1/intents/{intent}/events?include=all")).await.text.contains(token));
+    }
+
+    /// The documented way to check a log must not be one that a forger knows how to pass.
+    async fn the_documented_recipe_finds_what_was_changed(app: &mut TestApp) {
+        let agent = app.agent();
+        let (intent, id) = agent.ask(json!({})).await;
+        app.operator().respond(intent, &id, "deny").await.ok();
+        let served = agent.get(&format!("api/v1/intents/{intent}/events?include=all&limit=1000")).await;
+        let kept = served.body[0]["event_hash"].as_str().unwrap().to_owned();
+        let said = check(&kept, &served.text);
+        assert!(said.0 && said.1.contains("events, unchanged since"), "{said:?}");
+        let forged = served.text.replace("\"value\":\"deny\"", "\"value\":\"approve\",\"value\":\"deny\"");
+        let changed = served.text.replace("\"value\":\"deny\"", "\"value\":\"approve\"");
+        let lost = json!(served.body.as_array().unwrap()[..2]).to_string();
+        for (text, why) in [(forged, "a member twice"), (changed, "was changed"), (lost, "something is missing")] {
+            assert_ne!(text, served.text);
+            let said = check(&kept, &text);
+            assert!(!said.0 && said.1.contains(why), "{why}: {said:?}");
+        }
+        let said = check("sha256:other", &served.text);
+        assert!(!said.0 && said.1.contains("is not the one"), "{said:?}");
+    }
+
     /// The OpenIntent client raises on a type it does not know; everything is one parameter away.
     async fn the_clients_vocabulary_is_shown_unless_everything_is_asked_for(app: &mut TestApp) {
         let (agent, operator) = (app.agent(), app.operator());

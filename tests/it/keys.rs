@@ -80,6 +80,35 @@ on_each_store! {
         admin.post("api/v1/keys", key("name", json!("ä".repeat(200)))).await.ok();
     }
 
+    /// A name stands in the log for who did something: it has one form, hides nothing, and is not the server's.
+    async fn a_name_has_one_form_and_is_not_ours(app: &mut TestApp) {
+        let admin = app.api(Role::Admin);
+        for (field, name, rule) in [
+            ("name", "placet", "reserved"), ("name", "Ｐlасеt", "reserved"), ("subject", "pIacet", "reserved"), ("owner", "placet ", "reserved"),
+            ("name", "bo\u{200b}t", "characters"), ("subject", "bo\u{202e}t", "characters"), ("owner", "\u{3164}", "characters"),
+            ("name", "\u{3000}", "length"),
+        ] {
+            let mut body = json!({"role": "agent", "name": "bot"});
+            body[field] = json!(name);
+            assert_eq!(admin.post("api/v1/keys", body).await.field_problem(), (422, "invalid", field, rule), "{name}");
+        }
+        for name in ["Дежурный", "Ελένη", "日本太郎", "김철수", "さくら", "محمد", "שרה", "नेहा", "สมชาย", "გიორგი"] {
+            let made = admin.post("api/v1/keys", json!({"role": "operator", "name": name})).await.ok();
+            assert_eq!(made["name"], name);
+            let (intent, id) = app.agent().ask(json!({})).await;
+            let answered = Api::new(&app.base, made["key"].as_str()).respond(intent, &id, "deny").await.ok();
+            assert_eq!(answered["responded_by"], name);
+        }
+        assert_eq!(admin.post("api/v1/keys", json!({"role": "agent", "name": " ｂｏｔ "})).await.ok()["name"], "bot");
+        // Nor does a gateway bring in an answer by the server, by nobody who can be seen, or by one who looks like the asker.
+        let (intent, id) = app.agent().ask(json!({})).await;
+        let path = format!("api/v1/intents/{intent}/suspend/respond");
+        for (name, code) in [("Placet", "invalid"), ("ali\u{200b}ce", "invalid"), ("test-аgent", "self_response"), ("TEST-AGENT", "self_response")] {
+            let body = json!({"suspension_id": id, "value": "approve", "responded_by": name});
+            assert_eq!(app.api(Role::Channel).post(&path, body).await.problem().1, code, "{name}");
+        }
+    }
+
     /// The whole table of who may do what, as HTTP tells it: a changed cell is a changed promise.
     async fn each_role_may_do_what_this_table_says_and_nothing_else(app: &mut TestApp) {
         let agent = app.agent();

@@ -63,7 +63,9 @@ on_each_store! {
         let events = app.agent().events(intent).await;
         let event = events.iter().find(|event| event["event_type"] == "intent.suspension_reminded").unwrap();
         let expected = json!({"suspension_id": id, "attempt": 1, "notify_to": [OPERATOR], "reminded_by": "test-operator"});
-        assert_eq!((&event["payload"], &event["actor"]), (&expected, &json!("test-operator")));
+        let mut payload = event["payload"].clone();
+        assert_eq!(payload.as_object_mut().unwrap().remove("credential").unwrap()["kind"], "api_key");
+        assert_eq!((&payload, &event["actor"]), (&expected, &json!("test-operator")));
 
         // The next attempt comes at its own time, and counts as if nothing had happened.
         app.advance(2999).await;

@@ -79,6 +79,21 @@ async fn keys_are_listed_without_their_secrets() {
     assert!(!list.stdout.contains(&secret));
 }
 
+/// On the command line as over HTTP: a name in the log is one that can be seen, and not the server's own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_hides_something_is_refused_on_the_command_line_too() {
+    let site = Site::development();
+    let named = |command: &str, flag: &str, name: &str| {
+        site.command(["keys", command, "--role", "operator", "--name", "desk", flag, name])
+    };
+    for (flag, name, word) in [("--subject", "Рlасеt", "server's own name"), ("--owner", "a\u{202e}b", "show nothing")] {
+        site.run(named("create", flag, name)).await.refused(&[flag, word]);
+        site.run_with(named("import", flag, name), STRONG).await.refused(&[flag, word]);
+    }
+    let wrong = site.command(["keys", "create", "--role", "agent", "--name", "placet"]);
+    site.run(wrong).await.refused(&["--name", "server's own name"]);
+}
+
 /// A gateway's reach is said when its key is made, checked by the file if that is at hand, and looked at by the doctor.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateways_key_says_what_it_is_for() {

@@ -47,7 +47,7 @@ async fn guess(world: &Arc<World>) {
 
 fn principal(name: &str, owner: &str, role: Role) -> Principal {
     Principal {
-        key_id: None,
+        credential: None,
         name: name.to_owned(),
         subject: name.to_owned(),
         owner: owner.to_owned(),

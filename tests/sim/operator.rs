@@ -48,7 +48,7 @@ pub(crate) fn start(world: &Arc<World>, number: u64) {
 
 fn principal(name: &str) -> Principal {
     Principal {
-        key_id: None,
+        credential: None,
         name: name.to_owned(),
         subject: name.to_owned(),
         owner: name.to_owned(),

@@ -124,7 +124,7 @@ async fn answer(world: &Arc<World>, mail: &Mail, value: Value) {
             world.pause().await;
             continue;
         };
-        let principal = Principal::link_holder(&link.recipient);
+        let principal = Principal::link_holder(&link.recipient, link.delivery);
         let request = request(principal, (link.suspension.intent_id, link.suspension.id), value.clone(), None);
         if submit(world, request, &link.suspension, &value, &mail.recipient).await {
             return;

@@ -57,6 +57,7 @@ pub(super) fn extend(
         new_expires_at,
         reason: reason.cloned(),
         extended_by: by.subject.clone(),
+        credential: by.credential,
     }))])
 }
 
@@ -68,7 +69,8 @@ pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now:
     if open.is_expired(now) && !planted(Bug::RedriveAfterTheDeadline) {
         return Err(expired(intent, open));
     }
-    Ok(vec![Event::DeliveryRedriven { delivery: delivery.clone(), redriven_by: by.subject.clone() }])
+    let (redriven_by, credential) = (by.subject.clone(), by.credential);
+    Ok(vec![Event::DeliveryRedriven { delivery: delivery.clone(), redriven_by, credential }])
 }
 
 /// Tells those in force again. Not often: people who are pressed stop reading.
@@ -100,6 +102,7 @@ pub(super) fn remind(
         return Err(Rejection::invalid("notify_to", "required", "the question names nobody who could be reminded").into());
     }
     let attempt = open.attempt;
-    let reminded_by = by.subject.clone();
-    Ok(vec![Event::SuspensionReminded(Box::new(Reminded { suspension_id, attempt, notify_to, ways, reminded_by }))])
+    let (reminded_by, credential) = (by.subject.clone(), by.credential);
+    let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by, credential };
+    Ok(vec![Event::SuspensionReminded(Box::new(reminded))])
 }

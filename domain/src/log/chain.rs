@@ -90,11 +90,11 @@ impl Sealed {
                 return Some(Self { bytes, hash: Hash::of_base64(hash)? });
             }
         }
-        let value = serde_json::from_slice(served).ok()?;
-        if members_read(&value) == members_written(served) { Self::from_served(&value) } else { None }
+        Self::from_served(&json::unambiguous(served).ok()?)
     }
 
-    /// Takes a served event apart again, so that a reader can verify what it was given; `None` if it is not of that form.
+    /// Takes a served event apart again, so that a reader can verify what it was given; `None` if it is not of that form. Read it with
+    /// [`json::unambiguous`]: a value no longer shows that a name came twice.
     pub fn from_served(served: &Value) -> Option<Self> {
         let mut event = served.as_object()?.clone();
         let hash = event.remove(HASH_NAME)?;
@@ -115,30 +115,6 @@ fn cut(served: &[u8]) -> Option<(&[u8], &[u8])> {
     let (rest, hash) = served.strip_suffix(b"\"}")?.split_last_chunk::<HASH_CHARS>()?;
     let rest = rest.strip_suffix(HASH_KIND.as_bytes())?.strip_suffix(b"\":\"")?;
     Some((rest.strip_suffix(HASH_NAME.as_bytes())?.strip_suffix(b",\"")?, hash))
-}
-
-/// How many members the objects in valid JSON have: so many colons stand outside its texts.
-fn members_written(json: &[u8]) -> usize {
-    let (mut colons, mut is_text, mut is_escaped) = (0, false, false);
-    for byte in json {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => is_text = !is_text,
-            b':' if !is_text => colons += 1,
-            _ => {}
-        }
-    }
-    colons
-}
-
-/// How many members the objects in a value have.
-fn members_read(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => items.iter().map(members_read).sum(),
-        Value::Object(members) => members.values().map(|value| 1 + members_read(value)).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
-    }
 }
 
 impl Envelope<'_> {
@@ -266,7 +242,7 @@ pub(super) const NULL: &str = "null";
 
 /// The links of an event, by the definition: canonical are the bytes that come of reading and writing them.
 fn links_of_any(bytes: &[u8], sequence: u64) -> Result<Links<'static>, Broken> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|_| Broken::NotJson(sequence))?;
+    let value = json::unambiguous(bytes).map_err(|_| Broken::NotJson(sequence))?;
     // With a hash inside, readers of the served event would find two members of one name.
     if value.get(HASH_NAME).is_some() || json::canonical(&value).ok().as_deref() != Some(bytes) {
         return Err(Broken::NotCanonical(sequence));

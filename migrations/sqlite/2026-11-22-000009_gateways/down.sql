@@ -1,1 +1,1 @@
-ALTER TABLE api_keys DROP COLUMN tied_to;
+ALTER TABLE tokens DROP COLUMN delivery;

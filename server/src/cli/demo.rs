@@ -206,7 +206,8 @@ fn print_log(events: &[EventView]) -> anyhow::Result<()> {
         let hash = event.event_hash.get(..17).unwrap_or(&event.event_hash);
         say(format!("{:>3}  {}  {:<24}  {:<16}  {hash}…", event.sequence, event.created_at, event.event_type, event.actor))?;
     }
-    let sealed: Vec<Sealed> = events.iter().filter_map(|event| Sealed::from_served(&serde_json::to_value(event).ok()?)).collect();
+    let sealed = events.iter().map(|event| Sealed::from_served(&serde_json::to_value(event).ok()?));
+    let sealed: Vec<Sealed> = sealed.collect::<Option<_>>().context("an event of the log is not of the form events have")?;
     let verified = verify_chain(&sealed).context("the log does not verify")?;
     Ok(say(format!("The chain of {verified} events verifies."))?)
 }

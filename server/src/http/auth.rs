@@ -56,7 +56,7 @@ async fn admit(shared: &web::Data<Shared>, request: &mut ServiceRequest) -> Resu
     // What leads nowhere is not worth a place of anything else.
     let class = route.as_ref().map_or(Class::List, |route| class(request.method(), route, caller.principal.role));
     // Answers have limits of their own, by link, and places of their own.
-    if let (Some(key), true) = (caller.principal.key_id, class != Class::Respond) {
+    if let (Some(key), true) = (caller.principal.key_id(), class != Class::Respond) {
         let too_many = |seconds| Failure::too_many("this key has made all the requests it may in a minute", seconds);
         shared.rates.request(key).map_err(too_many)?;
     }

@@ -12,6 +12,7 @@ use domain::authority::Action;
 use domain::command::{Command, Respond};
 use domain::ids::SuspensionId;
 use domain::json;
+use domain::name;
 use domain::problem::{FieldError, Rejection};
 use domain::wire::{CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord};
 use tokio::time::{Instant, timeout_at};
@@ -101,26 +102,20 @@ pub(super) async fn respond_to(request: HttpRequest, shared: Data<Shared>) -> Re
     Ok(respond(write.send(&request, caller, &shared, body, answer).await?))
 }
 
-/// The longest claimed name, in characters.
-const RESPONDED_BY_MAX: usize = 200;
-
 fn answer(body: RespondRequest) -> Result<Command, Vec<FieldError>> {
     if body.suspension_id.is_empty() {
         return Err(vec![FieldError::new("suspension_id", "required", "suspension_id is required")]);
     }
-    if body.responded_by.as_ref().is_some_and(|name| name.is_empty() || name.chars().count() > RESPONDED_BY_MAX) {
-        return Err(vec![FieldError::new("responded_by", "length", format!("is 1 to {RESPONDED_BY_MAX} characters"))]);
-    }
-    if body.responded_by.as_ref().is_some_and(|name| name.contains(char::is_control)) {
-        return Err(vec![FieldError::new("responded_by", "characters", "holds no control characters")]);
-    }
+    // The log shows it beside the names of keys, and a gateway's is who answered.
+    let claimed = body.responded_by.as_deref().map(name::normal).transpose();
+    let claimed_responded_by = claimed.map_err(|(rule, message)| vec![FieldError::new("responded_by", rule, message)])?;
     if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
         return Err(vec![FieldError::new("metadata", "length", format!("is at most {VALUE_BYTES_MAX} bytes of JSON"))]);
     }
     Ok(Command::Respond(Box::new(Respond {
         suspension_id: body.suspension_id,
         value: body.value,
-        claimed_responded_by: body.responded_by,
+        claimed_responded_by,
         metadata: body.metadata,
     })))
 }
@@ -144,7 +139,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
     let done =
         |record: &SuspensionRecord| record.resolution.is_some() || after_version.is_some_and(|version| record.version > version);
     if let Some(watch) = watch.as_ref().filter(|_| !done(&record)) {
-        let _place = shared.waiters.enter(caller.principal.key_id)?;
+        let _place = shared.waiters.enter(caller.principal.key_id())?;
         let until = Instant::now() + Duration::from_secs(u64::from(wait));
         let mut waiting = true;
         let mut place = request.extensions_mut().remove::<Place>();
@@ -155,7 +150,7 @@ pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<Ht
             waiting = tokio::select! {
                 woken = timeout_at(until, announced) => woken.is_ok(),
                 // The look tells.
-                () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id) => true,
+                () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id()) => true,
                 // A server that stops answers with what there is; the client asks the next one.
                 () = shared.stopped() => false,
             };

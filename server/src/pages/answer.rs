@@ -214,7 +214,7 @@ async fn decided(
 fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
     let metadata = (!comment.is_empty()).then(|| Map::from_iter([("comment".to_owned(), Value::from(comment))]));
     Request {
-        principal: Principal::link_holder(&link.recipient),
+        principal: Principal::link_holder(&link.recipient, link.delivery),
         action: Action::Respond,
         target: Target::Intent(link.suspension.intent_id),
         precondition: Precondition::None,

@@ -308,6 +308,8 @@ pub struct BounceReport {
 #[derive(Clone, Debug)]
 pub struct LinkView {
     pub recipient: String,
+    /// The message the link was in, if that was kept.
+    pub delivery: Option<DeliveryId>,
     pub intent_title: String,
     pub agent: String,
     pub suspension: Suspension,

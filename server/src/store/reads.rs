@@ -297,8 +297,8 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     let undeliverable =
         row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
     let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
-    let (recipient, suspension, now) = (kept.recipient, row.suspension, watch.now());
+    let (recipient, delivery, suspension, now) = (kept.recipient, kept.delivery, row.suspension, watch.now());
     // Looked at after the clock: one that has just jumped is not believed.
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
-    Ok(Some(LinkView { recipient, intent_title, agent, suspension, question, messages, now, is_open }))
+    Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, messages, now, is_open }))
 }

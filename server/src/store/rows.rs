@@ -167,6 +167,8 @@ pub(super) struct TokenRow {
     pub(super) suspension: i64,
     pub(super) recipient: String,
     pub(super) created_at: DateTime<Utc>,
+    /// The message it was in; absent of links from before this was kept.
+    pub(super) delivery: Option<DeliveryId>,
 }
 
 /// What the server knows of its own presence.

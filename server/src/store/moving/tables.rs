@@ -237,6 +237,7 @@ pub(super) const TABLES: &[Table] = &[
             column("suspension", Kind::Number),
             column("recipient", Kind::Text),
             column("created_at", Kind::Moment),
+            column("delivery", Kind::Id),
         ],
         key: &["rid"],
         draws_from: Some("tokens_rid"),

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use diesel::Queryable;
-use domain::authority::{Assurance, Principal};
+use domain::authority::{Assurance, Credential, Principal};
 use domain::body::IntentBody;
 use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
@@ -261,6 +261,7 @@ pub(super) struct TokenColumns {
     suspension: i64,
     recipient: String,
     created_at: DateTime<Utc>,
+    delivery: Option<Uuid>,
 }
 
 impl TokenColumns {
@@ -271,6 +272,7 @@ impl TokenColumns {
             suspension: self.suspension,
             recipient: self.recipient,
             created_at: self.created_at,
+            delivery: self.delivery.map(DeliveryId),
         }
     }
 }
@@ -368,7 +370,7 @@ impl KeyColumns {
 
     pub(super) fn into_principal(self) -> RowsResult<Principal> {
         Ok(Principal {
-            key_id: Some(KeyId(self.id)),
+            credential: Some(Credential::ApiKey(KeyId(self.id))),
             name: self.name,
             subject: self.subject,
             owner: self.owner,

@@ -295,6 +295,7 @@ impl Rows for Writing<'_> {
             suspension: token.suspension,
             recipient: token.recipient.clone(),
             created_at: token.created_at,
+            delivery: token.delivery.map(|id| id.0),
         };
         self.session.later(write, None)
     }

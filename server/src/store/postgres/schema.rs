@@ -131,6 +131,7 @@ diesel::table! {
         suspension -> BigInt,
         recipient -> Text,
         created_at -> Timestamptz,
+        delivery -> Nullable<Uuid>,
     }
 }
 

@@ -331,11 +331,12 @@ statement!(
 
 statement!(
     InsertToken {
-        "INSERT INTO tokens (rid, hash, suspension, recipient, created_at) VALUES (" rid: i64 = BigInt,
+        "INSERT INTO tokens (rid, hash, suspension, recipient, created_at, delivery) VALUES (" rid: i64 = BigInt,
         ", " hash: Vec<u8> = Binary,
         ", " suspension: i64 = BigInt,
         ", " recipient: String = Text,
         ", " created_at: Time = Timestamptz,
+        ", " delivery: Option<Uuid> = Nullable<SqlUuid>,
     } ")"
 );
 

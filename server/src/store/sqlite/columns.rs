@@ -1,7 +1,7 @@
 //! Rows as SQLite holds them, and what they mean: short, boring conversions in one place.
 
 use diesel::Queryable;
-use domain::authority::{Assurance, Principal};
+use domain::authority::{Assurance, Credential, Principal};
 use domain::body::IntentBody;
 use domain::delivery::BounceKind;
 use domain::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
@@ -268,17 +268,19 @@ pub(super) struct TokenColumns {
     suspension: i64,
     recipient: String,
     created_at: i64,
+    delivery: Option<Vec<u8>>,
 }
 
 impl TokenColumns {
-    pub(super) fn into_row(self) -> TokenRow {
-        TokenRow {
+    pub(super) fn into_row(self) -> RowsResult<TokenRow> {
+        Ok(TokenRow {
             rid: self.rid,
             hash: self.hash,
             suspension: self.suspension,
             recipient: self.recipient,
             created_at: from_micros(self.created_at),
-        }
+            delivery: self.delivery.map(|id| uuid(&id).map(DeliveryId)).transpose()?,
+        })
     }
 }
 
@@ -371,7 +373,7 @@ impl KeyColumns {
 
     pub(super) fn into_principal(self) -> RowsResult<Principal> {
         Ok(Principal {
-            key_id: Some(KeyId(uuid(&self.id)?)),
+            credential: Some(Credential::ApiKey(KeyId(uuid(&self.id)?))),
             name: self.name,
             subject: self.subject,
             owner: self.owner,

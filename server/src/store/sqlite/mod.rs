@@ -577,7 +577,7 @@ mod tests {
     fn intent() -> CreateIntent {
         let text = || "a".to_owned();
         let principal = Principal {
-            key_id: None,
+            credential: None,
             name: text(),
             subject: text(),
             owner: text(),

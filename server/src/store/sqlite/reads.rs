@@ -241,7 +241,7 @@ impl ReadRows for SqliteConnection {
     }
 
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {
-        Ok(tokens::table.find(rid).get_result::<TokenColumns>(self).optional()?.map(TokenColumns::into_row))
+        tokens::table.find(rid).get_result::<TokenColumns>(self).optional()?.map(TokenColumns::into_row).transpose()
     }
 
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>> {

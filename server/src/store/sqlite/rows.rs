@@ -324,6 +324,7 @@ impl Rows for Writing<'_> {
             suspension: &token.suspension,
             recipient: &token.recipient,
             created_at: &micros(token.created_at),
+            delivery: &token.delivery.map(|id| id.0.as_bytes().to_vec()),
         }
         .execute(self.conn)?;
         Ok(())

@@ -130,6 +130,7 @@ diesel::table! {
         suspension -> BigInt,
         recipient -> Text,
         created_at -> BigInt,
+        delivery -> Nullable<Binary>,
     }
 }
 

@@ -261,11 +261,12 @@ statement!(
 
 statement!(
     InsertToken {
-        "INSERT INTO tokens (rid, hash, suspension, recipient, created_at) VALUES (" rid: i64 = BigInt,
+        "INSERT INTO tokens (rid, hash, suspension, recipient, created_at, delivery) VALUES (" rid: i64 = BigInt,
         ", " hash: [u8] = Binary,
         ", " suspension: i64 = BigInt,
         ", " recipient: str = Text,
         ", " created_at: i64 = BigInt,
+        ", " delivery: Option<Vec<u8>> = Nullable<Binary>,
     } ")"
 );
 

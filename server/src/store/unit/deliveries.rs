@@ -374,6 +374,7 @@ fn lease_delivery<R: Rows>(
         suspension: suspension.rid,
         recipient: row.recipient.clone(),
         created_at: now,
+        delivery: Some(row.id),
     })?;
     Ok(LeasedDelivery {
         rid: row.rid,

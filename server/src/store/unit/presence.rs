@@ -223,7 +223,7 @@ fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now:
     let Some(suspension) = asked.filter(|_| !notify_to.is_empty()) else { return Ok(()) };
     let server = Principal::server();
     let (suspension_id, attempt) = (suspension.id, suspension.attempt);
-    let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by: server.subject };
+    let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by: server.subject, credential: None };
     append(rows, env, &mut open.loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
     Ok(())
 }

@@ -1,0 +1,104 @@
+//! Names by which credentials act: what the log, mails and pages say of who did something.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::authority::SERVER;
+use crate::confusable::skeleton;
+use crate::text::is_invisible;
+
+/// The longest name, in characters.
+pub const NAME_MAX: usize = 200;
+
+/// The one form of a name (NFKC, without space around it), so that two names which are told apart also look different in their form.
+///
+/// # Errors
+///
+/// The rule a name breaks and what it says: too long or empty, a character that shows nothing, or the name of the server itself.
+pub fn normal(name: &str) -> Result<String, (&'static str, String)> {
+    if name.chars().any(is_invisible) {
+        return Err(("characters", "holds no control characters and none that show nothing".into()));
+    }
+    let normal: String = name.nfkc().collect();
+    let normal = normal.trim();
+    if normal.is_empty() || normal.chars().count() > NAME_MAX {
+        return Err(("length", format!("is 1 to {NAME_MAX} characters, not all of them spaces")));
+    }
+    if is_ours(normal) {
+        return Err((
+            "reserved",
+            format!("is not {SERVER:?} and does not look like it: that is the server's own name in the log"),
+        ));
+    }
+    Ok(normal.to_owned())
+}
+
+/// Whether a person would take `name` for the server's own: by its letters alone, without accents, spaces and marks.
+fn is_ours(name: &str) -> bool {
+    let letters = |text: &str| skeleton(text).chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    letters(name) == letters(SERVER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_all_scripts_stay_as_they_are() {
+        for name in [
+            "refund-agent",
+            "Дежурный",
+            "Ελένη",
+            "日本太郎",
+            "김철수",
+            "さくら",
+            "محمد",
+            "שרה",
+            "नेहा",
+            "สมชาย",
+            "გიორგი",
+            "Անի",
+            "Ạnh Nguyễn",
+            "ሰላም",
+            "alice@example.com",
+            "o'neil & söhne (ops)",
+        ] {
+            assert_eq!(normal(name).as_deref(), Ok(name));
+        }
+    }
+
+    /// Two keys whose names differ in bytes alone would be one person to whoever reads the log.
+    #[test]
+    fn one_name_has_one_form() {
+        assert_eq!(normal("  cafe\u{301} ").as_deref(), Ok("café"));
+        assert_eq!(normal("ｂｏｔ").as_deref(), Ok("bot"));
+        assert_eq!(normal("a\u{a0}b").as_deref(), Ok("a b"));
+    }
+
+    #[test]
+    fn what_looks_like_the_server_or_shows_nothing_is_refused() {
+        for name in [
+            "placet",
+            "Placet",
+            "PLACET",
+            " placet ",
+            "рlасеt",
+            "ＰＬＡＣＥＴ",
+            "𝐩𝐥𝐚𝐜𝐞𝐭",
+            "pIacet",
+            "p1acet",
+            "plácet",
+            "p.l.a.c.e.t",
+            "placet:",
+        ] {
+            assert_eq!(normal(name).unwrap_err().0, "reserved", "{name}");
+        }
+        for invisible in "\0\n\t\u{1b}\u{7f}\u{85}\u{ad}\u{200b}\u{200d}\u{200e}\u{202e}\u{2028}\u{2060}\u{2800}\u{3164}\u{fe0f}\u{feff}\u{e0041}".chars() {
+            assert_eq!(normal(&format!("bo{invisible}t")).unwrap_err().0, "characters", "{:04X}", u32::from(invisible));
+        }
+        for name in ["", "  ", "\u{3000}", &"x".repeat(NAME_MAX + 1), &"㌔".repeat(NAME_MAX)] {
+            assert_eq!(normal(name).unwrap_err().0, "length", "{name}");
+        }
+        assert!(normal(&"ä".repeat(NAME_MAX)).is_ok());
+        assert!(["placets", "planet", "placet-gateway", "implacet"].iter().all(|name| normal(name).is_ok()));
+    }
+}
