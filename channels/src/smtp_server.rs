@@ -1,5 +1,6 @@
 use std::{fmt, net::IpAddr, time::Duration};
 
+use domain::login::{LOGIN_RULE, is_plain};
 use lettre::transport::smtp::{
     Error as SmtpError, SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT,
     authentication::{Credentials, DEFAULT_MECHANISMS},
@@ -14,6 +15,9 @@ pub enum SettingsError {
     /// The address of the mail server cannot be read.
     #[error("the mail server's address, PLACET_SMTP_URL, is not usable: {0}")]
     Url(&'static str),
+    /// The login in the address of the mail server can be read in more than one way.
+    #[error("the mail server's address, PLACET_SMTP_URL, is not usable: write smtps://user:password@mail.example.com; {rule}", rule = LOGIN_RULE)]
+    Login,
     /// The mails, with their answer links, would cross a network unprotected.
     #[error(
         "mail to {host} would not be encrypted; use smtps:// or ?tls=required, or set PLACET_SMTP_INSECURE=true if the network in between is yours"
@@ -68,6 +72,9 @@ impl fmt::Debug for Security {
 
 impl SmtpServer {
     pub(crate) fn parse(address: &str, allow_insecure: bool) -> Result<Self, SettingsError> {
+        if !is_plain(address) {
+            return Err(SettingsError::Login);
+        }
         let url =
             Url::parse(address).map_err(|_| SettingsError::Url("it is no URL like smtps://user:password@mail.example.com"))?;
         let host = host(&url)?;

@@ -126,6 +126,9 @@ struct Failure {
 
 impl Transport {
     pub(crate) fn new(base: &str, api_key: SecretString, options: &Options, hooks: HookList) -> Result<Self, SetupError> {
+        if !domain::login::is_plain(base) {
+            return Err(SetupError::UnsuitableAddress);
+        }
         let base = Url::parse(base).map_err(SetupError::InvalidAddress)?;
         let loopback = check_address(&base, options.allow_insecure)?;
         if api_key.expose_secret().is_empty() || HeaderValue::from_str(api_key.expose_secret()).is_err() {

@@ -16,6 +16,7 @@ use clap::Args;
 use domain::address::{self, AllowList};
 use domain::asking::{AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::channel::Channels;
+use domain::login::{LOGIN_RULE, is_plain};
 use domain::problem::FieldError;
 use domain::retry::PartialRetryPolicy;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
@@ -25,7 +26,7 @@ use url::Url;
 
 use self::channels::ChannelsSection;
 pub use self::channels::WebhookConfig;
-pub use self::database::{DATABASE_URL, DatabaseArgs};
+pub use self::database::{DATABASE_URL, DatabaseArgs, PASSWORD_SEEN};
 use self::environment::environment;
 pub use self::environment::{is_set_to_nothing, secret_file, secret_from_environment};
 pub use self::help::WITHOUT_FLAGS;
@@ -315,17 +316,19 @@ fn is_word(name: &str) -> bool {
 }
 
 fn check_public_url(text: &str) -> anyhow::Result<Url> {
-    let url = Url::parse(text).with_context(|| format!("the public URL {} is no URL", shown(text)))?;
-    // Whoever puts a password into it must not find it in the log.
-    let text = shown(text);
+    // It is not repeated: whoever puts a password into it must not find it in the log.
+    if !is_plain(text) {
+        bail!("the public URL must be a scheme, a host and perhaps a port, nothing else, and no @");
+    }
+    let url = Url::parse(text).context("the public URL is no URL; write https://placet.example.com")?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        bail!("the public URL {text} must begin with https:// and name a host");
+        bail!("the public URL must begin with https:// and name a host");
     }
     if url.query().is_some() || url.fragment().is_some() || !matches!(url.path(), "" | "/") || has_login(&url) {
-        bail!("the public URL {text} must be a scheme, a host and perhaps a port, nothing else");
+        bail!("the public URL must be a scheme, a host and perhaps a port, nothing else");
     }
     if url.scheme() == "http" && !is_loopback(&url) {
-        bail!("the public URL {text} would carry answer links unencrypted; use https:// (http:// is for this machine only)");
+        bail!("the public URL would carry answer links unencrypted; use https:// (http:// is for this machine only)");
     }
     Ok(url)
 }
@@ -333,6 +336,7 @@ fn check_public_url(text: &str) -> anyhow::Result<Url> {
 fn check_collector(text: &str) -> anyhow::Result<Url> {
     // The URL is not repeated: it may hold a password.
     match Url::parse(text) {
+        Ok(_) if !is_plain(text) => bail!("OTEL_EXPORTER_OTLP_ENDPOINT must hold no login and no @; {LOGIN_RULE}"),
         // A login in it would be sent nowhere.
         Ok(url) if has_login(&url) => {
             bail!("OTEL_EXPORTER_OTLP_ENDPOINT must hold no login; give it in OTEL_EXPORTER_OTLP_HEADERS")
@@ -353,11 +357,6 @@ fn check_collector(text: &str) -> anyhow::Result<Url> {
 
 fn has_login(url: &Url) -> bool {
     !url.username().is_empty() || url.password().is_some()
-}
-
-/// A setting in quotes, unless it may hold a password.
-fn shown(text: &str) -> String {
-    if text.contains('@') { "(not shown: it holds an @, so perhaps a password)".to_owned() } else { format!("{text:?}") }
 }
 
 /// Whether a URL leads to this machine only.
@@ -608,6 +607,10 @@ mod tests {
             ("database_url = 'mysql://user:hunter2@db.example/placet'", vec!["sqlite://", "postgres://"]),
             ("database_url = 'postgres://user:hunter2@db.example:x/placet'", vec!["no PostgreSQL URL"]),
             ("public_url = 'https://user:hunter2@placet.example'", vec!["the public URL"]),
+            ("public_url = 'https://user:hunter2'", vec!["the public URL"]),
+            ("public_url = 'https://user:p/hunter2@placet.example'", vec!["the public URL"]),
+            ("database_url = 'mysql://user:hunter2'", vec!["sqlite://", "postgres://"]),
+            ("database_url = 'postgres://user:p@hunter2/w:rd@db.example/placet'", vec!["@ is written %40"]),
             ("public_url = 'ftp://user:hunter2@placet.example'", vec!["the public URL"]),
         ] {
             let refused = format!("{:#}", file(text).unwrap_err());

@@ -38,6 +38,8 @@ pub enum Fault {
     RejectRecipient,
     /// 554 after the message: refused for its content.
     RejectMessage,
+    /// 554 after the message, which is kept; the reply quotes the lines with the link, as a filter of contents does.
+    QuoteMessage,
     /// The connection drops after the message, without a reply; the message is gone.
     DropBeforeReply,
     /// The message is kept, but the connection drops before the reply: the sender cannot know.
@@ -52,6 +54,13 @@ pub enum Fault {
     KeepThenHang,
     /// The connection drops at RCPT, in the middle of the dialogue.
     DropAtRecipient,
+}
+
+/// The first line of a message with a link to answer, and the line behind it.
+fn quoted(raw: &[u8]) -> (String, String) {
+    let text = String::from_utf8_lossy(raw);
+    let mut lines = text.lines().skip_while(|line| !line.contains("/a/")).map(str::to_owned);
+    (lines.next().unwrap_or_default(), lines.next().unwrap_or_default())
 }
 
 /// One message the sink kept.
@@ -316,12 +325,17 @@ impl Connection {
         let Some(raw) = content else {
             return self.reply("552 5.3.4 message too big").await;
         };
-        let kept = matches!(fault, Fault::Pass | Fault::KeepThenDrop | Fault::KeepThenHang | Fault::DropAfterReply);
+        let quoted = quoted(&raw);
+        let kept = matches!(
+            fault,
+            Fault::Pass | Fault::QuoteMessage | Fault::KeepThenDrop | Fault::KeepThenHang | Fault::DropAfterReply
+        );
         if kept {
             self.mailbox.keep(Received { from, to, raw });
         }
         match fault {
             Fault::RejectMessage => self.reply("554 5.7.1 refused").await,
+            Fault::QuoteMessage => self.reply(&format!("554-5.7.1 refused for {}\r\n554 5.7.1 {}", quoted.0, quoted.1)).await,
             Fault::Hang | Fault::KeepThenHang => std::future::pending().await,
             Fault::DropBeforeReply | Fault::KeepThenDrop => Err(io::ErrorKind::ConnectionAborted.into()),
             Fault::DropAfterReply => {

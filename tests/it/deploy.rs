@@ -30,6 +30,13 @@ fn every_setting_of_the_image_and_the_composition_is_one_of_the_programs() {
     }
 }
 
+/// A picture of its memory on the disk would hold keys, passwords, links and answers.
+#[test]
+fn a_crash_leaves_no_picture_of_the_memory() {
+    assert!(read("docs/placet.service").lines().any(|line| line == "LimitCORE=0"));
+    assert!(read("docker-compose.yml").contains("ulimits: { core: 0 }"));
+}
+
 /// Who writes a client reads there what can come back; a code that is missing is met in production.
 #[test]
 fn every_code_of_a_refusal_is_documented_with_its_status() {

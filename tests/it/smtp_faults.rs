@@ -64,6 +64,27 @@ fn impatient(app: &TestApp) -> Arc<Deliveries> {
 }
 
 on_each_store! {
+    /// A filter of contents quotes what it refuses. Who may read what became of a mail must not be able to answer with it.
+    async fn a_reply_that_quotes_the_mail_gives_no_link_away(app: &mut TestApp) {
+        app.smtp.script(Fault::QuoteMessage);
+        let (intent, id) = app.ask(json!({})).await;
+        app.settle().await;
+        let mail = app.smtp.received().pop().unwrap();
+        let token = mail.link(&app.base).rsplit('/').next().unwrap().to_owned();
+        let agent = app.agent();
+        let deliveries = agent.get(&format!("api/v1/suspensions/{id}/deliveries")).await;
+        assert_eq!(deliveries.body["deliveries"][0]["state"], "failed", "{}", deliveries.text);
+        let failed = app.api(Role::Admin).get("api/v1/deliveries").await.text;
+        let events = agent.get(&format!("api/v1/intents/{intent}/events?include=all")).await.text;
+        for seen in [&deliveries.text, &failed, &events] {
+            assert!(seen.contains("(the rest quotes the message and is not kept)"), "{seen}");
+            let letters: String = seen.chars().filter(char::is_ascii_alphanumeric).collect();
+            for piece in token[14..].replace(['-', '_'], "").as_bytes().windows(8) {
+                assert!(!letters.contains(str::from_utf8(piece).unwrap()), "{seen}");
+            }
+        }
+    }
+
     /// Six hours without a mail server: the ladder goes on by the clock, nothing is lost, and nobody finds six mails in the morning.
     async fn a_mail_server_that_is_gone_for_six_hours_loses_nothing(app: &mut TestApp) {
         app.smtp.set_down(true);

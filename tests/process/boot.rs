@@ -139,7 +139,7 @@ async fn a_variable_set_to_nothing_is_not_set() {
     server.kill().await;
     let file = site.folder().join("placet.toml");
     std::fs::write(&file, "public_url = 'ftp://example.com'\n").unwrap();
-    site.run(with(&["--config", file.to_str().unwrap()])).await.refused(&["ftp://example.com"]); // The file's value counts.
+    site.run(with(&["--config", file.to_str().unwrap()])).await.refused(&["the public URL must begin with https://"]); // The file's value counts.
 }
 
 /// Each of these would start a server that leaks links, reaches nobody, or does not do what its settings say.

@@ -17,7 +17,9 @@ const FILLING_LOCK: i64 = 0x706c_6163_6d76;
 const INTENTS: usize = 420;
 
 fn migrate(site: &Site, to: &str) -> Command {
-    site.command(["migrate", "--from", &format!("sqlite://{}", site.database().display()), "--to", to])
+    let mut command = site.command(["migrate", "--from", &format!("sqlite://{}", site.database().display())]);
+    command.env("PLACET_DATABASE_URL", to);
+    command
 }
 
 fn over_tcp(scratch: &Scratch) -> String {
@@ -224,6 +226,32 @@ async fn what_is_not_whole_at_the_end_is_not_called_moved() {
     scratch.forget().await;
 }
 
+/// Others on the machine read command lines, and shells keep them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_password_on_the_command_line_is_refused() {
+    let site = Site::development();
+    site.key("admin", "admin").await;
+    let scratch = Cluster::of_this_process().empty().await;
+    let (from, to) = (format!("sqlite://{}", site.database().display()), over_tcp(&scratch));
+    let words = ["must not be given on the command line", "PLACET_DATABASE_URL_FILE"];
+    refused(&site.run(site.command(["migrate", "--from", &from, "--to", &to])).await, &words);
+    let mut both = site.command(["migrate", "--from", &from, "--to", &to]);
+    both.env("PLACET_DATABASE_URL", &to); // `--to "$PLACET_DATABASE_URL"` is seen as well.
+    refused(&site.run(both).await, &words);
+    for command in [vec!["serve"], vec!["keys", "list"], vec!["doctor"]] {
+        let arguments = [command.as_slice(), &["--database-url", &to]].concat();
+        let said = site.run(site.command(arguments)).await;
+        assert!(!said.status.success() && format!("{}{}", said.stdout, said.stderr).contains(words[0]), "{said:?}");
+        tells_no_password(&said);
+    }
+    refused(
+        &site.run(site.command(["migrate", "--from", &from, "--to", "postgres://placet:p@ss/w:rd@db/placet"])).await,
+        &["%40"],
+    );
+    site.run(migrate(&site, &to)).await.succeeded();
+    scratch.forget().await;
+}
+
 /// Each of these would lose or mix something if it were tried.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_stands_in_the_way_of_a_move_is_said() {
@@ -237,7 +265,7 @@ async fn what_stands_in_the_way_of_a_move_is_said() {
     refused(&site.run(arguments(&here, &here)).await, &["are the same database"]);
     refused(&site.run(site.command(["migrate", "--from", &here])).await, &["are the same database", "PLACET_DATABASE_URL"]);
     refused(&site.run(arguments(&here, "sqlite://other.db")).await, &["must be a PostgreSQL database", "other.db"]);
-    refused(&site.run(arguments(&to, &here)).await, &["--from must be a file", "pg_dump"]);
+    refused(&site.run(arguments("postgres://placet@127.0.0.1/placet", &here)).await, &["--from must be a file", "pg_dump"]);
     refused(&site.run(arguments("mysql://x", &to)).await, &["--from is not usable", "sqlite://"]);
 
     let server = site.serve().await;

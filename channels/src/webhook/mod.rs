@@ -212,6 +212,9 @@ impl Channel for WebhookChannel {
 fn endpoint(text: &SecretString, filter: &AddressFilter) -> Result<Url, WebhookSettingsError> {
     use secrecy::ExposeSecret as _;
     let refused = |why| Err(WebhookSettingsError::Url(why));
+    if !domain::login::is_plain(text.expose_secret()) {
+        return refused("must hold no user and no password (requests are signed), and an @ elsewhere is written %40");
+    }
     let Ok(url) = Url::parse(text.expose_secret()) else { return refused("is no URL") };
     if !matches!(url.scheme(), "http" | "https") {
         return refused("must begin with https://");

@@ -9,7 +9,7 @@ use domain::clock::Clock;
 
 use super::say;
 use crate::clock::SystemClock;
-use crate::config::DatabaseArgs;
+use crate::config::{DatabaseArgs, PASSWORD_SEEN};
 use crate::store::Database;
 use crate::store::moving::{Moved, Step, move_everything};
 
@@ -19,17 +19,17 @@ Stop the server first. An interrupted move goes on where it ended when the same 
 compared and every chain of events recomputed; then no server starts on the file any more. The way back from PostgreSQL to a
 file does not exist.
 
-With a password, name the database in PLACET_DATABASE_URL or a file named by PLACET_DATABASE_URL_FILE instead of --to: others
+A database with a password is named in PLACET_DATABASE_URL, or in a file that PLACET_DATABASE_URL_FILE names, and not with --to: others
 can see command lines.")]
 pub(super) struct MigrateArgs {
     /// The file everything is moved from: `sqlite://PATH`.
     #[arg(long, value_name = "URL", help = "The file everything is moved from: sqlite://PATH")]
     from: String,
-    /// The database everything is moved to: `postgres://USER:PASSWORD@HOST/DATABASE`.
+    /// The database everything is moved to: `postgres://USER@HOST/DATABASE`.
     #[arg(
         long,
         value_name = "URL",
-        help = "The database everything is moved to: postgres://USER:PASSWORD@HOST/DATABASE [default: PLACET_DATABASE_URL]"
+        help = "The database everything is moved to: postgres://USER@HOST/DATABASE, without a password [default: PLACET_DATABASE_URL]"
     )]
     to: Option<String>,
     /// The server's settings, where they name the database: the file `serve --config` reads.
@@ -39,8 +39,10 @@ pub(super) struct MigrateArgs {
 
 pub(super) async fn run(args: MigrateArgs) -> anyhow::Result<()> {
     let from = DatabaseArgs { database_url: Some(args.from), config: None }.database().context("--from is not usable")?;
+    let is_typed = args.to.is_some();
     let to = DatabaseArgs { database_url: args.to, config: args.config }.database().context("--to is not usable")?;
     let (from, to) = match (from, to) {
+        (Database::Sqlite(_), Database::Postgres { address, .. }) if is_typed && address.has_password() => bail!(PASSWORD_SEEN),
         (Database::Sqlite(from), Database::Postgres { address, .. }) => (from, address),
         (Database::Sqlite(from), Database::Sqlite(to)) if is_same(&from, &to) => {
             bail!("--from and --to (or PLACET_DATABASE_URL) are the same database, {}", from.display())

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use secrecy::ExposeSecret;
 
-use super::{FileConfig, environment, read_file, secret_from_environment, shown};
+use super::{FileConfig, environment, read_file, secret_from_environment};
 use crate::store::Database;
 use crate::store::postgres::{Address, CONNECTIONS_MIN};
 
@@ -14,6 +14,10 @@ use crate::store::postgres::{Address, CONNECTIONS_MIN};
 pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";
 /// Where it keeps its data by default.
 const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
+
+/// What is said of a password on a command line.
+pub const PASSWORD_SEEN: &str = "a database URL with a password must not be given on the command line, where others see it; put it into \
+     PLACET_DATABASE_URL, or into a file that PLACET_DATABASE_URL_FILE names, and change the password if others use this machine";
 
 /// Where the data is, for every command that needs it.
 #[derive(Args, Clone, Debug, Default)]
@@ -68,11 +72,16 @@ impl DatabaseArgs {
         let given = self.database_url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret));
         let url = given.or(file.database_url.as_deref()).unwrap_or(DATABASE_URL_DEFAULT);
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Database::Postgres { address: Box::new(Address::parse(url)?), connections });
+            let address = Address::parse(url)?;
+            let is_typed = self.database_url.is_some() && self.database_url != environment(DATABASE_URL);
+            if is_typed && address.has_password() {
+                bail!(PASSWORD_SEEN);
+            }
+            return Ok(Database::Postgres { address: Box::new(address), connections });
         }
         let path = url
             .strip_prefix("sqlite://")
-            .with_context(|| format!("the database URL {} must begin with sqlite:// or postgres://", shown(url)))?;
+            .context("the database URL must begin with sqlite:// or postgres:// (it is not shown: it may hold a password)")?;
         if path.is_empty() {
             bail!("the database URL names no file; write sqlite://placet-data/placet.db, or sqlite:///absolute/path.db");
         }

@@ -5,6 +5,7 @@ use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use domain::authority::{Action, Principal};
 use domain::problem::{FieldError, Rejection};
+use domain::quotation::without_links;
 use domain::text::visible_line;
 use domain::wire::{BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
 use serde_json::Value;
@@ -17,7 +18,6 @@ use super::query::Query;
 use super::suspensions::suspension_id;
 use super::{Shared, resource};
 use crate::store::bounce::BounceToken;
-use crate::store::link::without_tokens;
 use crate::store::{BounceReport, DeliveryFilter, FailedFilter};
 
 pub(super) fn routes(config: &mut ServiceConfig) {
@@ -111,7 +111,7 @@ fn report(principal: Principal, body: BounceRequest) -> Result<BounceReport, Vec
     match token {
         // A report may quote the mail, and with it the link.
         Some(token) if errors.is_empty() => {
-            let detail = body.detail.map(|detail| visible_line(&without_tokens(&detail)));
+            let detail = body.detail.map(|detail| visible_line(&without_links(&detail)));
             Ok(BounceReport { principal, token, kind: body.kind, detail })
         }
         None if errors.is_empty() => {

@@ -5,13 +5,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::quotation::LINK_PREFIX;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::zeroize::Zeroize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// So that a scanner for leaked secrets can recognise a token.
-const PREFIX: &str = "plc_";
 /// The domain of the hash: a hash of a token is a hash of nothing else.
 const HASH_DOMAIN: &[u8] = b"placet.link.v1";
 /// The name of the secret in the database that proves tokens; it proves them and nothing else.
@@ -52,7 +51,7 @@ impl LinkToken {
 
     /// Reads a path segment; `None` for anything no server of ours wrote.
     pub fn parse(text: &str) -> Option<Self> {
-        let bytes = URL_SAFE_NO_PAD.decode(text.strip_prefix(PREFIX)?).ok()?;
+        let bytes = URL_SAFE_NO_PAD.decode(text.strip_prefix(LINK_PREFIX)?).ok()?;
         let (row, secret) = bytes.split_first_chunk::<8>()?;
         Some(Self { row: i64::from_be_bytes(*row), secret: secret.try_into().ok()? })
     }
@@ -62,7 +61,7 @@ impl LinkToken {
         let mut bytes = [0; 40];
         bytes[..8].copy_from_slice(&self.row.to_be_bytes());
         bytes[8..].copy_from_slice(&self.secret);
-        format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))
+        format!("{LINK_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))
     }
 
     /// The row it is found by.
@@ -99,36 +98,9 @@ impl std::fmt::Debug for LinkToken {
     }
 }
 
-/// Takes every answer link's token out of somebody else's words; also one that quoted-printable has broken across lines.
-pub fn without_tokens(text: &str) -> String {
-    let joined = text.replace("=\r\n", "").replace("=\n", "");
-    let mut parts = joined.split(PREFIX);
-    let mut clean = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-        clean.push('…');
-        clean.push_str(rest);
-    }
-    clean
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_token_is_taken_out_of_whatever_quotes_it() {
-        let token = LinkToken::new(7, [9; 32]).expose();
-        for (text, clean) in [
-            (format!("552 <https://placet.example/a/{token}> refused"), "552 <https://placet.example/a/…> refused"),
-            (format!("{token} {token}"), "… …"),
-            (format!("{}=\r\n{}.", &token[..9], &token[9..]), "…."),
-            (format!("{}=\n{}", &token[..9], &token[9..]), "…"),
-            ("550 5.1.1 no such mailbox".to_owned(), "550 5.1.1 no such mailbox"),
-        ] {
-            assert_eq!(without_tokens(&text), clean);
-        }
-    }
 
     /// What is not proven waits among strangers; what is must not be made without the secret.
     #[test]

@@ -19,6 +19,7 @@ use domain::clock::Clock;
 use domain::ids::{DeliveryId, Entropy};
 use domain::plan::Plan;
 use domain::planted::{Bug, planted};
+use domain::quotation::without_secret;
 use domain::suspension::ResponseType;
 use domain::words;
 use futures_util::FutureExt;
@@ -207,14 +208,20 @@ impl Deliveries {
         }
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
         kill_points::reached(Point::AfterSend);
+        let token = delivery.token.expose();
+        // Before anybody else sees it: it is logged, kept in an event, and told for other messages.
+        let heard = |words: String| without_secret(&words, &token);
         let (result, seen) = match outcome {
-            Ok(Ok(receipt)) => (DeliveryResult::Sent(receipt.reply), Outcome::Worked),
+            Ok(Ok(receipt)) => (DeliveryResult::Sent(heard(receipt.reply)), Outcome::Worked),
             Ok(Err(DeliveryError::Retry { reason, after })) => {
                 let after = after.and_then(|after| TimeDelta::from_std(after).ok());
-                (DeliveryResult::Retry { reason, after }, Outcome::Failed)
+                (DeliveryResult::Retry { reason: heard(reason), after }, Outcome::Failed)
             }
-            Ok(Err(DeliveryError::Permanent { reason })) => (DeliveryResult::Failed(reason), Outcome::Failed),
-            Ok(Err(DeliveryError::Gone { reason })) => (DeliveryResult::Failed(reason.clone()), Outcome::Gone(reason)),
+            Ok(Err(DeliveryError::Permanent { reason })) => (DeliveryResult::Failed(heard(reason)), Outcome::Failed),
+            Ok(Err(DeliveryError::Gone { reason })) => {
+                let reason = heard(reason);
+                (DeliveryResult::Failed(reason.clone()), Outcome::Gone(reason))
+            }
             Err(_) => (DeliveryResult::Failed("the channel panicked over this message".to_owned()), Outcome::Failed),
         };
         self.end(lane, seen);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use domain::login::{LOGIN_RULE, is_plain};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -52,6 +53,9 @@ impl Address {
     ///
     /// What is wrong, without repeating the URL: it may hold a password.
     pub fn parse(url: &str) -> anyhow::Result<Self> {
+        if !is_plain(url) {
+            return Err(malformed());
+        }
         let (base, parameters) = url.split_once('?').unwrap_or((url, ""));
         let (mut mode, mut root, mut kept) = (None, None, Vec::new());
         for parameter in parameters.split('&').filter(|parameter| !parameter.is_empty()) {
@@ -93,6 +97,11 @@ impl Address {
         config.tcp_user_timeout(SILENCE_MAX).keepalives_idle(SILENCE_MAX);
         let tls = MakeRustlsConnect::new(client_config(encrypted, root.as_deref())?);
         Ok(Self { config, tls })
+    }
+
+    /// Whether the URL held a password.
+    pub fn has_password(&self) -> bool {
+        self.config.get_password().is_some()
     }
 
     /// Whether the password and everything else cross a network unencrypted.
@@ -143,8 +152,8 @@ impl fmt::Debug for Address {
 
 fn malformed() -> anyhow::Error {
     anyhow::anyhow!(
-        "the database URL is no PostgreSQL URL (it is not shown: it may hold a password); write postgres://user:password@host:5432/database, \
-         with special characters in the password percent-encoded"
+        "the database URL is no PostgreSQL URL (it is not shown: it may hold a password); write postgres://user:password@host:5432/database; \
+         {LOGIN_RULE}"
     )
 }
 
@@ -240,7 +249,11 @@ mod tests {
             ("postgres://ann:hunter2@db.example:x/placet", "no PostgreSQL URL"),
             ("postgres://ann:hunter2@db.example", "a user and a database"),
             ("postgres://db.example/placet?password=hunter2", "a parameter that is not known"),
-            ("postgres://ann:hunter2?x@db.example/placet", "a parameter that is not known"),
+            ("postgres://ann:hunter2?x@db.example/placet", "%40"),
+            ("postgres://ann:p@ss/hunter2:rd@db.example/placet", "@ is written %40, / is %2F, : is %3A"),
+            ("postgres://ann:p@hunter2@db.example/placet", "%40"),
+            ("postgres://ann:hunter2/x@db.example/placet", "%40"),
+            ("postgres://ann:hunter2", "no PostgreSQL URL"),
             ("postgres://ann:hunter2@db.example/placet?sslmode=prefer", "sslmode"),
             ("postgres://ann:hunter2@db.example/placet?sslmode=disable&sslrootcert=/ca.pem", "drop one of the two"),
             ("postgres://ann:hunter2@localhost/placet?sslrootcert=/nowhere.pem", "/nowhere.pem"),
