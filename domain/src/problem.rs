@@ -130,6 +130,19 @@ pub enum Rejection {
         /// After how many seconds it would not be refused.
         retry_after_seconds: u32,
     },
+    /// The agent has written as much today as it may.
+    #[error(
+        "this agent has written the {bytes_per_day} bytes it may write in a day (UTC); try again in {retry_after_seconds} seconds"
+    )]
+    BytesSpent {
+        /// As many as it may.
+        bytes_per_day: u64,
+        /// After how many seconds the day is over.
+        retry_after_seconds: u32,
+    },
+    /// What is left of the disk is kept for people's answers.
+    #[error("the server's disk is nearly full, and what is left is kept for answers; nothing was written")]
+    NoRoom,
     /// Leases cannot be taken while the intent waits for a person.
     #[error("no lease can be taken while the intent is suspended")]
     LeaseWhileSuspended,
@@ -162,6 +175,8 @@ impl Rejection {
             Self::UseSuspend => entry("use_suspend", 409, "Use suspend"),
             Self::InvalidTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
             Self::TooSoon { .. } => edge::RATE_LIMITED,
+            Self::BytesSpent { .. } => entry("bytes_spent", 429, "Too many bytes in a day"),
+            Self::NoRoom => entry("no_room", 507, "No room"),
             Self::LeaseConflict { .. } => entry("lease_conflict", 409, "Lease conflict"),
             Self::LeaseWhileSuspended => entry("lease_while_suspended", 409, "Lease refused while suspended"),
         }

@@ -32,6 +32,7 @@ use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::pages::{self, DevelopmentMailbox, Pages};
+use crate::store::allowance::Allowance;
 use crate::store::link::LINK_SECRET;
 use crate::store::sqlite::Exclusive;
 use crate::store::{self, Database, Outside, PRODUCTION_MARK, Store, StoreError};
@@ -99,7 +100,9 @@ impl App {
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
         let channels = config.asking.channels.clone();
-        let outside = Outside::observed(clock.clone(), entropy.clone(), channels, metrics.clone(), traces.clone());
+        let limits = &config.limits;
+        let allowance = Allowance::new(limits.agent_bytes_per_day, &config.database, limits.reserve_bytes);
+        let outside = Outside::observed(clock.clone(), entropy.clone(), channels, allowance, metrics.clone(), traces.clone());
         let store = store::open(&config.database, Exclusive::Serve, outside).await?;
         keep_off_production(&*store, &config, mailbox.as_ref().map(|(mailbox, _)| mailbox)).await?;
         // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.

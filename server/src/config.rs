@@ -39,7 +39,7 @@ use crate::store::postgres::{CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_M
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-const KEYS: [&str; 42] = [
+const KEYS: [&str; 44] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
     "otlp_endpoint", "suspension", "fallback", "channels", "questions", "limits",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
@@ -47,7 +47,7 @@ const KEYS: [&str; 42] = [
     "unknown", "default", "webhook",
     "name", "url", "secret", "secret_file", "previous_secret", "previous_secret_file", "allow_subnets", "recipient", "links", "template",
     "secrets",
-    "concurrent_requests", "connections", "key_requests_per_minute",
+    "concurrent_requests", "connections", "key_requests_per_minute", "agent_bytes_per_day", "reserve_bytes",
 ];
 
 /// The shortest window after which a fallback other than `fail` may apply, in seconds, unless configured or in development: in less, nobody
@@ -549,6 +549,8 @@ mod tests {
         assert_eq!(file("[questions]\nsecrets = 'refuse'").unwrap().asking.seeming_secret, SeemingSecret::Refuse);
         assert_eq!(file("[limits]\nconcurrent_requests = 7").unwrap().limits.concurrent_requests, 7);
         assert_eq!(file("[limits]\nconnections = 7").unwrap().limits.connections, 7);
+        assert_eq!(file("[limits]\nagent_bytes_per_day = 7").unwrap().limits.agent_bytes_per_day, 7);
+        assert_eq!(file("[limits]\nreserve_bytes = 0").unwrap().limits.reserve_bytes, 0);
         assert_eq!(
             file("[limits]\nkey_requests_per_minute = 7").unwrap().limits.key_requests_per_minute,
             std::num::NonZero::new(7)
@@ -572,6 +574,8 @@ mod tests {
             "[questions]\nsecrets = 'ask'",
             "[limits]\nconcurrent_requests = 0",
             "[limits]\nkey_requests_per_minute = 0",
+            "[limits]\nagent_bytes_per_day = 0",
+            "[limits]\nreserve_bytes = -1",
             "smtp_url = 'smtps://x.example'",
             "mail_bounce_to = 'c@b.example'",
             "otlp_endpoint = 'localhost:4318'",

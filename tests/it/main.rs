@@ -1,6 +1,7 @@
 //! The one integration binary: behaviour through HTTP and mail, on a clock the tests own.
 
 mod addresses;
+mod allowance;
 mod answer_page;
 mod backup;
 mod browser;

@@ -15,7 +15,8 @@ use tokio::time::sleep;
 use super::startup::assert_kept;
 
 /// Mounts 8 MiB over the data folder, for itself alone, makes a key outside of it, and becomes the server.
-const SCRIPT: &str = "mount -t tmpfs -o size=8m none \"$1\" && \"$0\" keys create --role agent --name asker --json >agent-key && exec \"$0\" serve";
+const SCRIPT: &str = "mount -t tmpfs -o size=8m none \"$1\" && \"$0\" keys create --role agent --name asker --json >agent-key && \
+     \"$0\" keys create --role operator --name desk --json >operator-key && exec \"$0\" serve";
 /// How long the server may take to find that there is room.
 const READY_AFTER_MAX: Duration = Duration::from_secs(20);
 
@@ -25,7 +26,10 @@ async fn may_mount() -> bool {
     tried.is_ok_and(|tried| tried.status.success())
 }
 
-async fn serve(site: &Site) -> (Running, Api) {
+/// Starts a server on it that keeps so many bytes of it for people; the ways of an agent and of an operator.
+async fn serve(site: &Site, reserve_bytes: u64) -> (Running, Api, Api) {
+    let settings = site.folder().join("placet.toml");
+    std::fs::write(&settings, format!("[limits]\nreserve_bytes = {reserve_bytes}\n")).unwrap();
     let data = site.database().parent().unwrap().to_owned();
     std::fs::create_dir_all(&data).unwrap();
     let mut command = Command::new("unshare");
@@ -36,11 +40,67 @@ async fn serve(site: &Site) -> (Running, Api) {
             None => command.env_remove(name),
         };
     }
+    command.env("PLACET_CONFIG", settings);
     let mut server = site.start(command);
     server.line_with("Placet listens on ").await;
-    let key: Value = serde_json::from_slice(&std::fs::read(site.folder().join("agent-key")).unwrap()).unwrap();
-    let agent = Api::new(&site.base(), Some(key["key"].as_str().unwrap()));
-    (server, agent)
+    let way = |file: &str| {
+        let key: Value = serde_json::from_slice(&std::fs::read(site.folder().join(file)).unwrap()).unwrap();
+        Api::new(&site.base(), Some(key["key"].as_str().unwrap()))
+    };
+    (server, way("agent-key"), way("operator-key"))
+}
+
+/// The folder of the data as the server sees it: nobody else sees what is mounted there.
+fn mounted(server: &Running, site: &Site) -> String {
+    format!("/proc/{}/root{}", server.id(), site.database().parent().unwrap().display())
+}
+
+/// Bytes that are free there.
+fn free_bytes(folder: &str) -> u64 {
+    let said = std::process::Command::new("stat").args(["-f", "-c", "%a %S", folder]).output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    said.split_whitespace().map(|number| number.parse::<u64>().unwrap()).product()
+}
+
+/// Kept for people on the small file system.
+const RESERVE_BYTES: u64 = 3 * 1024 * 1024;
+
+/// The same file system with the kernel's own word on how much is left: what an agent can no longer write, people still can.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_answer_from_what_is_kept_of_a_small_file_system() {
+    if !may_mount().await {
+        println!("skipped: this system does not let `unshare -rm mount` work");
+        return;
+    }
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    let (server, agent, operator) = serve(&site, RESERVE_BYTES).await;
+    let asked = agent.ask(json!({})).await;
+    let folder = mounted(&server, &site);
+    let mut ballast = File::create(format!("{folder}/ballast")).unwrap();
+    while free_bytes(&folder) >= RESERVE_BYTES {
+        ballast.write_all(&[1; 16_384]).unwrap();
+    }
+    let began = Instant::now();
+    let refused = loop {
+        let reply = agent.post("api/v1/intents", json!({"title": "more", "status": "active"})).await;
+        if reply.status != 200 || began.elapsed() > READY_AFTER_MAX {
+            break reply;
+        }
+    };
+    assert_eq!(refused.problem(), (507, "no_room"), "{}", refused.text);
+    operator.respond(asked.0, &asked.1, "approve").await.ok();
+    assert_eq!(agent.get("readyz").await.status, 200, "people can answer");
+    assert!(server.errors().contains("no more room than is kept for people"), "{}", server.errors());
+    std::fs::remove_file(format!("{folder}/ballast")).unwrap();
+    drop(ballast);
+    let began = Instant::now();
+    while agent.post("api/v1/intents", json!({"title": "again", "status": "active"})).await.status != 200 {
+        assert!(began.elapsed() < READY_AFTER_MAX, "{}", server.errors());
+        sleep(Duration::from_millis(50)).await;
+    }
+    server.signal("TERM").await;
+    server.finish().await.succeeded();
 }
 
 /// The real thing once, with a kernel that says ENOSPC, also to the memory connections share, where it could be a SIGBUS.
@@ -52,11 +112,11 @@ async fn a_server_on_a_small_file_system_outlives_that_it_is_full() {
     }
     let smtp = SmtpSink::start().await;
     let site = Site::production(smtp.url());
-    let (server, agent) = serve(&site).await;
+    let (server, agent, _) = serve(&site, 0).await;
     let create = async |title: &str| agent.post("api/v1/intents", json!({ "title": title, "status": "active" })).await;
     create("before").await.ok();
 
-    let ballast = format!("/proc/{}/root{}/ballast", server.id(), site.database().parent().unwrap().display());
+    let ballast = format!("{}/ballast", mounted(&server, &site));
     let mut file = File::create(&ballast).unwrap();
     while file.write_all(&[1; 4_096]).is_ok() {}
     let mut promised = vec!["before".to_owned()];

@@ -5,6 +5,8 @@ use std::num::NonZeroU32;
 use anyhow::bail;
 use serde::Deserialize;
 
+use crate::store::allowance::{AGENT_BYTES_PER_DAY, RESERVE_BYTES};
+
 /// The fewest requests worked on at the same time, unless set otherwise: two full batches of the writer.
 const CONCURRENT_REQUESTS_MIN: usize = 512;
 /// As many requests more for each processor.
@@ -28,6 +30,10 @@ pub struct Limits {
     pub connections: usize,
     /// Requests of one key, if they are limited.
     pub key_requests_per_minute: Option<NonZeroU32>,
+    /// Bytes one agent may have written in a day.
+    pub agent_bytes_per_day: u64,
+    /// Bytes of the volume under a SQLite database that are kept for people.
+    pub reserve_bytes: u64,
     /// Keys from one address that do not count; no setting of the file's, because whose key counts is never refused by it.
     pub bad_keys_per_minute: NonZeroU32,
 }
@@ -41,6 +47,8 @@ impl Limits {
             concurrent_requests: concurrent_requests.clamp(CONCURRENT_REQUESTS_MIN, CONCURRENT_REQUESTS_MAX),
             connections: CONNECTIONS_DEFAULT.min(connections_within(files_max())),
             key_requests_per_minute: None,
+            agent_bytes_per_day: AGENT_BYTES_PER_DAY,
+            reserve_bytes: RESERVE_BYTES,
             bad_keys_per_minute: BAD_KEYS_PER_MINUTE,
         }
     }
@@ -82,6 +90,8 @@ pub(super) struct LimitsSection {
     concurrent_requests: Option<usize>,
     connections: Option<usize>,
     key_requests_per_minute: Option<NonZeroU32>,
+    agent_bytes_per_day: Option<u64>,
+    reserve_bytes: Option<u64>,
 }
 
 impl LimitsSection {
@@ -91,10 +101,15 @@ impl LimitsSection {
             concurrent_requests: self.concurrent_requests.unwrap_or(machine.concurrent_requests),
             connections: self.connections.unwrap_or(machine.connections),
             key_requests_per_minute: self.key_requests_per_minute,
+            agent_bytes_per_day: self.agent_bytes_per_day.unwrap_or(machine.agent_bytes_per_day),
+            reserve_bytes: self.reserve_bytes.unwrap_or(machine.reserve_bytes),
             ..machine
         };
         if !(1..=CONCURRENT_REQUESTS_MAX).contains(&limits.concurrent_requests) {
             bail!("limits.concurrent_requests must be 1 to {CONCURRENT_REQUESTS_MAX}");
+        }
+        if limits.agent_bytes_per_day == 0 {
+            bail!("limits.agent_bytes_per_day must be 1 or more");
         }
         let connections_max = connections_within(files_max());
         if !(1..=connections_max).contains(&limits.connections) {
@@ -113,7 +128,7 @@ mod tests {
     #[test]
     fn limits_keep_their_bounds() {
         let resolve = |concurrent_requests, connections| {
-            LimitsSection { concurrent_requests, connections, key_requests_per_minute: None }.resolve()
+            LimitsSection { concurrent_requests, connections, ..LimitsSection::default() }.resolve()
         };
         assert_eq!(resolve(None, None).unwrap(), Limits::of_this_machine());
         for (right, wrong) in [(1, 0), (CONCURRENT_REQUESTS_MAX, CONCURRENT_REQUESTS_MAX + 1)] {

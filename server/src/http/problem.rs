@@ -107,7 +107,9 @@ impl From<Rejection> for Failure {
             Rejection::LeaseConflict { existing } => {
                 member("existing_lease", json!(existing));
             }
-            Rejection::TooSoon { retry_after_seconds } => more.retry_after = Some(*retry_after_seconds),
+            Rejection::TooSoon { retry_after_seconds } | Rejection::BytesSpent { retry_after_seconds, .. } => {
+                more.retry_after = Some(*retry_after_seconds)
+            }
             Rejection::Invalid { errors } => more.errors.clone_from(errors),
             Rejection::NotFound
             | Rejection::Forbidden { .. }
@@ -121,6 +123,7 @@ impl From<Rejection> for Failure {
             | Rejection::SuspensionIsServerOwned
             | Rejection::UseSuspend
             | Rejection::InvalidTransition { .. }
+            | Rejection::NoRoom
             | Rejection::LeaseWhileSuspended => {}
         }
         Self { entry: rejection.entry(), detail: rejection.to_string(), more: Box::new(more) }

@@ -3,6 +3,7 @@
 //! [`Store`] is what the rest of the server sees: about a dozen units of work. Each database is itself behind it: a private,
 //! synchronous `rows::Rows`, over which the transaction bodies in `unit` and the reads in `reads` are written once.
 
+pub mod allowance;
 pub mod bounce;
 mod codes;
 mod database;

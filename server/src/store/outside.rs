@@ -6,6 +6,7 @@ use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::Entropy;
 
+use super::allowance::Allowance;
 use super::hub::{Hub, Notice};
 use crate::metrics::Metrics;
 use crate::traces::Traces;
@@ -16,6 +17,8 @@ pub struct Outside {
     pub entropy: Arc<dyn Entropy>,
     /// What messages are queued for.
     pub channels: Channels,
+    /// How much may be written.
+    pub allowance: Allowance,
     /// Whom to wake.
     pub hub: Arc<Hub>,
     /// Where to count.
@@ -28,19 +31,20 @@ impl Outside {
     /// A store nobody looks at: commands that work beside a server count and trace nothing, and queue no messages.
     pub fn alone(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         let metrics = Arc::new(Metrics::new(clock.now()));
-        Self::observed(clock, entropy, Channels::email(), metrics, None)
+        Self::observed(clock, entropy, Channels::email(), Allowance::unlimited(), metrics, None)
     }
 
-    /// A store that queues for `channels`, counts into `metrics` and traces to a collector.
+    /// A store that queues for `channels`, writes as much as `allowance` says, counts into `metrics` and traces to a collector.
     pub fn observed(
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
         channels: Channels,
+        allowance: Allowance,
         metrics: Arc<Metrics>,
         traces: Option<Arc<Traces>>,
     ) -> Self {
         let hub = Arc::new(Hub::new(metrics.waiters.clone()));
-        Self { clock, entropy, channels, hub, metrics, traces }
+        Self { clock, entropy, channels, allowance, hub, metrics, traces }
     }
 
     /// Tells what a commit did: to those who wait, to the metrics, to the collector of spans.

@@ -296,6 +296,10 @@ pub(super) trait Rows {
     fn insert_idempotent(&mut self, key: Idempotency, now: DateTime<Utc>, outcome: &str) -> RowsResult<()>;
     /// Deletes at most `limit` idempotency records of the days before `day`; returns how many.
     fn forget_idempotent_before(&mut self, day: i32, limit: u32) -> RowsResult<u64>;
+    /// Counts bytes that were written for an agent on a day.
+    fn add_agent_bytes(&mut self, agent: &str, day: i32, bytes: i64) -> RowsResult<()>;
+    /// Deletes what was counted on the days before `day`.
+    fn forget_agent_bytes_before(&mut self, day: i32) -> RowsResult<()>;
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()>;
     fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool>;
     fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()>;
@@ -361,6 +365,8 @@ pub(super) trait ReadRows {
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>>;
     /// The outcome kept for a key, and the hash of its body.
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>>;
+    /// How many bytes were written for an agent on a day.
+    fn agent_bytes(&mut self, agent: &str, day: i32) -> RowsResult<u64>;
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>>;
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>>;
     fn keys(&mut self) -> RowsResult<Vec<KeyView>>;

@@ -50,13 +50,14 @@ pub(super) fn complete(path: &str, keyed: bool, bodied: bool, responses: &mut Va
     if keyed {
         also("401", "`unauthorized`: no key, or one that does not count".into());
         also("500", "`internal`: the server failed; the failure was logged".into());
-        also("429", "`rate_limited`: this key has made all the requests it may in a minute, if the server limits them; or its address has presented too many keys that do not count".into());
+        also("429", "`rate_limited`: this key has made all the requests it may in a minute, if the server limits them; or its address has presented too many keys that do not count; `bytes_spent`: this agent has written as much today as it may".into());
         also(
             "503",
             "`overloaded`: nothing was done, send the same request again; `unavailable`: it may or may not have been done, repeat it with the same `Idempotency-Key`".into(),
         );
     }
     if bodied {
+        also("507", "`no_room`: the server's disk is nearly full, and what is left is kept for answers".into());
         also("408", format!("`body_timeout`: a body arrives within {} seconds", BODY_WAIT.as_secs()));
         also("413", format!("`body_too_large`: a body is at most {BODY_BYTES_MAX} bytes"));
         also("415", "`unsupported_media_type`: a body is `application/json`".into());

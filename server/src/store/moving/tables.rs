@@ -280,6 +280,18 @@ pub(super) const TABLES: &[Table] = &[
         tells_runs_apart: true,
     },
     Table {
+        name: "agent_bytes",
+        columns: &[
+            column("agent", Kind::Text),
+            column("day", Kind::Number),
+            column("part", Kind::Number),
+            column("bytes", Kind::Number),
+        ],
+        key: &["day", "agent", "part"],
+        draws_from: None,
+        tells_runs_apart: false,
+    },
+    Table {
         name: "secrets",
         columns: &[column("name", Kind::Text), column("value", Kind::Bytes)],
         key: &["name"],

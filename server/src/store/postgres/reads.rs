@@ -314,6 +314,11 @@ impl ReadRows for Session {
         self.behind(hot::LockKey { hash: lock_of(key_hash) }, kept.limit(1))
     }
 
+    fn agent_bytes(&mut self, agent: &str, day: i32) -> RowsResult<u64> {
+        let bytes: i64 = hot::SelectAgentBytes { agent: agent.to_owned(), day }.get_result(self.conn()?)?;
+        Ok(u64::try_from(bytes).unwrap_or_default())
+    }
+
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>> {
         let counting = api_keys::table.filter(api_keys::hash.eq(key_hash.as_slice())).filter(api_keys::revoked_at.is_null());
         counting.first::<KeyColumns>(self.conn()?).optional()?.map(KeyColumns::into_principal).transpose()

@@ -13,7 +13,7 @@ use super::columns::signed;
 use super::proof::Proof;
 use super::reads::IDEMPOTENCY_HOURS;
 use super::schema::{
-    api_keys, bounces, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions, timers,
+    agent_bytes, api_keys, bounces, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions, timers,
 };
 use super::session::{Session, overtaken};
 use super::statements as hot;
@@ -338,6 +338,15 @@ impl Rows for Writing<'_> {
 
     fn forget_idempotent_before(&mut self, day: i32, limit: u32) -> RowsResult<u64> {
         Ok(hot::ForgetIdempotent { day, limit: i64::from(limit) }.execute(self.session.conn()?)? as u64)
+    }
+
+    fn add_agent_bytes(&mut self, agent: &str, day: i32, bytes: i64) -> RowsResult<()> {
+        self.session.later(hot::AddAgentBytes { agent: agent.to_owned(), day, bytes }, None)
+    }
+
+    fn forget_agent_bytes_before(&mut self, day: i32) -> RowsResult<()> {
+        diesel::delete(agent_bytes::table.filter(agent_bytes::day.lt(day))).execute(self.session.conn()?)?;
+        Ok(())
     }
 
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()> {

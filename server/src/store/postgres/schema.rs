@@ -166,6 +166,15 @@ diesel::table! {
 }
 
 diesel::table! {
+    agent_bytes (day, agent, part) {
+        agent -> Text,
+        day -> Integer,
+        part -> Integer,
+        bytes -> BigInt,
+    }
+}
+
+diesel::table! {
     secrets (name) {
         name -> Text,
         value -> Binary,

@@ -341,6 +341,22 @@ statement!(
 );
 
 statement!(
+    /// A connection adds to a row of its own: two servers that write for one agent at the same time wait for nobody.
+    AddAgentBytes {
+        "INSERT INTO agent_bytes (agent, day, part, bytes) VALUES (" agent: String = Text,
+        ", " day: i32 = Integer,
+        ", pg_backend_pid(), " bytes: i64 = BigInt,
+    } ") ON CONFLICT (day, agent, part) DO UPDATE SET bytes = agent_bytes.bytes + excluded.bytes"
+);
+
+statement!(
+    SelectAgentBytes {
+        "SELECT coalesce(sum(bytes), 0)::bigint FROM agent_bytes WHERE agent = " agent: String = Text,
+        " AND day = " day: i32 = Integer,
+    } "" -> BigInt
+);
+
+statement!(
     InsertSuspensionKey {
         "INSERT INTO suspension_keys (key_hash, body_hash, suspension) VALUES (" key_hash: Vec<u8> = Binary,
         ", " body_hash: Vec<u8> = Binary,

@@ -23,6 +23,7 @@ use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
 use crate::metrics::{Again, WriterMetrics};
 use crate::store::StoreError;
+use crate::store::allowance::Allowance;
 use crate::store::hub::Notice;
 use crate::store::rows::{RowsError, RowsResult};
 use crate::store::unit::Env;
@@ -37,13 +38,15 @@ pub(super) struct Surroundings<'a> {
     pub(super) watch: &'a ClockWatch,
     pub(super) entropy: &'a dyn Entropy,
     pub(super) channels: &'a Channels,
+    pub(super) allowance: &'a Allowance,
     pub(super) traced: bool,
     pub(super) metrics: &'a WriterMetrics,
 }
 
 impl<'a> Surroundings<'a> {
     pub(super) fn env(&self, clock: &'a dyn Clock) -> Env<'a> {
-        Env { clock, watch: self.watch, entropy: self.entropy, channels: self.channels, traced: self.traced }
+        let Self { watch, entropy, channels, allowance, traced, .. } = *self;
+        Env { clock, watch, entropy, channels, allowance, traced }
     }
 }
 

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 
 use super::columns::signed;
 use super::schema::{
-    api_keys, bounces, events, intent_bodies, intents, leases, outbox, presence, secrets, suspension_traces, suspensions, timers,
-    tokens,
+    agent_bytes, api_keys, bounces, events, intent_bodies, intents, leases, outbox, presence, secrets, suspension_traces,
+    suspensions, timers, tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
@@ -379,6 +379,16 @@ impl Rows for Writing<'_> {
         .bind::<diesel::sql_types::BigInt, _>(i64::from(limit))
         .execute(self.conn)?;
         Ok(deleted as u64)
+    }
+
+    fn add_agent_bytes(&mut self, agent: &str, day: i32, bytes: i64) -> RowsResult<()> {
+        hot::AddAgentBytes { agent, day: &day, bytes: &bytes }.execute(self.conn)?;
+        Ok(())
+    }
+
+    fn forget_agent_bytes_before(&mut self, day: i32) -> RowsResult<()> {
+        diesel::delete(agent_bytes::table.filter(agent_bytes::day.lt(day))).execute(self.conn)?;
+        Ok(())
     }
 
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()> {

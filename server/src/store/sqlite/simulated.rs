@@ -20,13 +20,15 @@ use futures_util::future::BoxFuture;
 use super::rows::{RowIds, Writing};
 use super::{Units, classify, migrate};
 use crate::clock_watch::ClockWatch;
+use crate::store::allowance::Allowance;
 use crate::store::hub::{Hub, Notice};
 use crate::store::rows::{PresenceRow, ReadRows, Restore, Rows, RowsError, RowsResult};
 use crate::store::unit::{Decided, Env};
 use crate::store::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
+    "agent_bytes",
     "bounces",
     "presence",
     "suspension_traces",
@@ -304,8 +306,15 @@ impl SimulatedStore {
         let mut engine = self.database.engine();
         let Engine { conn, ids } = &mut *engine;
         let before = *ids;
-        let env =
-            Env { clock: &*self.clock, watch: &self.watch, entropy: &*self.entropy, channels: &self.channels, traced: false };
+        let allowance = &Allowance::unlimited();
+        let env = Env {
+            clock: &*self.clock,
+            watch: &self.watch,
+            entropy: &*self.entropy,
+            channels: &self.channels,
+            allowance,
+            traced: false,
+        };
         if let Fate::BrokenAfter(rows) = fate {
             conn.batch_execute(&format!("INSERT INTO fault VALUES ({rows})"))?;
         }

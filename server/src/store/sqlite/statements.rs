@@ -271,6 +271,21 @@ statement!(
 );
 
 statement!(
+    AddAgentBytes {
+        "INSERT INTO agent_bytes (agent, day, part, bytes) VALUES (" agent: str = Text,
+        ", " day: i32 = Integer,
+        ", 0, " bytes: i64 = BigInt,
+    } ") ON CONFLICT (day, agent, part) DO UPDATE SET bytes = bytes + excluded.bytes"
+);
+
+statement!(
+    SelectAgentBytes {
+        "SELECT coalesce(sum(bytes), 0) FROM agent_bytes WHERE agent = " agent: str = Text,
+        " AND day = " day: i32 = Integer,
+    } "" -> BigInt
+);
+
+statement!(
     InsertSuspensionKey {
         "INSERT INTO suspension_keys (key_hash, body_hash, suspension) VALUES (" key_hash: [u8] = Binary,
         ", " body_hash: [u8] = Binary,

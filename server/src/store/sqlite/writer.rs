@@ -242,6 +242,7 @@ fn run(
         watch,
         entropy: &*outside.entropy,
         channels: &outside.channels,
+        allowance: &outside.allowance,
         traced: outside.traces.is_some(),
     };
     while let Ok(first) = queue.recv() {
@@ -413,6 +414,7 @@ mod tests {
     use super::*;
     use crate::clock::{SystemClock, SystemEntropy};
     use crate::metrics::Metrics;
+    use crate::store::allowance::Allowance;
     use crate::store::fact::Fact;
     use crate::store::rows::{Rows, Table};
 
@@ -433,6 +435,7 @@ mod tests {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             channels: Channels::email(),
+            allowance: Allowance::unlimited(),
             hub: Arc::default(),
             metrics: metrics.clone(),
             traces: None,

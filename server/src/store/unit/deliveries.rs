@@ -125,6 +125,9 @@ pub(super) fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) 
     Ok(())
 }
 
+/// How long messages wait while the rest of the disk is kept for people, in seconds.
+const NO_ROOM_SECONDS: i64 = 5;
+
 /// What one turn has done so far.
 pub(super) struct Taking {
     pub(super) leased: Leased,
@@ -143,6 +146,10 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         return Ok(leased);
     }
     if presence::hold(rows.reads(), env.watch)?.is_some() {
+        return Ok(leased);
+    }
+    if env.allowance.is_short_of_room(env.clock.running()) {
+        leased.next_due = Some(now + TimeDelta::seconds(NO_ROOM_SECONDS));
         return Ok(leased);
     }
     let secrets = Secrets { bounce: secret(rows, env, BOUNCE_SECRET)?, link: secret(rows, env, LINK_SECRET)? };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use domain::authority::SERVER;
 use domain::channel::{Route, Way};
 use domain::delivery::each_once;
 use domain::event::{Event, Extended, Reminded, Renotified};
@@ -11,6 +12,7 @@ use domain::intent::{Intent, evolve};
 use domain::log::{Envelope, Sealed};
 use domain::planted::{Bug, planted};
 
+use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::deliveries::{Queueing, queue, requeue, settle_waiting, waiting};
 use super::{Env, Loaded};
 use crate::store::codes::TimerKind;
@@ -30,7 +32,7 @@ pub(super) fn append<R: Rows>(
     actor: &str,
     now: DateTime<Utc>,
 ) -> RowsResult<Option<Sealed>> {
-    let mut last = None;
+    let (mut last, mut bytes) = (None, 0);
     let dated = if planted(Bug::ClockRunsBackwards) { now } else { now.max(loaded.intent.updated_at) };
     for event in events {
         let rid = rows.next(Table::Events)?;
@@ -53,6 +55,9 @@ pub(super) fn append<R: Rows>(
             created_at: dated,
             sealed: &sealed,
         })?;
+        // The body of an intent stands in a row of its own as well.
+        let copies = if matches!(event, Event::IntentCreated(..)) { 2 } else { 1 };
+        bytes += copies * sealed.bytes.len() + EVENT_ROWS_BYTES;
         loaded.row.last_event = rid;
         loaded.row.last_sequence += 1;
         if !planted(Bug::ChainUnlinked) || events.len() == 1 {
@@ -65,6 +70,10 @@ pub(super) fn append<R: Rows>(
     if !events.is_empty() {
         let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
         let created_by = created_by.clone();
+        // What people write is theirs; what the server writes, it writes because the agent asked.
+        if actor == SERVER || actor == created_by.name {
+            charge(rows, &created_by.name, bytes, now)?;
+        }
         let (open, ended, leases) = (None, Vec::new(), Vec::new());
         loaded.row.intent = Intent { id, status, version, created_by, created_at, updated_at, open, ended, leases };
         rows.update_intent(&loaded.row)?;

@@ -4,6 +4,7 @@
 //! Mechanism: one function appends, and derives every other row from the event it appended. Failure: a refusal has written nothing
 //! but the events that record it; a failed statement ends the transaction, and the writer replays its neighbours without it.
 
+mod allowance;
 mod around;
 mod backoff;
 pub(super) mod deliveries;
@@ -18,7 +19,7 @@ pub(super) mod timers;
 use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
-use domain::authority::{Action, Object, Principal, authorize};
+use domain::authority::{Action, Object, Principal, Role, authorize};
 use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
 use domain::channel::Channels;
 use domain::clock::Clock;
@@ -36,6 +37,7 @@ use domain::wire::{IntentView, SuspensionRecord};
 
 use self::log::append;
 use self::outcome::{kept, outcome, recalled};
+use super::allowance::Allowance;
 use super::reads::{self, handed};
 use super::rows::{IntentRow, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table};
 use super::span::{SpanEnd, SpanRecord, TraceContext};
@@ -53,6 +55,8 @@ pub(super) struct Env<'a> {
     pub(super) entropy: &'a dyn Entropy,
     /// The channels messages are queued for.
     pub(super) channels: &'a Channels,
+    /// How much may be written.
+    pub(super) allowance: &'a Allowance,
     /// Whether spans are exported; if not, none are made or kept.
     pub(super) traced: bool,
 }
@@ -110,6 +114,9 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
         Ok(None) => {}
+    }
+    if let Err(rejection) = allowance::admit(rows, env, &request.principal, request.action, Some(&loaded), now)? {
+        return Ok(Err(rejection));
     }
     let command = match &request.command {
         Ok(command) => &completed(rows, env, &loaded, command)?,
@@ -257,7 +264,11 @@ fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: 
     if planted(Bug::OutcomeNotKept) {
         return Ok(());
     }
-    rows.insert_idempotent(key, now, &kept(loaded, outcome)?)
+    let kept = kept(loaded, outcome)?;
+    if request.principal.role == Role::Agent {
+        allowance::charge(rows, &request.principal.name, kept.len(), now)?;
+    }
+    rows.insert_idempotent(key, now, &kept)
 }
 
 /// What only the rows know of a command that is fine otherwise: whether it is refused for that, or what its caller is warned of.
@@ -294,6 +305,9 @@ pub(super) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
             Ok(None) => {}
         }
     }
+    if let Err(rejection) = allowance::admit(rows, env, principal, Action::CreateIntent, None, now)? {
+        return Ok(Err(rejection));
+    }
     let new = match &request.intent {
         Ok(new) => new,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
@@ -323,7 +337,9 @@ pub(super) fn create<R: Rows>(rows: &mut R, env: &Env<'_>, request: &CreateInten
     append(rows, env, &mut loaded, &[Event::IntentCreated(Box::new(new.body.clone()), new.status)], &principal.name, now)?;
     let outcome = Outcome::Intent(Box::new(IntentView::of(&loaded.intent, new.body.clone(), None)));
     if let Some(key) = request.idempotency {
-        rows.insert_idempotent(key, now, &serde_json::to_string(&outcome)?)?;
+        let kept = serde_json::to_string(&outcome)?;
+        allowance::charge(rows, &principal.name, kept.len(), now)?;
+        rows.insert_idempotent(key, now, &kept)?;
     }
     Ok(Ok(outcome))
 }
@@ -350,7 +366,9 @@ fn act<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, command: &Comm
 }
 
 pub(super) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
-    rows.forget_idempotent_before(day(env.clock.now()) - 1, FORGOTTEN_PER_UNIT)
+    let yesterday = day(env.clock.now()) - 1;
+    rows.forget_agent_bytes_before(yesterday)?;
+    rows.forget_idempotent_before(yesterday, FORGOTTEN_PER_UNIT)
 }
 
 /// The number of the day a time falls on, from 1970.

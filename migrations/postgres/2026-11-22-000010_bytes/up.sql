@@ -1,0 +1,9 @@
+-- How many bytes were written for an agent on a day (from 1970), so that none fills the disk. Each connection
+-- has a part of its own, so that none waits for another.
+CREATE TABLE agent_bytes (
+    agent text NOT NULL,
+    day integer NOT NULL,
+    part integer NOT NULL,
+    bytes bigint NOT NULL,
+    PRIMARY KEY (day, agent, part)
+);

@@ -1,0 +1,115 @@
+//! How much an agent may write, and what of the disk is kept for people.
+
+use domain::authority::Role;
+use domain::log::Sealed;
+use harness::api::Api;
+use harness::app::TestApp;
+use harness::on_each_store;
+use serde_json::{Value, json};
+
+/// From when the tests' clock starts until midnight, in seconds.
+const REST_OF_THE_DAY: i64 = 16 * 3_600;
+
+/// What the events of an intent count as: their bytes, the first one's twice, and 512 each.
+async fn counted(app: &TestApp, intent: domain::ids::IntentId) -> u64 {
+    let events = app.agent().events(intent).await;
+    let of_the_agent = |event: &&Value| event["actor"] == "test-agent" || event["actor"] == "placet";
+    let bytes = events.iter().filter(of_the_agent).map(|event| {
+        let copies = if event["event_type"] == "intent_created" { 2 } else { 1 };
+        copies * Sealed::from_served(event).unwrap().bytes.len() + 512
+    });
+    bytes.sum::<usize>() as u64
+}
+
+fn intent() -> Value {
+    json!({"title": "Refund order 12345", "status": "active"})
+}
+
+on_each_store! {
+    /// One agent in a loop must not fill the disk under everybody's answers. What it has written is a row, so nothing makes it forgotten.
+    async fn an_agent_writes_so_much_in_a_day_and_no_more(app: &mut TestApp) {
+        let (asked, id) = app.ask(json!({})).await;
+        let (withdrawn, other) = app.ask(json!({})).await;
+        let spent = counted(app, asked).await + counted(app, withdrawn).await;
+        let agent = app.agent();
+        app.restart_with(|config| config.limits.agent_bytes_per_day = spent).await;
+        let refused = agent.post("api/v1/intents", intent()).await;
+        assert_eq!(refused.problem(), (429, "bytes_spent"), "{}", refused.text);
+        assert_eq!(refused.headers["retry-after"], REST_OF_THE_DAY.to_string());
+        assert!(refused.text.contains("in a day"), "{}", refused.text);
+        let ours = agent.suspend(asked, json!({})).await;
+        assert_eq!((ours.problem(), &ours.headers["content-type"]), ((429, "bytes_spent"), &"application/problem+json".parse().unwrap()));
+        assert_eq!(agent.post_at(&format!("api/v1/intents/{asked}/state"), "2", json!({"state": {"k": 1}})).await.problem().0, 429);
+        assert_eq!(agent.post(&format!("api/v1/intents/{asked}/events"), json!({"event_type": "comment"})).await.problem().0, 429);
+        app.restart().await;
+        assert_eq!(agent.post("api/v1/intents", intent()).await.problem(), (429, "bytes_spent"), "also after a restart");
+        // Another agent has a day of its own, and what ends a question is never refused.
+        let second = Api::new(&app.base, Some(&app.new_key(Role::Agent, "second-agent").await));
+        second.post("api/v1/intents", intent()).await.ok();
+        agent.post(&format!("api/v1/suspensions/{other}/cancel"), json!({})).await.ok();
+        assert_eq!(agent.status(withdrawn).await, "active");
+        app.operator().respond(asked, &id, "approve").await.ok();
+        app.advance(REST_OF_THE_DAY).await;
+        agent.post("api/v1/intents", intent()).await.ok();
+    }
+
+    /// The bound is exact: the request that reaches it is taken, the next one is not.
+    async fn the_bound_of_a_day_is_what_was_counted(app: &mut TestApp) {
+        let (asked, _) = app.ask(json!({})).await;
+        let spent = counted(app, asked).await;
+        for (bytes_per_day, status) in [(spent, 429), (spent + 1, 200)] {
+            app.restart_with(|config| config.limits.agent_bytes_per_day = bytes_per_day).await;
+            assert_eq!(app.agent().post("api/v1/intents", intent()).await.status, status, "{bytes_per_day}");
+        }
+    }
+
+    /// An agent that did not hear the answer sends the same again; it was written, so it is not refused.
+    async fn a_repeat_is_shown_what_was_written_before_the_bound(app: &mut TestApp) {
+        let agent = app.agent();
+        let first = agent.post_once("api/v1/intents", "key", intent()).await.ok();
+        app.restart_with(|config| config.limits.agent_bytes_per_day = 1).await;
+        assert_eq!(agent.post_once("api/v1/intents", "key", intent()).await.ok()["id"], first["id"]);
+        assert_eq!(agent.post_once("api/v1/intents", "other", intent()).await.problem(), (429, "bytes_spent"));
+    }
+}
+
+/// The last of the disk is for people: a refusal to an agent costs a retry, one to a person costs a decision.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn below_the_reserve_people_answer_and_agents_wait() {
+    let mut app = TestApp::start().await;
+    let agent = app.agent();
+    let policy = json!({"max_attempts": 2, "interval_seconds": 600});
+    let (by_link, _) = app.ask(json!({})).await;
+    let link = app.smtp.received().pop().unwrap().link(&app.base);
+    let (by_key, second) = app.ask(json!({})).await;
+    let (withdrawn, third) = app.ask(json!({})).await;
+    let (silent, _) =
+        app.ask(json!({"timeout_seconds": 60, "fallback_policy": "complete_with_fallback", "fallback_value": "deny"})).await;
+    app.ask(json!({"retry_policy": policy, "timeout_seconds": 600})).await;
+    let sent = app.smtp.received().len();
+
+    app.restart_with(|config| config.limits.reserve_bytes = u64::MAX).await;
+    for refused in [
+        agent.post("api/v1/intents", intent()).await,
+        agent.suspend(by_link, json!({})).await,
+        agent.post(&format!("api/v1/intents/{by_link}/events"), json!({"event_type": "comment"})).await,
+        agent.post(&format!("api/v1/intents/{by_link}/leases"), json!({"scope": "s"})).await,
+        app.operator().post(&format!("api/v1/suspensions/{second}/remind"), json!({})).await,
+    ] {
+        assert_eq!(refused.problem(), (507, "no_room"), "{}", refused.text);
+    }
+    assert_eq!(app.person().answer(&link, "approve").await.heading(), "Your answer was recorded");
+    app.operator().respond(by_key, &second, "deny").await.ok();
+    agent.post(&format!("api/v1/suspensions/{third}/cancel"), json!({})).await.ok();
+    app.advance(600).await;
+    for (intent, status) in [(by_link, "active"), (by_key, "active"), (withdrawn, "active"), (silent, "active")] {
+        assert_eq!(agent.status(intent).await, status);
+    }
+    assert_eq!(app.smtp.received().len(), sent, "nobody is asked meanwhile");
+
+    app.restart_with(|config| config.limits.reserve_bytes = 1).await;
+    agent.post("api/v1/intents", intent()).await.ok();
+    app.advance(60).await;
+    assert_eq!(app.smtp.received().len(), sent + 1, "the attempt that was due is made up");
+    app.finish().await;
+}
