@@ -85,6 +85,32 @@ impl MemoryMailbox {
         self.mails().iter().rev().find(|mail| mail.message_id == message_id).cloned()
     }
 
+    /// Renders a message and keeps it as a mail.
+    ///
+    /// # Errors
+    ///
+    /// A message no mail can be made of.
+    pub fn keep(&self, message: &Message) -> Result<Arc<StoredMail>, DeliveryError> {
+        let from = sender(FROM).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
+        let composed = compose(message, &from)?;
+        let mail = Arc::new(StoredMail {
+            message_id: message.message_id.clone(),
+            from: FROM.to_owned(),
+            to: message.recipient.clone(),
+            subject: composed.rendered.subject,
+            text: composed.rendered.text,
+            html: composed.rendered.html,
+            headers: composed.mail.headers().to_string(),
+            sent_at: message.sent_at,
+        });
+        let mut mails = self.mails();
+        if mails.len() == MAILS_KEPT_MAX {
+            mails.pop_front();
+        }
+        mails.push_back(mail.clone());
+        Ok(mail)
+    }
+
     fn mails(&self) -> MutexGuard<'_, VecDeque<Arc<StoredMail>>> {
         // A panic while the lock is held leaves the list whole: it is only pushed to and popped from.
         self.mails.lock().unwrap_or_else(PoisonError::into_inner)
@@ -98,23 +124,7 @@ impl Channel for MemoryMailbox {
     }
 
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
-        let from = sender(FROM).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
-        let composed = compose(message, &from)?;
-        let mail = StoredMail {
-            message_id: message.message_id.clone(),
-            from: FROM.to_owned(),
-            to: message.recipient.clone(),
-            subject: composed.rendered.subject,
-            text: composed.rendered.text,
-            html: composed.rendered.html,
-            headers: composed.mail.headers().to_string(),
-            sent_at: message.sent_at,
-        };
-        let mut mails = self.mails();
-        if mails.len() == MAILS_KEPT_MAX {
-            mails.pop_front();
-        }
-        mails.push_back(Arc::new(mail));
+        self.keep(message)?;
         if self.reaches_nobody.load(Ordering::Relaxed) {
             return Err(DeliveryError::permanent(REACHES_NOBODY));
         }

@@ -1,7 +1,7 @@
 //! The composition root: the only place that names every part.
 
 use std::future::ready;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +14,6 @@ use actix_web::middleware::{DefaultHeaders, from_fn};
 use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, web};
 use anyhow::Context;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox, WebhookChannel, Withheld};
 use domain::clock::Clock;
 use domain::ids::Entropy;
@@ -31,7 +29,7 @@ use crate::http::{self, Shared};
 use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
-use crate::pages::{self, DevelopmentMailbox, Pages};
+use crate::pages::{self, DEVELOPMENT_SECRET, Development, Pages};
 use crate::store::allowance::Allowance;
 use crate::store::link::LINK_SECRET;
 use crate::store::sqlite::Exclusive;
@@ -63,7 +61,7 @@ pub struct App {
     store: Arc<dyn Store>,
     shared: web::Data<Shared>,
     pages: web::Data<Pages>,
-    mailbox: Option<(MemoryMailbox, String)>,
+    mailbox: Option<MemoryMailbox>,
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
     traces: Option<Arc<Traces>>,
@@ -94,9 +92,9 @@ impl App {
         entropy: Arc<dyn Entropy>,
     ) -> anyhow::Result<Self> {
         // Before the database: a server that cannot start leaves no file behind.
-        let mailbox = config.mode.is_development().then(|| (MemoryMailbox::new(), secret_path(&*entropy)));
+        let mailbox = config.mode.is_development().then(MemoryMailbox::new);
         let address = listener.local_addr()?;
-        let lanes = lanes(&config, mailbox.as_ref().map(|(mailbox, _)| mailbox), address)?;
+        let lanes = lanes(&config, mailbox.as_ref(), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
         let channels = config.asking.channels.clone();
@@ -104,7 +102,7 @@ impl App {
         let allowance = Allowance::new(limits.agent_bytes_per_day, &config.database, limits.reserve_bytes);
         let outside = Outside::observed(clock.clone(), entropy.clone(), channels, allowance, metrics.clone(), traces.clone());
         let store = store::open(&config.database, Exclusive::Serve, outside).await?;
-        keep_off_production(&*store, &config, mailbox.as_ref().map(|(mailbox, _)| mailbox)).await?;
+        keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
         let released = store.release_deliveries().await?;
         if released > 0 {
@@ -113,15 +111,22 @@ impl App {
         recover(&*store).await?;
         let public_url = match config.public_url {
             Some(url) => url,
-            None => Url::parse(&format!("http://{address}"))?,
+            None => own_url(address)?,
         };
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?);
-        let shown = mailbox.clone().map(|(mailbox, secret_path)| DevelopmentMailbox { mailbox, secret_path });
         let link_secret = store.secret(LINK_SECRET).await?;
-        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, shown));
         let around =
             Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
+        let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), &config.asking));
+        let development = match &mailbox {
+            Some(mailbox) => {
+                let secret = store.secret(DEVELOPMENT_SECRET).await?;
+                Some(Development::new(mailbox.clone(), deliveries.clone(), secret, &public_url, &*entropy))
+            }
+            None => None,
+        };
+        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, development));
         let shared = web::Data::new(Shared::new(
             store.clone(),
             config.asking,
@@ -133,7 +138,6 @@ impl App {
         ));
         let beats = shared.clone();
         let deadlines = Arc::new(Deadlines::new(store.clone(), clock, move || beats.health.deadlines_beat()));
-        let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), &shared.asking));
         let server = serve(listener, shared.clone(), pages.clone(), &config.limits)?;
         Ok(Self {
             server,
@@ -171,10 +175,14 @@ impl App {
         self.store.clone()
     }
 
-    /// The mailbox of development mode, and the URL it is shown under.
-    pub fn mailbox(&self) -> Option<(MemoryMailbox, String)> {
-        let (mailbox, secret_path) = self.mailbox.as_ref()?;
-        Some((mailbox.clone(), format!("{}dev/{secret_path}/mailbox", self.public_url)))
+    /// The mailbox of development mode.
+    pub fn mailbox(&self) -> Option<MemoryMailbox> {
+        self.mailbox.clone()
+    }
+
+    /// The address that lets one browser in to what development mode shows; when it was used, another takes its place.
+    pub fn development_address(&self) -> Option<watch::Receiver<String>> {
+        self.pages.development_address()
     }
 
     /// Whether a browser was shown how a question had ended, for a program that ends after that.
@@ -466,9 +474,28 @@ fn bound_what_is_untaken(stream: &TcpStream) {
 #[cfg(not(target_os = "linux"))]
 fn bound_what_is_untaken(_: &TcpStream) {}
 
-/// A path segment nobody guesses.
-fn secret_path(entropy: &dyn Entropy) -> String {
-    let mut bytes = [0; 16];
-    entropy.fill(&mut bytes);
-    URL_SAFE_NO_PAD.encode(bytes)
+/// The address of a server that was told none: where it listens, or, if that is everywhere, this machine's address in its network.
+fn own_url(listening: SocketAddr) -> anyhow::Result<Url> {
+    let mut address = listening;
+    if address.ip().is_unspecified() {
+        address.set_ip(network_address(listening.ip()).with_context(|| {
+            format!(
+                "no network was found to be reached from; listen on one address instead, such as --listen 192.168.1.5:{}",
+                address.port()
+            )
+        })?);
+    }
+    Ok(Url::parse(&format!("http://{address}"))?)
+}
+
+/// The address this machine would use to speak to others. Nothing is sent: connecting a datagram socket only looks at the routes.
+fn network_address(unspecified: IpAddr) -> std::io::Result<IpAddr> {
+    // Documentation addresses lead out of every network (RFC 5737, RFC 3849).
+    let (here, beyond) = match unspecified {
+        IpAddr::V4(_) => ("0.0.0.0:0", "192.0.2.1:9"),
+        IpAddr::V6(_) => ("[::]:0", "[2001:db8::1]:9"),
+    };
+    let socket = UdpSocket::bind(here)?;
+    socket.connect(beyond)?;
+    Ok(socket.local_addr()?.ip())
 }

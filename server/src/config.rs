@@ -236,7 +236,8 @@ impl Config {
         let smtp_url = args.smtp_url.clone().or(file.smtp_url).filter(|url| !url.expose_secret().is_empty());
         let at_home = listen.ip().is_loopback() && public_url.as_ref().is_none_or(is_loopback);
         let mode = Mode::of(args.dev, smtp_url.is_some(), at_home);
-        if public_url.is_none() && !listen.ip().is_loopback() {
+        // In development the server finds its own address in the network, for a phone beside it.
+        if public_url.is_none() && !listen.ip().is_loopback() && !args.dev {
             bail!(
                 "the server listens beyond this machine, so links need an address that people can open; set PLACET_PUBLIC_URL=https://…"
             );
@@ -470,7 +471,13 @@ mod tests {
             args.dev = true;
         });
         assert_eq!(said.unwrap().mode, Mode::Development);
-        assert!(load(|args| args.listen = Some("0.0.0.0:7420".parse().unwrap())).is_err());
+        let everywhere = |args: &mut ServeArgs| args.listen = Some("0.0.0.0:7420".parse().unwrap());
+        assert!(load(everywhere).is_err());
+        let on_purpose = load(|args| {
+            everywhere(args);
+            args.dev = true;
+        });
+        assert_eq!(on_purpose.unwrap().mode, Mode::Development);
         assert!(load(|args| args.public_url = Some("https://placet.example.com".into())).is_err());
     }
 

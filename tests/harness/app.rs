@@ -30,6 +30,7 @@ use placet_server::worker::lane::Lane;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::sync::watch;
 
 use crate::api::Api;
 use crate::clock::FakeClock;
@@ -93,7 +94,7 @@ struct Running {
     deadlines: Arc<Deadlines>,
     deliveries: Arc<Deliveries>,
     admission: Arc<Admission>,
-    mailbox_url: Option<String>,
+    development_address: Option<watch::Receiver<String>>,
 }
 
 impl TestApp {
@@ -167,8 +168,9 @@ impl TestApp {
             }
         };
         let (store, deadlines, deliveries, admission) = (app.store(), app.deadlines(), app.deliveries(), app.admission());
-        let mailbox_url = app.mailbox().map(|(_, url)| url);
-        self.running = Some(Running { serving: app.serve_only(), store, deadlines, deliveries, admission, mailbox_url });
+        let development_address = app.development_address();
+        let serving = app.serve_only();
+        self.running = Some(Running { serving, store, deadlines, deliveries, admission, development_address });
     }
 
     fn running(&self) -> &Running {
@@ -297,9 +299,10 @@ impl TestApp {
         self.running().store.clone()
     }
 
-    /// Where development mode shows its mails.
-    pub fn mailbox_url(&self) -> &str {
-        self.running().mailbox_url.as_deref().unwrap_or_else(|| panic!("the server is not in development mode"))
+    /// The address that lets a browser in to what development mode shows; another one after each use.
+    pub fn development_address(&self) -> String {
+        let address = self.running().development_address.as_ref();
+        address.unwrap_or_else(|| panic!("the server is not in development mode")).borrow().clone()
     }
 
     /// The folder that holds the database.

@@ -215,6 +215,22 @@ impl Site {
         command
     }
 
+    /// A script for a shell, with the settings of [`Site::command`]; `placet` is the program.
+    pub fn script(&self, shell: &str, text: &str) -> Command {
+        let like = self.command([""; 0]);
+        let mut script = Command::new(shell);
+        for (name, value) in like.as_std().get_envs() {
+            match value {
+                Some(value) => script.env(name, value),
+                None => script.env_remove(name),
+            };
+        }
+        let folders = program().parent().into_iter().map(Path::to_owned);
+        let path = std::env::join_paths(folders.chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())));
+        script.args(["-c", text]).env("PATH", path.unwrap()).current_dir(self.folder());
+        script
+    }
+
     /// Starts a command; what it says on standard error goes to a file.
     pub fn start(&self, mut command: Command) -> Running {
         let run = self.runs.fetch_add(1, Ordering::SeqCst);

@@ -435,22 +435,33 @@ on_one_store! {
     }
 }
 
-/// What a developer sees instead of mails is read by the same people.
+/// A server in development, and one in production: what each shows at its own address is a page like any other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_mailbox_of_development_mode_is_a_page_like_any_other() {
+async fn the_first_page_and_the_mailbox_fit_every_width() {
     let app = TestApp::start_with(|config| {
         config.mode = Mode::Development;
         config.mail = None;
     })
     .await;
-    let mailbox = app.mailbox_url().to_owned();
-    let mut pages = vec![("mailbox-empty", mailbox.clone(), None)];
-    for width in [1280, 390] {
-        look(width, width == 390, &pages).await;
-        app.agent().suspend(app.agent().active_intent().await, refund()).await.ok();
-        app.settle().await;
-        pages = vec![("mailbox", mailbox.clone(), None), ("mailbox-mail", mailbox.clone(), Some("main li a"))];
+    let home = app.base.clone();
+    let inside = |name| vec![(name, app.development_address(), None)];
+    look(1280, false, &vec![("home-outside", home.clone(), None)]).await;
+    look(390, true, &inside("mailbox-empty")).await;
+    let (_, id) = app.ask(refund()).await;
+    app.ask(long_words()).await;
+    app.operator().post(&format!("api/v1/suspensions/{id}/extend"), json!({"seconds": 60})).await.ok();
+    for (width, dark) in [(1280, false), (390, true), (320, false)] {
+        let mut pages = inside("mailbox");
+        pages.push(("mailbox-mail", home.clone(), Some("#live a")));
+        look(width, dark, &pages).await;
+        let used = app.development_address();
+        look(width, dark, &vec![("mailbox", used.clone(), None)]).await;
+        look(width, dark, &vec![("address-used", used, None), ("home-outside", home.clone(), None)]).await;
     }
+    app.finish().await;
+
+    let app = TestApp::start().await;
+    look(390, false, &vec![("home-production", app.base.clone(), None)]).await;
     app.finish().await;
 }
 

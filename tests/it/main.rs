@@ -13,6 +13,7 @@ mod deadlines;
 mod deliveries;
 mod deploy;
 mod detours;
+mod development;
 mod events;
 mod extensions;
 mod gateways;

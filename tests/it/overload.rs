@@ -292,7 +292,7 @@ on_each_store! {
             (format!("{}a/x", app.base), "GET, HEAD, POST"),
             (format!("{}assets/x", app.base), "GET"),
             (format!("{}docs", app.base), "GET, HEAD"),
-            (format!("{}dev/x/mailbox", app.base), "GET"),
+            (format!("{}dev/x", app.base), "GET"),
         ] {
             for method in [Method::PUT, Method::DELETE, Method::PATCH, Method::OPTIONS] {
                 let page = person.send(person.request(method.clone(), &url)).await;

@@ -159,7 +159,7 @@ async fn the_loop(app: &mut TestApp, hoard: &mut Hoard) {
 }
 
 /// Everything the database holds: the file and every one beside it, its journals included; of PostgreSQL a dump.
-fn database(app: &TestApp) -> Vec<u8> {
+pub(crate) fn database(app: &TestApp) -> Vec<u8> {
     if let Some(scratch) = app.scratch() {
         return scratch.dump();
     }
@@ -169,7 +169,7 @@ fn database(app: &TestApp) -> Vec<u8> {
     files.into_iter().flat_map(|(_, bytes)| bytes).collect()
 }
 
-fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
+pub(crate) fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
     bytes.windows(wanted.len()).any(|window| window == wanted)
 }
 

@@ -1,8 +1,10 @@
 //! What the program needs to start, and what it says when it does not.
 
-use std::time::Duration;
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
 
-use harness::process::Site;
+use harness::api::Api;
+use harness::process::{PATIENCE, Site};
 use harness::smtp::SmtpSink;
 use serde_json::json;
 use tokio::process::Command;
@@ -38,11 +40,112 @@ async fn without_a_terminal_no_secret_is_said() {
     assert!(ended.stderr.contains("listening"), "the logs are not on standard error: {ended:?}");
     assert!(ended.succeeded().contains("placet keys create"), "it says how to make a key: {ended:?}");
     for said in [&ended.stdout, &ended.stderr] {
-        for secret in ["placet_admin_", "/dev/", "mailbox:"] {
+        for secret in ["placet_admin_", "/dev/"] {
             assert!(!said.contains(secret), "{secret} is in {said}");
         }
     }
     assert_eq!(site.run(site.command(["keys", "list"])).await.succeeded(), "", "no key was made that nobody can know");
+}
+
+/// Opens an address as a browser does, under another name if there is one; returns the status and the cookie.
+async fn enter(address: &str, host: Option<&str>) -> (u16, Option<String>) {
+    let (base, secret) = address.split_once("dev/").unwrap_or_else(|| panic!("no address: {address}"));
+    let browser = Api::new(base, None);
+    let mut request = browser.request("GET", &format!("dev/{secret}"));
+    if let Some(host) = host {
+        request = request.header("host", host);
+    }
+    let reply = browser.send(request).await;
+    (reply.status, reply.headers.get("set-cookie").map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap().to_owned()))
+}
+
+/// What the server says on a terminal.
+fn on_a_terminal(site: &Site, arguments: &str) -> Command {
+    site.script("sh", &format!("exec script --quiet --return --command 'placet serve {arguments}' /dev/null"))
+}
+
+/// The address that is printed is the one that opens; one that does not is the end of the first try.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_address_on_the_terminal_opens_once() {
+    let site = Site::development();
+    let mut server = site.start(on_a_terminal(&site, ""));
+    let line = server.line_with("it lets one browser in, once: ").await;
+    let address = line.rsplit(' ').next().unwrap();
+    assert!(address.starts_with(&site.base()), "{line}");
+    let (status, cookie) = enter(address, None).await;
+    assert!(status == 303 && cookie.is_some(), "{status} {cookie:?}");
+    let next = server.line_with("Another one takes another address: ").await;
+    let next = next.rsplit(' ').next().unwrap();
+    assert_eq!(enter(address, None).await.0, 410);
+    assert_eq!(enter(next, None).await.0, 303);
+    assert!(!site.database().with_file_name("placet.db-address").exists(), "who has a terminal needs no file");
+    server.kill().await;
+}
+
+/// Without a terminal the address is where nobody else reads it, and as long as it is of use.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_terminal_the_address_is_in_a_file_of_its_owner() {
+    let site = Site::development();
+    let file = site.database().with_file_name("placet.db-address");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let elsewhere = site.folder().join("elsewhere");
+    std::fs::write(&elsewhere, "kept").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &file).unwrap(); // Of somebody who was here before.
+    let mut server = site.serve().await;
+    let line = server.line_with("open the address in ").await;
+    assert!(line.contains(file.to_str().unwrap()), "{line}");
+    let read = || std::fs::read_to_string(&file).unwrap().trim_end().to_owned();
+    let address = read();
+    assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "kept");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::symlink_metadata(&file).unwrap().permissions());
+    assert_eq!(mode, 0o100_600, "{mode:o}");
+    assert_eq!(enter(&address, None).await.0, 303);
+    // The next one takes its place a moment later.
+    let give_up = Instant::now() + PATIENCE;
+    while std::fs::read_to_string(&file).is_ok_and(|text| text.trim_end() == address) || !file.exists() {
+        assert!(Instant::now() < give_up, "the file still holds the address that was used");
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(enter(&address, None).await.0, 410);
+    let next = read();
+    server.signal("TERM").await;
+    let ended = server.finish().await;
+    for secret in [&address, &next] {
+        let secret = secret.rsplit('/').next().unwrap();
+        assert!(!ended.succeeded().contains(secret) && !ended.stderr.contains(secret), "{ended:?}");
+    }
+    assert!(!file.exists(), "an address that opens nothing any more is left behind");
+}
+
+/// A phone beside the computer: the address it is shown leads to this machine's own address in the network, and no other name for this
+/// machine is let in, because a page from elsewhere can go by any name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn development_for_a_phone_is_reached_under_one_address() {
+    let site = Site::development();
+    let everywhere = format!("0.0.0.0:{}", site.port());
+    site.run(site.command(["serve", "--listen", &everywhere])).await.refused(&["PLACET_PUBLIC_URL"]);
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    if socket.connect("192.0.2.1:9").is_err() {
+        site.run(site.command(["serve", "--dev", "--listen", &everywhere])).await.refused(&["no network was found"]);
+        return;
+    }
+    let here = format!("{}:{}", socket.local_addr().unwrap().ip(), site.port());
+    let mut server = site.start(on_a_terminal(&site, &format!("--dev --listen {everywhere}")));
+    assert!(server.line_with("Placet listens on ").await.contains(&format!("http://{here}/")));
+    let line = server.line_with("it lets one browser in, once: ").await;
+    let address = line.rsplit(' ').next().unwrap();
+    assert!(address.starts_with(&format!("http://{here}/dev/")), "{line}");
+    server.line_with("▄").await; // The address as a picture, for the phone's camera.
+    let at_home = address.replace(&here, &format!("127.0.0.1:{}", site.port()));
+    for (address, host) in [(at_home.as_str(), None), (address, Some("evil.example")), (address, Some("localhost"))] {
+        assert_eq!(enter(address, host).await, (404, None), "{address} {host:?}");
+    }
+    let (status, cookie) = enter(address, None).await;
+    assert_eq!(status, 303);
+    let phone = Api::new(&format!("http://{here}/"), None);
+    let inside = phone.send(phone.request("GET", "").header("cookie", cookie.unwrap())).await;
+    assert!(inside.text.contains("Mailbox"), "{}", inside.text);
+    server.kill().await;
 }
 
 /// A production server nobody has a key for would run for nobody; the refusal says what to type.

@@ -432,3 +432,48 @@ pub fn room_answers_at(link: &str) -> String {
 
 /// What a room reads that gets no link.
 pub const ROOM_HAS_NO_LINK: &str = "Nothing can be answered here: only people who are asked by name get a link.";
+
+// The first page of development mode.
+
+/// What stands in the form until somebody writes something else.
+pub const TRY_QUESTION: &str = "Deploy version 4.18.0 to production?";
+
+/// A message that waits for its turn.
+pub const NOT_SENT_YET: &str = "not sent yet";
+
+/// A message that was refused, or is only shown.
+pub const COUNTS_AS_LOST: &str = "counts as lost";
+
+/// A message that was taken, and reported as returned.
+pub const CAME_BACK: &str = "came back";
+
+/// A message whose question ended before it left.
+pub const NEVER_SENT: &str = "never sent: its question ended first";
+
+/// A question that can be answered, with its time.
+pub fn waits_for(left: &str) -> String {
+    format!("waits, {left} left")
+}
+
+/// A question that can be answered and has no deadline.
+pub const WAITS: &str = "waits";
+
+/// A question whose deadline has passed a moment ago.
+pub const DEADLINE_HAS_PASSED: &str = "the deadline has passed";
+
+/// A question that was answered.
+pub fn was_answered(answer: &str, person: &str) -> String {
+    format!("answered “{answer}” by {person}")
+}
+
+/// A question that ended at its deadline.
+pub const NOBODY_ANSWERED: &str = "nobody answered";
+
+/// A question that a newer one replaced.
+pub const WAS_REPLACED: &str = "replaced by a newer question";
+
+/// A question of which nobody could be told.
+pub const REACHED_NOBODY: &str = "nobody could be reached";
+
+/// A question that was taken back.
+pub const WAS_WITHDRAWN: &str = "withdrawn";

@@ -48,7 +48,7 @@ pub(super) async fn run(args: DemoArgs) -> anyhow::Result<()> {
     let app = App::build(config(&folder)?, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     let base = app.public_url().to_string();
     let last_page = app.outcome_shown();
-    let (mailbox, _) = app.mailbox().context("the demo has no mailbox")?;
+    let mailbox = app.mailbox().context("the demo has no mailbox")?;
     let key = serve::make_key(&*app.store(), Role::Agent, "refund-agent").await?;
     let (stop, stopped) = oneshot::channel::<()>();
     let server = spawn_named("demo-server", async move {

@@ -4,6 +4,7 @@ mod answer;
 mod ask;
 mod demo;
 mod doctor;
+mod door;
 mod keys;
 mod migrate;
 mod question;

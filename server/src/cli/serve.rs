@@ -13,6 +13,7 @@ use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
+use super::door::Door;
 use super::say;
 use crate::app::{App, hold_after_restore};
 use crate::clock::{SystemClock, SystemEntropy};
@@ -46,14 +47,20 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     args.smtp_url = secret_from_environment("PLACET_SMTP_URL")?;
     raise_files_max();
     let config = Config::load(&args)?;
-    let (mode, has_mail_server) = (config.mode, config.mail.is_some());
+    let (mode, has_mail_server, database) = (config.mode, config.mail.is_some(), config.database.clone());
     let told_public_url = config.public_url.is_some();
     if after_restore {
         hold_after_restore(&config.database, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     }
     let app = App::build(config, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     first_key(&*app.store(), mode, &args.database).await?;
-    announce(&app, if has_mail_server { MAIL_SERVER_UNUSED } else { NO_MAIL_SERVER })?;
+    say(format!("Placet listens on {}", app.public_url()))?;
+    if let Some(address) = app.development_address() {
+        let door = Door::new(&database, app.public_url());
+        door.open(if has_mail_server { MAIL_SERVER_UNUSED } else { NO_MAIL_SERVER }, &address.borrow())?;
+        // Ends with the process; a file it has written goes with the door.
+        drop(spawn_named("development-door", async move { door.keep(address).await }));
+    }
     tracing::info!(address = %app.address(), development = mode.is_development(), "listening");
     if told_public_url {
         let (public_url, instance) = (app.public_url().clone(), app.instance());
@@ -114,18 +121,6 @@ pub(super) async fn make_key(store: &dyn Store, role: Role, name: &str) -> anyho
     let key = new_key(request, &secret, id, None).map_err(|errors| anyhow::anyhow!("the name {name:?} {}", errors[0].message))?;
     store.create_key(key).await?;
     Ok(secret)
-}
-
-fn announce(app: &App, why_in_memory: &str) -> anyhow::Result<()> {
-    say(format!("Placet listens on {}", app.public_url()))?;
-    if let Some((_, mailbox)) = app.mailbox() {
-        if std::io::stdout().is_terminal() {
-            say(format!("{why_in_memory}. Read them here: {mailbox}"))?;
-        } else {
-            say(format!("{why_in_memory}. Start on a terminal to see where to read them."))?;
-        }
-    }
-    Ok(())
 }
 
 /// Listens for the system or a person asking the process to stop, from now on; the future resolves when one does.

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
-use super::live::script_path;
+use super::live::SCRIPT;
 use super::view::{
     Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PlanRow,
     Silence, Trouble, Typed, UnknownLink,
@@ -279,7 +279,7 @@ fn open_page(
         silence: silence(link),
         plan: plan(link, &shared.asking.channels),
         form_action: request.path().to_owned(),
-        script_path: script_path(),
+        script_path: SCRIPT.path(),
         nonce: pages.nonce(&cookie, token),
         comment: form.comment.clone(),
         error,

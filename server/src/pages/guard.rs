@@ -64,10 +64,31 @@ impl Pages {
         mac
     }
 
+    /// The nonce of the form of development mode, shown under its cookie.
+    pub(super) fn development_nonce(&self, cookie: &str) -> String {
+        URL_SAFE_NO_PAD.encode(self.development_mac(cookie).finalize().into_bytes())
+    }
+
+    /// As [`Pages::nonce_fits`], for that form.
+    pub(super) fn development_nonce_fits(&self, nonce: &str, cookie: &str) -> bool {
+        URL_SAFE_NO_PAD.decode(nonce).is_ok_and(|bytes| self.development_mac(cookie).verify_slice(&bytes).is_ok())
+    }
+
+    fn development_mac(&self, cookie: &str) -> Hmac<Sha256> {
+        // Unwrap safety: HMAC takes a key of any length.
+        let mac = Hmac::<Sha256>::new_from_slice(&self.nonce_secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
+        // Answer forms have no domain: theirs begins with 22 characters of base64url.
+        mac.chain_update(b"placet.development.form.v1\0").chain_update(cookie)
+    }
+
     /// Whether a form came from our own page: what browsers say about that must fit, and may be missing.
     pub(super) fn is_from_our_page(&self, headers: &HeaderMap) -> bool {
+        Self::is_from(headers, &self.public_url.origin().ascii_serialization())
+    }
+
+    /// As [`Pages::is_from_our_page`], for a page under this origin.
+    pub(super) fn is_from(headers: &HeaderMap, origin: &str) -> bool {
         let says = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default().to_owned());
-        let origin = self.public_url.origin().ascii_serialization();
         says("origin").is_none_or(|said| said == origin) && says("sec-fetch-site").is_none_or(|said| said == "same-origin")
     }
 }

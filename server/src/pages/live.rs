@@ -14,43 +14,50 @@ use domain::text::deadline;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::Pages;
 use super::answer::opened;
 use super::view::machine;
+use super::{Pages, home};
 use crate::http::Shared;
 use crate::store::LinkView;
 
-/// The one script; [`script_path`] is its address.
-const SCRIPT: &str = include_str!("assets/answer.js");
-
-/// How much of the script's hash its address has: enough that no two versions share one.
+/// How much of a script's hash its address has: enough that no two versions share one.
 const HASH_BYTES: usize = 8;
 
-/// Where the script of this version is; another version has another address, so browsers may keep it for ever.
-static SCRIPT_NAME: LazyLock<String> = LazyLock::new(|| {
-    let hash = Sha256::digest(SCRIPT);
-    let start = hash.first_chunk::<HASH_BYTES>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
-    format!("answer-{start:016x}.js")
-});
-
-/// The address of the script, for a page.
-pub(super) fn script_path() -> String {
-    format!("/assets/{}", *SCRIPT_NAME)
+/// A script, and the name it is served under: another version has another name, so browsers may keep it for ever.
+pub(super) struct Script {
+    text: &'static str,
+    name: String,
 }
 
-/// Serves the script.
+impl Script {
+    pub(super) fn new(name: &str, text: &'static str) -> Self {
+        let hash = Sha256::digest(text);
+        let start = hash.first_chunk::<HASH_BYTES>().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+        Self { text, name: format!("{name}-{start:016x}.js") }
+    }
+
+    /// Its address, for a page.
+    pub(super) fn path(&self) -> String {
+        format!("/assets/{}", self.name)
+    }
+}
+
+/// The script of the answer page.
+pub(super) static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new("answer", include_str!("assets/answer.js")));
+
+/// Serves a script.
 pub(super) async fn script(name: Path<String>) -> HttpResponse {
-    if *name != *SCRIPT_NAME {
+    let Some(script) = [&*SCRIPT, &*home::SCRIPT].into_iter().find(|script| script.name == *name) else {
         return HttpResponse::NotFound()
             .content_type("text/plain")
             .insert_header((CACHE_CONTROL, "no-store"))
             .body("not found\n");
-    }
+    };
     HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/javascript; charset=utf-8"))
         .insert_header((CACHE_CONTROL, "public, max-age=31536000, immutable"))
         .insert_header(("cross-origin-resource-policy", "same-origin"))
-        .body(SCRIPT)
+        .body(script.text)
 }
 
 /// What a page that is being read needs to know.
@@ -116,9 +123,11 @@ mod tests {
     // What every open page may fetch besides itself (it must stay quick where the net is slow).
     #[test]
     fn the_script_is_small_and_has_an_address_of_its_own() {
-        assert!(SCRIPT.len() <= 4 * 1_024, "{} bytes", SCRIPT.len());
+        for script in [&*SCRIPT, &*home::SCRIPT] {
+            assert!(script.text.len() <= 4 * 1_024, "{} bytes of {}", script.text.len(), script.name);
+        }
         assert!(
-            script_path().starts_with("/assets/answer-") && script_path().len() == "/assets/answer-.js".len() + 2 * HASH_BYTES
+            SCRIPT.path().starts_with("/assets/answer-") && SCRIPT.path().len() == "/assets/answer-.js".len() + 2 * HASH_BYTES
         );
     }
 }

@@ -1,40 +1,29 @@
-//! The mailbox of development mode: what would have been sent, behind a path only the terminal shows.
+//! The mails of development mode, for the browser that was let in.
+
+use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use channels::StoredMail;
-use subtle::ConstantTimeEq;
-use url::Host;
+use domain::ids::DeliveryId;
+use uuid::Uuid;
 
-use super::view::{Page, STYLESHEET, line};
-use super::{DevelopmentMailbox, Pages, host_with_port};
+use super::Pages;
+use super::development::not_here;
+use super::view::{Page, STYLESHEET, Trouble, line};
+use crate::admission::Class;
+use crate::http::{RETRY_AFTER_SECONDS, Shared};
 
 /// A mail may style itself inline and do nothing else.
 const MAIL_POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 #[derive(Template)]
-#[template(path = "mailbox.html")]
-struct MailboxPage {
-    page: Page,
-    base: String,
-    mails: Vec<Row>,
-}
-
-struct Row {
-    id: String,
-    subject: String,
-    to: String,
-    sent_at: String,
-}
-
-#[derive(Template)]
 #[template(path = "mail.html")]
 struct MailPage<'a> {
     page: Page,
-    base: String,
     mail: &'a StoredMail,
     id: String,
     before_link: &'a str,
@@ -42,36 +31,24 @@ struct MailPage<'a> {
     after_link: &'a str,
 }
 
-/// Lists the mails, newest first.
-pub(super) async fn list(request: HttpRequest, secret: Path<String>, pages: Data<Pages>) -> HttpResponse {
-    let Some(development) = pages.development(&request, &secret) else { return not_here() };
-    let mails = development.mailbox.messages();
-    let mails = mails.iter().map(|mail| Row {
-        id: mail.message_id.clone(),
-        subject: mail.subject.clone(),
-        to: mail.to.clone(),
-        sent_at: mail.sent_at.format("%H:%M:%S UTC").to_string(),
-    });
-    let page = MailboxPage { page: pages.plain(), base: development.base(), mails: mails.collect() };
-    pages.page(StatusCode::OK, page.render())
-}
-
 /// Shows one mail as its text part.
-pub(super) async fn text(request: HttpRequest, path: Path<(String, String)>, pages: Data<Pages>) -> HttpResponse {
-    let (secret, id) = path.into_inner();
-    let Some(development) = pages.development(&request, &secret) else { return not_here() };
-    let Some(mail) = development.mailbox.get(&id) else { return not_here() };
+pub(super) async fn text(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let mail = match pages.mail(&request, &id, &shared).await {
+        Ok(mail) => mail,
+        Err(refusal) => return refusal,
+    };
     let prefix = format!("{}a/", pages.public_url);
     let (before_link, link, after_link) = around_link(&mail.text, &prefix);
-    let page = MailPage { page: pages.plain(), base: development.base(), mail: &mail, id, before_link, link, after_link };
+    let page = MailPage { page: pages.plain(), mail: &mail, id: id.into_inner(), before_link, link, after_link };
     pages.page(StatusCode::OK, page.render())
 }
 
 /// Shows one mail as its HTML part, as a mail program would.
-pub(super) async fn html(request: HttpRequest, path: Path<(String, String)>, pages: Data<Pages>) -> HttpResponse {
-    let (secret, id) = path.into_inner();
-    let mail = pages.development(&request, &secret).and_then(|development| development.mailbox.get(&id));
-    let Some(mail) = mail else { return not_here() };
+pub(super) async fn html(request: HttpRequest, id: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let mail = match pages.mail(&request, &id, &shared).await {
+        Ok(mail) => mail,
+        Err(refusal) => return refusal,
+    };
     HttpResponse::Ok()
         .content_type("text/html; charset=utf-8")
         .insert_header(("content-security-policy", MAIL_POLICY))
@@ -81,38 +58,21 @@ pub(super) async fn html(request: HttpRequest, path: Path<(String, String)>, pag
 }
 
 impl Pages {
-    fn plain(&self) -> Page {
-        Page { host: self.host(), answering_as: None }
+    /// A mail: as it was rendered when it left, or, if this process does not remember it, anew and with a new link.
+    async fn mail(&self, request: &HttpRequest, id: &str, shared: &Shared) -> Result<Arc<StoredMail>, HttpResponse> {
+        let development = self.holder(request).ok_or_else(not_here)?.development;
+        let id = Uuid::parse_str(id).map(DeliveryId).map_err(|_| not_here())?;
+        if let Some(mail) = development.mailbox.get(&development.deliveries.message_id(id)) {
+            return Ok(mail);
+        }
+        let unreadable = |()| self.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, Trouble::CannotRead, None);
+        let _place = shared.admission.enter(Class::Read).await.map_err(|_| unreadable(()))?;
+        let letter = shared.store.open_mail(id).await.map_err(|_| unreadable(()))?.ok_or_else(not_here)?;
+        development.mailbox.keep(&development.deliveries.message(&letter)).map_err(|error| {
+            tracing::error!(delivery.id = %id, error = %error, "failed to render a mail again");
+            unreadable(())
+        })
     }
-
-    /// The mailbox, for who knows the path and came under our own name: a foreign name that leads here is a rebinding attack.
-    fn development(&self, request: &HttpRequest, secret: &str) -> Option<&DevelopmentMailbox> {
-        let development = self.mailbox.as_ref()?;
-        let knows: bool = secret.as_bytes().ct_eq(development.secret_path.as_bytes()).into();
-        let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
-        (knows && (host == host_with_port(&self.public_url) || is_loopback_host(host))).then_some(development)
-    }
-}
-
-impl DevelopmentMailbox {
-    /// The path of the mailbox.
-    pub(crate) fn base(&self) -> String {
-        format!("/dev/{}/mailbox", self.secret_path)
-    }
-}
-
-fn is_loopback_host(host: &str) -> bool {
-    let url = url::Url::parse(&format!("http://{host}"));
-    url.is_ok_and(|url| match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    })
-}
-
-fn not_here() -> HttpResponse {
-    HttpResponse::NotFound().content_type("text/plain").body("not found\n")
 }
 
 /// Splits a text at its first answer link, so that the page can make that one clickable.

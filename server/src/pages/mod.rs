@@ -1,8 +1,10 @@
-//! What people see: the answer page behind a link, and in development the mailbox.
+//! What people see: the answer page behind a link, what this server is, and in development the mails.
 
 mod answer;
 mod context;
+mod development;
 mod guard;
+mod home;
 mod live;
 mod mailbox;
 mod reference;
@@ -17,7 +19,6 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, Route}
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use channels::MemoryMailbox;
 use domain::words;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
@@ -25,6 +26,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 use url::Url;
 
+pub(crate) use self::development::{DEVELOPMENT_SECRET, Development};
 use self::view::{Again, STYLESHEET, Trouble, TroublePage};
 use crate::admission::Class;
 use crate::http::{Allow, Bodies, PAGE_BODIES_BYTES_MAX, allowing};
@@ -57,24 +59,13 @@ pub(crate) struct Pages {
     live_policy: String,
     /// The reference has a style of its own.
     reference_policy: String,
-    mailbox: Option<DevelopmentMailbox>,
+    development: Option<Development>,
     /// Whether a browser was shown how a question had ended.
     outcome_shown: watch::Sender<bool>,
 }
 
-/// The mailbox of development mode, behind a path that is printed on the terminal only.
-pub(crate) struct DevelopmentMailbox {
-    pub(crate) mailbox: MemoryMailbox,
-    pub(crate) secret_path: String,
-}
-
 impl Pages {
-    pub(crate) fn new(
-        public_url: Url,
-        nonce_secret: [u8; 32],
-        link_secret: [u8; 32],
-        mailbox: Option<DevelopmentMailbox>,
-    ) -> Self {
+    pub(crate) fn new(public_url: Url, nonce_secret: [u8; 32], link_secret: [u8; 32], development: Option<Development>) -> Self {
         let quota = |times| Quota::per_minute(NonZeroU32::new(times).unwrap_or(NonZeroU32::MIN));
         Self {
             public_url,
@@ -87,9 +78,14 @@ impl Pages {
             live_policy: format!("{}; script-src 'self'; connect-src 'self'", policy(STYLESHEET)),
             policy: policy(STYLESHEET),
             reference_policy: policy(reference::STYLESHEET),
-            mailbox,
+            development,
             outcome_shown: watch::Sender::new(false),
         }
+    }
+
+    /// The address that lets a browser in to what development mode shows; another takes its place when it was used.
+    pub(crate) fn development_address(&self) -> Option<watch::Receiver<String>> {
+        Some(self.development.as_ref()?.address())
     }
 
     /// Whether a browser was shown how a question had ended.
@@ -196,9 +192,11 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
         .service(resource("/a/{token}/state", [(M::GET, web::to(live::state))]))
         .service(resource("/assets/{name}", [(M::GET, web::to(live::script))]))
         .service(resource("/docs", [(M::GET, web::to(reference::show)), (M::HEAD, web::to(reference::show))]))
-        .service(resource("/dev/{secret}/mailbox", [(M::GET, web::to(mailbox::list))]))
-        .service(resource("/dev/{secret}/mailbox/{message_id}", [(M::GET, web::to(mailbox::text))]))
-        .service(resource("/dev/{secret}/mailbox/{message_id}/html", [(M::GET, web::to(mailbox::html))]));
+        .service(resource("/", [(M::GET, web::to(home::show)), (M::HEAD, web::to(home::show))]))
+        .service(resource("/ask", [(M::POST, web::to(home::ask))]))
+        .service(resource("/dev/{secret}", [(M::GET, web::to(development::enter))]))
+        .service(resource("/mailbox/{delivery_id}", [(M::GET, web::to(mailbox::text))]))
+        .service(resource("/mailbox/{delivery_id}/html", [(M::GET, web::to(mailbox::html))]));
 }
 
 /// A page that answers methods it does not know with a page, and names those it knows.

@@ -10,6 +10,7 @@ mod database;
 pub mod fact;
 pub mod hub;
 pub mod link;
+pub mod mailbox;
 pub mod moving;
 mod outside;
 pub mod postgres;
@@ -44,6 +45,7 @@ use self::bounce::BounceToken;
 pub use self::database::{Database, Gateway, Inspection, Schema, open};
 use self::hub::Hub;
 use self::link::LinkToken;
+use self::mailbox::MailboxView;
 pub use self::outside::Outside;
 use self::span::TraceContext;
 pub(crate) use self::unit::sweep::QUESTIONS_PER_LOOK;
@@ -377,6 +379,12 @@ pub trait Store: Send + Sync + 'static {
     fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage>;
     /// Opens an answer link; `None` for a token nobody minted.
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
+    /// Reads at most `limit` questions that wait and at most `limit` messages, newest first; for the mailbox of development mode, whatever
+    /// they are about.
+    fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView>;
+    /// Mints one more link for a message that has gone out, and reads what the message says; its lease counts for nothing. For the mailbox
+    /// of development mode: `None` for a message that has not gone out, on a database that was served in production, and while links wait.
+    fn open_mail(&self, id: DeliveryId) -> Unit<'_, Option<LeasedDelivery>>;
     /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and when the next one is due.
     fn fire_deadlines(&self) -> Unit<'_, Fired>;
     /// Leases messages that are due, as many as each channel has room for, minting a token for each; drops those whose question ended

@@ -344,6 +344,10 @@ pub(super) trait ReadRows {
     ) -> RowsResult<Vec<OutboxRow>>;
     /// The other messages of its attempt that wait for its channel and that nobody has in hand.
     fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>>;
+    /// Messages with where they stand, newest first.
+    fn newest_deliveries(&mut self, limit: u32) -> RowsResult<Vec<(OutboxRow, DeliveryState)>>;
+    /// Looks through all messages: for development, where there are few.
+    fn delivery_of(&mut self, id: DeliveryId) -> RowsResult<Option<(OutboxRow, DeliveryState)>>;
     /// Messages that have failed, newest first.
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>>;

@@ -329,11 +329,13 @@ impl Deliveries {
         }
     }
 
-    fn message_id(&self, id: DeliveryId) -> String {
+    /// What a message is known by among mails.
+    pub(crate) fn message_id(&self, id: DeliveryId) -> String {
         format!("{id}@{}", self.public_url.domain().unwrap_or("localhost"))
     }
 
-    fn message(&self, delivery: &LeasedDelivery) -> Message {
+    /// Everything a channel needs to tell somebody.
+    pub(crate) fn message(&self, delivery: &LeasedDelivery) -> Message {
         let suspension = &delivery.suspension;
         let answers = match suspension.response_type {
             ResponseType::Choice | ResponseType::Confirm => Answers::Choices(suspension.choices.clone()),

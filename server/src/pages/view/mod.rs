@@ -18,7 +18,7 @@ use domain::text::{truncated, visible, visible_line};
 
 pub(super) use self::choices::Choices;
 pub(super) use self::given::{Given, Silence};
-pub(super) use self::moment::machine;
+pub(super) use self::moment::{machine, second};
 pub(super) use self::open::{Answers, FormError, OpenQuestion};
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::trouble::{Again, Trouble, TroublePage, Typed, UnknownLink};

@@ -41,7 +41,7 @@ pub(in crate::pages) fn machine(at: &DateTime<Utc>) -> String {
 }
 
 /// A moment something was recorded, to the second, because two people may compare theirs.
-pub(super) fn second(at: &DateTime<Utc>) -> String {
+pub(in crate::pages) fn second(at: &DateTime<Utc>) -> String {
     words::date_and_second(*at)
 }
 

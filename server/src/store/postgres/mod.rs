@@ -50,13 +50,14 @@ use self::rows::Writing;
 use self::session::{DatabaseClock, Session};
 use super::hub::Hub;
 use super::link::LinkToken;
+use super::mailbox::{MailboxView, mailbox};
 use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::{Decided, Env};
 use super::{
     BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency,
-    IntentFilter, Leased, LinkView, NewKey, Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store, StoreError,
-    SuspensionFilter, Swept, Target, Turn, Unit, noted, reads as read, unit,
+    IntentFilter, Leased, LeasedDelivery, LinkView, NewKey, Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store,
+    StoreError, SuspensionFilter, Swept, Target, Turn, Unit, noted, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 
@@ -246,6 +247,14 @@ impl Store for PostgresStore {
             rows.look_at_the_clock()?;
             read::link(rows, &token, &watch)
         })
+    }
+
+    fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView> {
+        self.read(move |rows| mailbox(rows, limit))
+    }
+
+    fn open_mail(&self, id: DeliveryId) -> Unit<'_, Option<LeasedDelivery>> {
+        self.write("open_mail", move |rows, env| unit::deliveries::open_mail(rows, env, id))
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {

@@ -223,6 +223,16 @@ impl ReadRows for Session {
         beside.into_iter().map(OutboxColumns::into_row).collect()
     }
 
+    fn newest_deliveries(&mut self, limit: u32) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
+        let newest = outbox::table.order(outbox::rid.desc()).limit(i64::from(limit)).load::<OutboxColumns>(self.conn()?)?;
+        newest.into_iter().map(OutboxColumns::into_both).collect()
+    }
+
+    fn delivery_of(&mut self, id: DeliveryId) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
+        let found = outbox::table.filter(outbox::id.eq(id.0)).first::<OutboxColumns>(self.conn()?).optional()?;
+        found.map(OutboxColumns::into_both).transpose()
+    }
+
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
         let mut failed = outbox::table.filter(is_failed()).into_boxed();
         if let Some(before) = before {

@@ -41,14 +41,15 @@ pub use self::log_file::Rewrite;
 use self::writer::{Writer, classify};
 use super::hub::Hub;
 use super::link::LinkToken;
+use super::mailbox::{MailboxView, mailbox};
 use super::moving::moved_to;
 use super::outside::Outside;
 use super::rows::{ReadRows, RowsResult};
 use super::unit::Decided;
 use super::{
     BounceReport, CreateIntent, DeliveryFilter, DeliveryResult, EventFilter, FailedFilter, Fired, Hold, Idempotency,
-    IntentFilter, Leased, LinkView, NewKey, Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store, StoreError,
-    SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
+    IntentFilter, Leased, LeasedDelivery, LinkView, NewKey, Outcome, PRODUCTION_MARK, Recovered, Request, Standing, Store,
+    StoreError, SuspensionFilter, Swept, Turn, Unit, noted, reads as read, unit,
 };
 use crate::clock_watch::ClockWatch;
 use crate::kill_points::{self, Point};
@@ -315,6 +316,14 @@ impl<U: Units> Store for U {
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
         let watch = self.watch().clone();
         self.read(move |rows| read::link(rows, &token, &watch))
+    }
+
+    fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView> {
+        self.read(move |rows| mailbox(rows, limit))
+    }
+
+    fn open_mail(&self, id: DeliveryId) -> Unit<'_, Option<LeasedDelivery>> {
+        self.write(move |rows, env| unit::deliveries::open_mail(rows, env, id))
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {

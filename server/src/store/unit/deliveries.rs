@@ -1,7 +1,7 @@
 //! Messages: queued with their cause, leased to one worker, completed by the lease's token.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::channel::Route;
+use domain::channel::{EMAIL, Route};
 use domain::command::Command;
 use domain::delivery::{BounceKind, DeliveryRecord, DeliveryState as Shown, Fate, Sibling};
 use domain::event::Delivery;
@@ -24,7 +24,7 @@ use crate::store::link::{LINK_SECRET, LinkToken};
 use crate::store::rows::{
     BounceRow, OutboxRow, QueuedChannel, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TokenRow, TryRow,
 };
-use crate::store::{BounceReport, DeliveryResult, Gate, Hold, Leased, LeasedDelivery, Turn, reads};
+use crate::store::{BounceReport, DeliveryResult, Gate, Hold, Leased, LeasedDelivery, PRODUCTION_MARK, Turn, reads};
 
 /// Messages leased in one transaction.
 pub(in crate::store) const DELIVERIES_PER_UNIT: u32 = 16;
@@ -372,18 +372,44 @@ fn lease_delivery<R: Rows>(
     let linked = env.channels.carries_links(&row.channel);
     rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at: now + TimeDelta::seconds(seconds), tries, linked })?;
     // A fresh token for every try: the one before may have left the house.
+    let token = mint(rows, env, &suspension, &row.recipient, &secrets.link, now)?;
+    Ok(letter(OutboxRow { tries, ..row }, lease, token, suspension, told, &secrets.bounce, now))
+}
+
+/// Makes an answer link, of which only the hash is kept.
+fn mint<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    suspension: &SuspensionRow,
+    recipient: &str,
+    link_secret: &[u8; 32],
+    now: DateTime<Utc>,
+) -> RowsResult<LinkToken> {
     let mut random = [0; 16];
     env.entropy.fill(&mut random);
-    let token = LinkToken::mint(&secrets.link, rows.next(Table::Tokens)?, random);
+    let token = LinkToken::mint(link_secret, rows.next(Table::Tokens)?, random);
     rows.insert_token(&TokenRow {
         rid: token.row(),
         hash: if planted(Bug::TokenKept) { token.expose().into_bytes() } else { token.hash().to_vec() },
         suspension: suspension.rid,
-        recipient: row.recipient.clone(),
+        recipient: recipient.to_owned(),
         created_at: now,
         delivery: Some(row.id),
     })?;
-    Ok(LeasedDelivery {
+    Ok(token)
+}
+
+/// Everything a message says, as it leaves at `now`.
+fn letter(
+    row: OutboxRow,
+    lease: [u8; 16],
+    token: LinkToken,
+    suspension: SuspensionRow,
+    told: Told,
+    bounce_secret: &[u8; 32],
+    now: DateTime<Utc>,
+) -> LeasedDelivery {
+    LeasedDelivery {
         rid: row.rid,
         lease,
         id: row.id,
@@ -391,19 +417,35 @@ fn lease_delivery<R: Rows>(
         recipient: row.recipient,
         attempt: row.attempt,
         sequence: row.sequence,
-        bounce_token: BounceToken::new(&secrets.bounce, row.rid, row.id),
+        bounce_token: BounceToken::new(bounce_secret, row.rid, row.id),
         queued_at: row.queued_at,
         first: told.first,
         asked_before: told.asked_before,
         repeated: told.repeated,
-        tries,
+        tries: row.tries,
         token,
         intent_title: told.intent_title,
         agent: suspension.suspension.asked_by.name.clone(),
         suspension: suspension.suspension,
         question: told.question,
         now,
-    })
+    }
+}
+
+/// Reads a message that has gone out, with a link of its own: the one it left with is known to nobody any more.
+///
+/// Not on a database that was served in production: there the message went to somebody, and a link is for that person alone.
+pub(in crate::store) fn open_mail<R: Rows>(rows: &mut R, env: &Env<'_>, id: DeliveryId) -> RowsResult<Option<LeasedDelivery>> {
+    let Some((row, DeliveryState::Sent)) = rows.reads().delivery_of(id)? else { return Ok(None) };
+    let is_ours = row.channel == EMAIL && rows.reads().secret(PRODUCTION_MARK)?.is_none();
+    if !is_ours || presence::hold(rows.reads(), env.watch)?.is_some() {
+        return Ok(None);
+    }
+    let (bounce_secret, link_secret) = (secret(rows, env, BOUNCE_SECRET)?, secret(rows, env, LINK_SECRET)?);
+    let (suspension, told) = read(rows, &row)?;
+    let token = mint(rows, env, &suspension, &row.recipient, &link_secret, env.clock.now())?;
+    let sent_at = row.settled_at.unwrap_or(row.queued_at);
+    Ok(Some(letter(row, [0; 16], token, suspension, told, &bounce_secret, sent_at)))
 }
 
 pub(in crate::store) fn complete_delivery<R: Rows>(

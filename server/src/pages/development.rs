@@ -1,0 +1,221 @@
+//! The door to what development mode shows: an address that opens once, and the cookie it gives to the browser that opened it.
+//!
+//! Guarantee: only a browser whose person has read the server's terminal (or a file of that person's alone) sees questions and mails;
+//! an agent on the same machine, which can send any request, sees neither. Mechanism: the address holds 128 random bits and counts once;
+//! the cookie is random bytes with their proof under a secret of this database. Failure: whoever comes second learns that somebody was
+//! there before, and the server has printed a new address meanwhile.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actix_web::cookie::{Cookie, SameSite};
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Path};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use channels::MemoryMailbox;
+use domain::ids::Entropy;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
+use tokio::sync::watch;
+use url::{Host, Url};
+
+use super::view::{Page, STYLESHEET, line};
+use super::{Pages, host_with_port};
+use crate::http::Shared;
+use crate::worker::deliveries::Deliveries;
+
+/// The name of the secret in the database that proves the cookies of development mode; it proves nothing else.
+pub(crate) const DEVELOPMENT_SECRET: &str = "development-cookie";
+/// What a proof is about: a proof is a signature under nothing else.
+const PROOF_DOMAIN: &[u8] = b"placet.development.v1";
+/// The random bytes of a cookie, and of an address.
+const RANDOM_BYTES: usize = 16;
+/// How many addresses that were used are remembered, so that a second use is told what happened.
+const USED_MAX: usize = 16;
+
+/// What development mode shows, and who may see it.
+pub(crate) struct Development {
+    pub(crate) mailbox: MemoryMailbox,
+    /// Renders anew what was sent before this process began.
+    pub(crate) deliveries: Arc<Deliveries>,
+    secret: [u8; 32],
+    /// Whether it is reached under a name of this machine alone.
+    at_home: bool,
+    doors: Mutex<Doors>,
+    /// The address that opens, for who prints it.
+    address: watch::Sender<String>,
+}
+
+/// The secret ends of addresses: the one that opens, and those that did.
+struct Doors {
+    open: String,
+    used: VecDeque<String>,
+}
+
+/// What an address led to.
+enum Door {
+    Opened,
+    Used,
+    Unknown,
+}
+
+#[derive(Template)]
+#[template(path = "used.html")]
+struct UsedPage {
+    page: Page,
+}
+
+impl Development {
+    pub(crate) fn new(
+        mailbox: MemoryMailbox,
+        deliveries: Arc<Deliveries>,
+        secret: [u8; 32],
+        public_url: &Url,
+        entropy: &dyn Entropy,
+    ) -> Self {
+        let open = random(entropy);
+        let address = watch::Sender::new(address(public_url, &open));
+        let at_home = crate::config::is_loopback(public_url);
+        Self { mailbox, deliveries, secret, at_home, doors: Mutex::new(Doors { open, used: VecDeque::new() }), address }
+    }
+
+    /// The address that opens; another takes its place when it was used.
+    pub(crate) fn address(&self) -> watch::Receiver<String> {
+        self.address.subscribe()
+    }
+
+    /// Tries an address, in constant time; one that opens does so once.
+    fn enter(&self, secret: &str, public_url: &Url, entropy: &dyn Entropy) -> Door {
+        let is = |known: &String| bool::from(secret.as_bytes().ct_eq(known.as_bytes()));
+        // A panic while the lock is held leaves it whole: nothing below can panic between its writes.
+        let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        if doors.used.iter().any(is) {
+            return Door::Used;
+        }
+        if !is(&doors.open) {
+            return Door::Unknown;
+        }
+        let used = std::mem::replace(&mut doors.open, random(entropy));
+        doors.used.truncate(USED_MAX - 1);
+        doors.used.push_front(used);
+        self.address.send_replace(address(public_url, &doors.open));
+        Door::Opened
+    }
+
+    fn mac(&self, random: &[u8]) -> Hmac<Sha256> {
+        // Unwrap safety: HMAC takes a key of any length.
+        let mac = Hmac::<Sha256>::new_from_slice(&self.secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
+        mac.chain_update(PROOF_DOMAIN).chain_update(random)
+    }
+
+    /// A new cookie's value.
+    fn mint(&self, entropy: &dyn Entropy) -> String {
+        let mut bytes = vec![0; RANDOM_BYTES];
+        entropy.fill(&mut bytes);
+        let proof = self.mac(&bytes).finalize().into_bytes();
+        bytes.extend_from_slice(&proof);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    fn is_ours(&self, cookie: &str) -> bool {
+        let bytes = URL_SAFE_NO_PAD.decode(cookie).unwrap_or_default();
+        let split = bytes.split_at_checked(RANDOM_BYTES);
+        split.is_some_and(|(random, proof)| self.mac(random).verify_slice(proof).is_ok())
+    }
+}
+
+/// The way a request came: who may see what development mode shows, and under which origin.
+pub(super) struct Holder<'a> {
+    pub(super) development: &'a Development,
+    /// What ties a form to this browser.
+    pub(super) cookie: String,
+    /// Under which origin the browser knows this server.
+    pub(super) origin: String,
+}
+
+impl Pages {
+    /// A page's frame.
+    pub(super) fn plain(&self) -> Page {
+        Page { host: self.host(), answering_as: None }
+    }
+
+    /// Development mode, for a request that came under our own name: a foreign name that leads here is a rebinding attack.
+    fn development(&self, request: &HttpRequest) -> Option<(&Development, String)> {
+        let development = self.development.as_ref()?;
+        let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let ours = host == host_with_port(&self.public_url) || development.at_home && is_loopback_host(host);
+        ours.then(|| (development, format!("{}://{host}", self.public_url.scheme())))
+    }
+
+    /// Development mode, for a browser that holds its cookie.
+    pub(super) fn holder(&self, request: &HttpRequest) -> Option<Holder<'_>> {
+        let (development, origin) = self.development(request)?;
+        let cookie = request.cookie(&self.development_cookie())?.value().to_owned();
+        development.is_ours(&cookie).then_some(Holder { development, cookie, origin })
+    }
+
+    /// Cookies know no ports: two servers on one machine must not take each other's.
+    fn development_cookie(&self) -> String {
+        format!("development-{}", self.public_url.port_or_known_default().unwrap_or_default())
+    }
+}
+
+/// Gives the cookie to the browser that opens the address first.
+pub(super) async fn enter(request: HttpRequest, secret: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let Some((development, _)) = pages.development(&request) else { return not_here() };
+    // Whoever is in already goes on, and leaves the address to others.
+    if pages.holder(&request).is_some() {
+        return home();
+    }
+    match development.enter(&secret, &pages.public_url, &*shared.entropy) {
+        Door::Unknown => not_here(),
+        Door::Used => pages.page(StatusCode::GONE, UsedPage { page: pages.plain() }.render()),
+        Door::Opened => {
+            tracing::info!("a browser was let in to what development mode shows");
+            let cookie = Cookie::build(pages.development_cookie(), development.mint(&*shared.entropy))
+                .path("/")
+                .http_only(true)
+                .secure(pages.is_https())
+                .same_site(SameSite::Lax)
+                .finish();
+            let mut response = home();
+            if let Err(error) = response.add_cookie(&cookie) {
+                tracing::error!(error = %error, "failed to set the cookie of development mode");
+            }
+            response
+        }
+    }
+}
+
+/// Leads to the first page.
+pub(super) fn home() -> HttpResponse {
+    HttpResponse::SeeOther().insert_header(("location", "/")).insert_header(("cache-control", "no-store")).finish()
+}
+
+pub(super) fn not_here() -> HttpResponse {
+    HttpResponse::NotFound().content_type("text/plain").insert_header(("cache-control", "no-store")).body("not found\n")
+}
+
+fn random(entropy: &dyn Entropy) -> String {
+    let mut bytes = [0; RANDOM_BYTES];
+    entropy.fill(&mut bytes);
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn address(public_url: &Url, secret: &str) -> String {
+    format!("{public_url}dev/{secret}")
+}
+
+fn is_loopback_host(host: &str) -> bool {
+    let url = Url::parse(&format!("http://{host}"));
+    url.is_ok_and(|url| match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    })
+}

@@ -1,0 +1,300 @@
+//! `/`: what this is and what to do next; in development, to the browser that was let in, also what waits and the mails.
+
+use std::sync::LazyLock;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use askama::Template;
+use chrono::{DateTime, Utc};
+use domain::asking::Accepted;
+use domain::authority::{Action, Assurance, Principal, Role};
+use domain::body::IntentBody;
+use domain::channel::EMAIL;
+use domain::command::Command;
+use domain::delivery::DeliveryState;
+use domain::ids::{IntentId, SuspensionId};
+use domain::intent::Status;
+use domain::suspension::{Resolution, ResolutionReason, ResponseType, Suspension};
+use domain::text::{quoted, time_left};
+use domain::wire::SuspendRequest;
+use domain::words;
+use serde_json::json;
+
+use super::Pages;
+use super::development::{Development, Holder, home, not_here};
+use super::live::Script;
+use super::view::{Page, STYLESHEET, Trouble, line, machine, second};
+use crate::admission::Class;
+use crate::http::{RETRY_AFTER_SECONDS, Shared, read_body};
+use crate::store::mailbox::{Asked, MailboxView, Mailed};
+use crate::store::{CreateIntent, NewIntent, Precondition, Request, StoreError, Target};
+
+/// How many mails, and how many questions that wait, the page shows.
+const SHOWN_MAX: u32 = 50;
+/// Who asks the questions of this page. A principal without a key: nothing that is sent can name it.
+const ASKER: &str = "development";
+/// How long a question of this page waits, in seconds.
+const TRY_SECONDS: u32 = 600;
+/// The longest answer shown in a list, in characters.
+const ANSWER_CHARS_MAX: usize = 40;
+
+/// The script that keeps the page up to date; without it the page says how to load it again.
+pub(super) static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new("home", include_str!("assets/home.js")));
+
+#[derive(Template)]
+#[template(path = "home.html")]
+struct HomePage {
+    page: Page,
+    development: bool,
+    inside: Option<Inside>,
+}
+
+/// What the browser sees that was let in.
+struct Inside {
+    waiting: Vec<WaitingRow>,
+    mails: Vec<MailRow>,
+    /// Ties the form to the browser.
+    nonce: String,
+    /// What stands in the form.
+    question: String,
+    /// Why the question was not asked.
+    problem: Option<String>,
+    operators: Vec<String>,
+    script_path: String,
+}
+
+/// A question that waits.
+struct WaitingRow {
+    question: String,
+    agent: String,
+    left: Option<String>,
+    /// Its newest mail that can be opened.
+    href: Option<String>,
+}
+
+/// A mail, and what became of its question.
+struct MailRow {
+    question: String,
+    agent: String,
+    recipient: String,
+    channel: Option<String>,
+    /// Absent for what has not gone out, or is not ours to open.
+    href: Option<String>,
+    undelivered: Option<&'static str>,
+    state: String,
+    at: DateTime<Utc>,
+}
+
+/// Shows the page.
+pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    match pages.holder(&request) {
+        Some(holder) => inside(&holder, &shared, &pages, Tried::default()).await,
+        None => {
+            let page = HomePage { page: pages.plain(), development: pages.development.is_some(), inside: None };
+            pages.page(StatusCode::OK, page.render())
+        }
+    }
+}
+
+/// What was asked here and could not be, to be shown again.
+#[derive(Default)]
+struct Tried {
+    question: Option<String>,
+    problem: Option<String>,
+}
+
+async fn inside(holder: &Holder<'_>, shared: &Shared, pages: &Pages, tried: Tried) -> HttpResponse {
+    let Ok(_place) = shared.admission.enter(Class::List).await else { return busy(pages, Trouble::CannotRead) };
+    let Ok(view) = shared.store.mailbox(SHOWN_MAX).await else { return busy(pages, Trouble::CannotRead) };
+    let now = shared.clock.now();
+    let status = if tried.problem.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let inside = Inside {
+        waiting: view.waiting.iter().map(|asked| WaitingRow::of(asked, &view, holder.development, now)).collect(),
+        mails: view.messages.iter().map(|mailed| MailRow::of(mailed, href(mailed, &view, holder.development), now)).collect(),
+        nonce: pages.development_nonce(&holder.cookie),
+        question: tried.question.unwrap_or_else(|| words::TRY_QUESTION.to_owned()),
+        problem: tried.problem,
+        operators: shared.asking.operators.clone(),
+        script_path: SCRIPT.path(),
+    };
+    let page = HomePage { page: pages.plain(), development: true, inside: Some(inside) };
+    pages.live_page(status, page.render())
+}
+
+fn busy(pages: &Pages, trouble: Trouble) -> HttpResponse {
+    pages.later(RETRY_AFTER_SECONDS, StatusCode::SERVICE_UNAVAILABLE, trouble, None)
+}
+
+impl WaitingRow {
+    fn of(asked: &Asked, view: &MailboxView, development: &Development, now: DateTime<Utc>) -> Self {
+        let about = |mailed: &&Mailed| mailed.asked.suspension.id == asked.suspension.id;
+        Self {
+            question: headline(asked),
+            agent: line(&asked.suspension.asked_by.name),
+            left: asked.suspension.expires_at.map(|at| time_left(at - now)),
+            href: view.messages.iter().filter(about).find_map(|mailed| href(mailed, view, development)),
+        }
+    }
+}
+
+impl MailRow {
+    fn of(mailed: &Mailed, href: Option<String>, now: DateTime<Utc>) -> Self {
+        Self {
+            question: headline(&mailed.asked),
+            agent: line(&mailed.asked.suspension.asked_by.name),
+            recipient: line(&mailed.recipient),
+            channel: (mailed.channel != EMAIL).then(|| line(&mailed.channel)),
+            href,
+            undelivered: undelivered(mailed.state),
+            state: state(&mailed.asked.suspension, now),
+            at: mailed.at,
+        }
+    }
+}
+
+/// Where a mail is shown: one this process remembers, or one that may be rendered anew. What went to a webhook is no mail.
+fn href(mailed: &Mailed, view: &MailboxView, development: &Development) -> Option<String> {
+    let is_known = || development.mailbox.get(&development.deliveries.message_id(mailed.id)).is_some();
+    let is_mail = mailed.channel == EMAIL && mailed.state == DeliveryState::Sent;
+    (is_mail && view.may_open || is_known()).then(|| format!("/mailbox/{}", mailed.id))
+}
+
+fn headline(asked: &Asked) -> String {
+    line(asked.question.question.trim().lines().next().unwrap_or_default())
+}
+
+fn undelivered(state: DeliveryState) -> Option<&'static str> {
+    match state {
+        DeliveryState::Queued | DeliveryState::Sending => Some(words::NOT_SENT_YET),
+        DeliveryState::Sent => None,
+        DeliveryState::Failed => Some(words::COUNTS_AS_LOST),
+        DeliveryState::Bounced => Some(words::CAME_BACK),
+        DeliveryState::Obsolete => Some(words::NEVER_SENT),
+    }
+}
+
+/// Where a question stands, in words.
+fn state(suspension: &Suspension, now: DateTime<Utc>) -> String {
+    let Some(ending) = &suspension.ending else {
+        return match suspension.expires_at {
+            Some(at) if at <= now => words::DEADLINE_HAS_PASSED.to_owned(),
+            Some(at) => words::waits_for(&time_left(at - now)),
+            None => words::WAITS.to_owned(),
+        };
+    };
+    match (ending.resolution, ending.reason) {
+        (Resolution::Responded, _) => {
+            let value = ending.response.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+            words::was_answered(
+                &quoted(&value.unwrap_or_default(), ANSWER_CHARS_MAX),
+                &line(ending.by.as_deref().unwrap_or_default()),
+            )
+        }
+        (Resolution::Expired, _) => words::NOBODY_ANSWERED.to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => words::WAS_REPLACED.to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => words::REACHED_NOBODY.to_owned(),
+        (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => words::WAS_WITHDRAWN.to_owned(),
+    }
+}
+
+/// What the form holds.
+#[derive(Default)]
+struct Form {
+    nonce: String,
+    question: String,
+}
+
+impl Form {
+    fn read(body: &[u8]) -> Self {
+        let mut form = Self::default();
+        for (name, value) in url::form_urlencoded::parse(body) {
+            match name.as_ref() {
+                "nonce" => form.nonce = value.into_owned(),
+                // Browsers send line breaks as CR LF.
+                "question" => form.question = value.replace("\r\n", "\n"),
+                _ => {}
+            }
+        }
+        form
+    }
+}
+
+/// Asks a question as an agent does, by the same rules and the same transaction. It answers nothing: who asks here has no key, and the
+/// answer is given behind the link in the mail.
+pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    let Some(holder) = pages.holder(&request) else { return not_here() };
+    let Ok(body) = read_body(&pages.bodies, &request, payload).await else {
+        return pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable);
+    };
+    if !Pages::is_from(request.headers(), &holder.origin) {
+        return pages.trouble(StatusCode::FORBIDDEN, Trouble::ForeignForm);
+    }
+    let form = Form::read(&body.bytes);
+    let again = |problem: String| Tried { question: Some(form.question.clone()), problem: Some(problem) };
+    if !pages.development_nonce_fits(&form.nonce, &holder.cookie) {
+        return inside(&holder, &shared, &pages, again(words::PAGE_WAS_OPEN_TOO_LONG.to_owned())).await;
+    }
+    let question = SuspendRequest {
+        question: form.question.trim().to_owned(),
+        response_type: Some(ResponseType::Confirm),
+        timeout_seconds: Some(TRY_SECONDS),
+        ..SuspendRequest::default()
+    };
+    let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
+    let accepted = match shared.asking.accept(question, id) {
+        Ok(accepted) => accepted,
+        Err(errors) => {
+            let first = errors.first().map(|error| format!("{} {}", error.field, error.message)).unwrap_or_default();
+            return inside(&holder, &shared, &pages, again(first)).await;
+        }
+    };
+    let Ok(place) = shared.admission.enter(Class::Write).await else { return busy(&pages, Trouble::CannotRead) };
+    let asked = put(&shared, &form.question, accepted).await;
+    drop(place);
+    match asked {
+        Ok(()) => home(),
+        Err(StoreError::Rejected(rejection)) => inside(&holder, &shared, &pages, again(rejection.to_string())).await,
+        Err(StoreError::Unavailable(_) | StoreError::Held(_) | StoreError::Failed(_)) => busy(&pages, Trouble::CannotRead),
+    }
+}
+
+/// Begins an intent and asks the question on it.
+async fn put(shared: &Shared, title: &str, accepted: Accepted) -> Result<(), StoreError> {
+    let principal = asker();
+    let id = IntentId(shared.entropy.uuid(shared.clock.now()));
+    let body = IntentBody {
+        title: line(title),
+        description: String::new(),
+        created_by: ASKER.to_owned(),
+        parent_intent_id: None,
+        depends_on: Vec::new(),
+        constraints: json!({}),
+        state: serde_json::Map::new(),
+        governance_policy: None,
+        confidence: 0.0,
+    };
+    let intent = Ok(NewIntent { id, status: Status::Active, body });
+    shared.store.create(CreateIntent { principal: principal.clone(), idempotency: None, intent }).await?;
+    let request = Request {
+        principal,
+        action: Action::Suspend,
+        target: Target::Intent(id),
+        precondition: Precondition::None,
+        idempotency: None,
+        trace_parent: None,
+        command: Ok(Command::Suspend(Box::new(accepted.suspend))),
+    };
+    shared.store.execute(request).await.map(drop)
+}
+
+fn asker() -> Principal {
+    Principal {
+        key_id: None,
+        name: ASKER.to_owned(),
+        subject: ASKER.to_owned(),
+        owner: ASKER.to_owned(),
+        role: Role::Agent,
+        assurance: Assurance::Server,
+    }
+}
