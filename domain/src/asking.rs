@@ -132,6 +132,7 @@ impl AskingPolicy {
             check.error("confidence", "range", "must be a number from 0 to 1");
         }
         let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
+        check.warnings.extend(schedule.shortened());
         let context = request.context.unwrap_or_default();
         // What breaks no other rule is of a bounded size.
         let (decision, fallback) = (request.decision_record.as_ref(), request.fallback_value.as_ref());

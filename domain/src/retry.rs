@@ -72,9 +72,9 @@ impl<'de> Deserialize<'de> for OneOrMany {
 /// How often people are asked, and what happens in the end (RFC-0026).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HumanRetryPolicy {
-    /// Notifications in total, the first included; 1 … [`ATTEMPTS_MAX`].
+    /// Notifications in total, the first included; 1 to 20.
     pub max_attempts: u32,
-    /// Seconds between two notifications; 1 … [`INTERVAL_SECONDS_MAX`].
+    /// Seconds between two notifications; 1 to 2,592,000 (30 days).
     pub interval_seconds: u32,
     /// The cadence.
     #[serde(default)]
@@ -122,21 +122,21 @@ impl HumanRetryPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartialRetryPolicy {
-    /// See [`HumanRetryPolicy::max_attempts`].
+    /// Notifications in total, the first included; 1 unless the server's policy says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 20)]
     pub max_attempts: Option<u32>,
-    /// See [`HumanRetryPolicy::interval_seconds`].
+    /// Seconds between two notifications; `timeout_seconds` unless the server's policy says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 2_592_000)]
     pub interval_seconds: Option<u32>,
-    /// See [`HumanRetryPolicy::strategy`].
+    /// The cadence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// See [`HumanRetryPolicy::escalation_ladder`].
+    /// Who is asked from which attempt on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation_ladder: Option<Vec<Rung>>,
-    /// See [`HumanRetryPolicy::final_fallback_policy`].
+    /// What happens after the last attempt; wins over `fallback_policy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_fallback_policy: Option<FallbackPolicy>,
 }
@@ -210,7 +210,10 @@ impl Schedule {
             errors.push(FieldError::new("retry_policy.interval_seconds", "required", "give interval_seconds or timeout_seconds"));
             return Err(errors);
         };
-        check_range("retry_policy.interval_seconds", interval_seconds, INTERVAL_SECONDS_MAX, &mut errors);
+        // One that was taken from `timeout_seconds` has been checked under that name.
+        if partial.interval_seconds.is_some() || errors.is_empty() {
+            check_range("retry_policy.interval_seconds", interval_seconds, INTERVAL_SECONDS_MAX, &mut errors);
+        }
         if timeout_seconds.is_some_and(|timeout| interval_seconds > timeout) {
             errors.push(FieldError::new("retry_policy.interval_seconds", "range", "must not be more than timeout_seconds"));
         }
@@ -235,6 +238,18 @@ impl Schedule {
             retry_policy: Some(policy),
             timeout_seconds: Some(timeout_seconds.unwrap_or(interval_seconds)),
             window_seconds: window,
+        })
+    }
+
+    /// What the asker should know if the policy ends the question before the window it was given (RFC-0026 has the policy count).
+    pub fn shortened(&self) -> Option<String> {
+        let (policy, timeout, window) = (self.retry_policy.as_ref()?, self.timeout_seconds?, self.window_seconds?);
+        (window < timeout).then(|| {
+            let HumanRetryPolicy { max_attempts, interval_seconds, .. } = policy;
+            format!(
+                "the retry policy ends the question after {window} seconds (max_attempts {max_attempts} times interval_seconds \
+                 {interval_seconds}), not after timeout_seconds {timeout}"
+            )
         })
     }
 
@@ -316,6 +331,33 @@ mod tests {
         }
         // What the call says itself is its own mistake.
         assert!(Schedule::resolve(Some(partial(Some(2), Some(601))), Some(600), None, Some(&server)).is_err());
+    }
+
+    /// Whoever asks for an hour and gets twenty minutes must learn of it then, and from which of the two numbers it comes.
+    #[test]
+    fn a_policy_that_shortens_the_window_says_so_with_both_numbers() {
+        let told = |call: PartialRetryPolicy, timeout, server: Option<&PartialRetryPolicy>| {
+            Schedule::resolve(Some(call), timeout, None, server).unwrap().shortened()
+        };
+        let said = told(partial(Some(2), Some(600)), Some(3600), None).unwrap();
+        assert!(said.contains("after 1200 seconds") && said.contains("timeout_seconds 3600"), "{said}");
+        assert_eq!(told(partial(Some(6), Some(600)), Some(3600), None), None);
+        assert!(told(partial(Some(6), Some(599)), Some(3600), None).is_some());
+        assert_eq!(told(partial(Some(7), Some(600)), Some(3600), None), None, "longer is what was asked for, and more");
+        assert_eq!(told(partial(Some(2), Some(600)), None, None), None, "no window was named");
+        let inherited = told(partial(Some(2), None), Some(3600), Some(&partial(Some(3), Some(60)))).unwrap();
+        assert!(inherited.contains("after 120 seconds") && inherited.contains("3600"), "{inherited}");
+        assert_eq!(Schedule::resolve(None, Some(3600), None, Some(&partial(Some(3), Some(60)))).unwrap().shortened(), None);
+    }
+
+    /// A field that is wrong is named once, by the name the caller wrote.
+    #[test]
+    fn a_window_that_is_wrong_is_refused_once() {
+        let fields = |call, timeout| -> Vec<String> {
+            Schedule::resolve(Some(call), timeout, None, None).unwrap_err().into_iter().map(|error| error.field).collect()
+        };
+        assert_eq!(fields(partial(Some(2), None), Some(0)), ["timeout_seconds"]);
+        assert_eq!(fields(partial(Some(2), Some(0)), Some(0)), ["timeout_seconds", "retry_policy.interval_seconds"]);
     }
 
     #[test]

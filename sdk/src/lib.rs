@@ -87,3 +87,13 @@ pub use crate::intent::{CreateIntent, Intent};
 pub use crate::pending::Pending;
 pub use crate::problem::Problem;
 pub use crate::question::Question;
+
+/// The examples of the documents, which compile as they stand.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../docs/sdk.md")]
+    struct Sdk;
+}

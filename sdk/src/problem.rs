@@ -66,8 +66,10 @@ impl fmt::Display for Problem {
             Some(code) => write!(f, "{} ({code}, {})", self.detail, self.status)?,
             None => write!(f, "{} ({})", self.detail, self.status)?,
         }
-        for error in &self.errors {
-            write!(f, "; {}: {}", error.field, error.message)?;
+        // The server's `detail` is the first of them, in the same words.
+        let fields = self.errors.iter().map(|error| format!("{}: {}", error.field, error.message));
+        for field in fields.filter(|field| *field != self.detail) {
+            write!(f, "; {field}")?;
         }
         Ok(())
     }
@@ -89,7 +91,12 @@ mod tests {
         assert!(problem.is("invalid"));
         assert_eq!(problem.errors[0].field, "question");
         assert!(problem.more.is_empty());
-        assert_eq!(problem.to_string(), "question: must not be empty (invalid, 422); question: must not be empty");
+        assert_eq!(problem.to_string(), "question: must not be empty (invalid, 422)");
+        let two = json!({
+            "status": 422, "detail": "a: one", "code": "invalid",
+            "errors": [{"field": "a", "rule": "r", "message": "one"}, {"field": "b", "rule": "r", "message": "two"}],
+        });
+        assert_eq!(Problem::read(422, two.to_string().as_bytes()).to_string(), "a: one (invalid, 422); b: two");
 
         let openintent = json!({"detail": "Version conflict", "message": "Version conflict", "code": "version_conflict",
             "current_version": 7});

@@ -31,9 +31,9 @@ on_one_store! {
                 assert!(article.contains(&format!(r#"<b class="verb">{method}</b> <code>{path}</code>"#)), "{id}");
                 assert!(article.contains(&format!("curl -X {method} &#34;{}", app.base)), "{id}");
                 let open = operation.get("security").is_some_and(|ways| ways.as_array().unwrap().is_empty());
-                assert_eq!((article.contains("no key needed"), article.contains("$PLACET_KEY")), (open, !open), "{id}");
+                assert_eq!((article.contains("no key needed"), article.contains("$PLACET_API_KEY")), (open, !open), "{id}");
                 for status in operation["responses"].as_object().unwrap().keys() {
-                    assert!(article.contains(&format!("<dt><code>{status}</code></dt>")), "{id} {status}");
+                    assert!(article.contains(&format!("<code>{status}</code>")), "{id} {status}");
                 }
                 for parameter in operation["parameters"].as_array().into_iter().flatten() {
                     assert!(article.contains(&format!("<code>{}</code>", parameter["name"].as_str().unwrap())), "{id}");
@@ -48,8 +48,30 @@ on_one_store! {
         for name in description["components"]["schemas"].as_object().unwrap().keys() {
             assert!(html.contains(&format!(r#"<h3 id="schema-{name}">"#)), "{name}");
         }
-        for section in ["authentication", "errors", "schemas"] {
+        for section in ["authentication", "errors", "parameters", "schemas"] {
             assert!(html.contains(&format!(r#"<h2 id="{section}">"#)), "{section}");
+        }
+    }
+
+    /// What a reader opens first must be there at once, and be about the interface: not about the program it was generated from.
+    async fn the_reference_is_short_folded_and_about_http(app: &mut TestApp) {
+        let html = app.anonymous().get("docs").await.text;
+        assert!(html.len() < 100_000, "{} bytes", html.len());
+        let (articles, folded) = (html.matches("<article").count(), html.matches("<article><details><summary><h3 id=").count());
+        assert!(articles == folded && articles > 80 && !html.contains("<details open"), "{folded} of {articles} are folded");
+        let description = app.anonymous().get("openapi.json").await.text;
+        let (_, words) = html.split_once("</style>").unwrap();
+        for (name, text) in [("the page", words), ("the description", &description)] {
+            for rust in ["::", "[`", "_MAX", "Option<", "Vec<"] {
+                assert!(!text.contains(rust), "{rust} is in {name}: {}", text.split_once(rust).unwrap().1.get(..80).unwrap_or_default());
+            }
+        }
+        assert!(!html.contains("PLACET_KEY"), "the variable is PLACET_API_KEY everywhere");
+        // What is said once for all is said: each status and parameter that stands alone in an operation.
+        let (_, errors) = html.split_once("What each status means").unwrap();
+        let (errors, _) = errors.split_once("</section>").unwrap();
+        for status in [401, 403, 404, 408, 413, 415, 422, 429, 500, 503] {
+            assert!(errors.contains(&format!("<dt><code>{status}</code></dt>")), "{status}: {errors}");
         }
     }
 

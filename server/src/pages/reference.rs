@@ -12,12 +12,18 @@ use super::Pages;
 /// The style of the reference, which shares the tokens and nothing else with the pages behind a link.
 pub(super) const STYLESHEET: &str = include_str!("assets/reference.css");
 
+/// What is said by so many operations in the same words is said once for all.
+const SAID_ONCE_FROM: usize = 3;
+
 #[derive(Template)]
 #[template(path = "reference.html")]
 struct ReferencePage {
     host: String,
     base: String,
     introduction: Vec<Words>,
+    /// What many operations answer, and take, in the same words: said once.
+    answers: Vec<Response>,
+    parameters: Vec<Field>,
     groups: Vec<Group>,
     schemas: Vec<Schema>,
 }
@@ -25,6 +31,7 @@ struct ReferencePage {
 /// A text with code in it.
 type Words = Vec<Piece>;
 
+#[derive(Clone, PartialEq)]
 struct Piece {
     text: String,
     code: bool,
@@ -48,9 +55,12 @@ struct Operation {
     parameters: Vec<Field>,
     body: Words,
     responses: Vec<Response>,
+    /// Statuses whose meaning is said once for all.
+    usual: Vec<String>,
     curl: String,
 }
 
+#[derive(Clone)]
 struct Field {
     name: String,
     place: String,
@@ -59,6 +69,7 @@ struct Field {
     description: Words,
 }
 
+#[derive(Clone)]
 struct Response {
     status: String,
     description: Words,
@@ -86,10 +97,49 @@ pub(super) async fn show(pages: Data<Pages>) -> HttpResponse {
 
 impl ReferencePage {
     fn of(document: &Value, host: String, base: String) -> Self {
-        let groups = document["tags"].as_array().into_iter().flatten().map(|tag| Group::of(document, tag, &base)).collect();
+        let mut groups: Vec<Group> =
+            document["tags"].as_array().into_iter().flatten().map(|tag| Group::of(document, tag, &base)).collect();
         let schemas = members(&document["components"]["schemas"]).map(|(name, schema)| Schema::of(name, schema)).collect();
-        Self { host, introduction: paragraphs(&document["info"]["description"]), groups, schemas, base }
+        let (answers, parameters) = said_once(&mut groups);
+        Self { host, introduction: paragraphs(&document["info"]["description"]), answers, parameters, groups, schemas, base }
     }
+}
+
+/// Takes out of the operations what many of them say in the same words, and returns it.
+fn said_once(groups: &mut [Group]) -> (Vec<Response>, Vec<Field>) {
+    let (mut answers, mut parameters): (Vec<(Response, usize)>, Vec<(Field, usize)>) = (Vec::new(), Vec::new());
+    for operation in groups.iter().flat_map(|group| &group.operations) {
+        for response in operation.responses.iter().filter(|response| response.is_refusal()) {
+            match answers.iter_mut().find(|(known, _)| known.says_the_same(response)) {
+                Some((_, times)) => *times += 1,
+                None => answers.push((response.clone(), 1)),
+            }
+        }
+        for parameter in operation.parameters.iter().filter(|parameter| !parameter.description.is_empty()) {
+            match parameters.iter_mut().find(|(known, _)| known.says_the_same(parameter)) {
+                Some((_, times)) => *times += 1,
+                None => parameters.push((parameter.clone(), 1)),
+            }
+        }
+    }
+    answers.retain(|(_, times)| *times >= SAID_ONCE_FROM);
+    answers.sort_by(|(one, _), (other, _)| one.status.cmp(&other.status));
+    parameters.retain(|(_, times)| *times >= SAID_ONCE_FROM);
+    let answers: Vec<Response> = answers.into_iter().map(|(response, _)| response).collect();
+    let parameters: Vec<Field> = parameters.into_iter().map(|(parameter, _)| parameter).collect();
+    for operation in groups.iter_mut().flat_map(|group| &mut group.operations) {
+        let (usual, own) = std::mem::take(&mut operation.responses)
+            .into_iter()
+            .partition(|response| answers.iter().any(|known| known.says_the_same(response)));
+        operation.responses = own;
+        operation.usual = Vec::into_iter(usual).map(|response| response.status).collect();
+        for parameter in &mut operation.parameters {
+            if parameters.iter().any(|known| known.says_the_same(parameter)) {
+                parameter.description.clear();
+            }
+        }
+    }
+    (answers, parameters)
 }
 
 impl Group {
@@ -120,6 +170,7 @@ impl Operation {
             parameters: parameters.map(Field::of_parameter).collect(),
             body: content.get("schema").map(kind).unwrap_or_default(),
             responses: members(&operation["responses"]).map(|(status, response)| Response::of(status, response)).collect(),
+            usual: Vec::new(),
             curl: curl(base, path, method, operation, keyed),
         }
     }
@@ -135,15 +186,22 @@ impl Field {
             description: words(text(&parameter["description"])),
         }
     }
+
+    fn says_the_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.description == other.description
+    }
 }
 
 impl Response {
     fn of(status: &str, response: &Value) -> Self {
-        let content = members(&response["content"]).next();
+        // A refusal has the form of its surface, which is shown once.
+        let content = members(&response["content"]).next().filter(|_| !status.starts_with(['4', '5']));
         let body = content.map(|(content_type, content)| {
             let mut body = content.get("schema").map(kind).unwrap_or_default();
-            body.push(plain(" as ".to_owned()));
-            body.push(Piece { text: content_type.clone(), code: true, link: String::new() });
+            if content_type != "application/json" {
+                body.push(plain(" as ".to_owned()));
+                body.push(Piece { text: content_type.clone(), code: true, link: String::new() });
+            }
             body
         });
         let description = text(&response["description"]);
@@ -154,6 +212,16 @@ impl Response {
             // Every answer has it; the introduction says so once.
             headers: members(&response["headers"]).map(|(name, _)| name.clone()).filter(|name| name != "X-Request-Id").collect(),
         }
+    }
+}
+
+impl Response {
+    fn is_refusal(&self) -> bool {
+        self.status.starts_with(['4', '5'])
+    }
+
+    fn says_the_same(&self, other: &Self) -> bool {
+        self.status == other.status && self.description == other.description
     }
 }
 
@@ -242,7 +310,7 @@ fn curl(base: &str, path: &str, method: &str, operation: &Value, keyed: bool) ->
         _ => part.to_owned(),
     });
     // The key comes through a pipe: others see command lines.
-    let key = if keyed { "printf 'X-API-Key: %s\\n' \"$PLACET_KEY\" |\n  " } else { "" };
+    let key = if keyed { "printf 'X-API-Key: %s\\n' \"$PLACET_API_KEY\" |\n  " } else { "" };
     let mut line = format!("{key}curl -X {} \"{base}{}\"", method.to_uppercase(), path.collect::<String>());
     let mut option = |name: &str, value: &str| line.extend([" \\\n  ", name, " ", value]);
     if keyed {
@@ -336,7 +404,7 @@ mod tests {
         });
         let line = curl("http://h", "/intents/{intent_id}/state", "post", &operation, true);
         assert!(line.contains(" |\n  curl -X POST \"http://h/intents/$INTENT_ID/state\" \\\n  -H @- "), "{line}");
-        assert!(line.starts_with("printf 'X-API-Key: %s\\n' \"$PLACET_KEY\" |"), "{line}");
+        assert!(line.starts_with("printf 'X-API-Key: %s\\n' \"$PLACET_API_KEY\" |"), "{line}");
         assert!(curl("http://h", "/healthz", "get", &json!({}), false).starts_with("curl -X GET \"http://h/healthz\""));
         assert!(line.contains("If-Match: $VERSION") && line.contains("it'\\''s"), "{line}");
     }

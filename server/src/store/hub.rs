@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use super::fact::Fact;
 use super::span::SpanRecord;
+use super::story::Story;
 use crate::metrics::WaiterMetrics;
 
 /// Something a transaction did that somebody may be waiting for, or that is counted; announced after its commit.
@@ -26,6 +27,8 @@ pub enum Notice {
     Timer,
     /// Something to count.
     Fact(Fact),
+    /// Something an operator reads of in the server's log.
+    Story(Story),
     /// Something to trace.
     Span(Box<SpanRecord>),
 }
@@ -84,7 +87,7 @@ impl Hub {
                 }
                 Notice::Timer => self.timers.notify_one(),
                 // Counted and traced by the writer; nobody waits for them.
-                Notice::Fact(_) | Notice::Span(_) => {}
+                Notice::Fact(_) | Notice::Story(_) | Notice::Span(_) => {}
             }
         }
     }

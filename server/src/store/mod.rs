@@ -18,6 +18,7 @@ mod reads;
 mod rows;
 pub mod span;
 pub mod sqlite;
+pub mod story;
 mod unit;
 
 use std::sync::Arc;

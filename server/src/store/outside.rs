@@ -53,6 +53,7 @@ impl Outside {
         for notice in notices {
             match notice {
                 Notice::Fact(fact) => self.metrics.count(fact),
+                Notice::Story(story) => story.log(),
                 Notice::Span(span) => {
                     if let Some(traces) = &self.traces {
                         traces.record(span, self.clock.now());

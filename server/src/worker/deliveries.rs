@@ -225,7 +225,8 @@ impl Deliveries {
             Err(_) => (DeliveryResult::Failed("the channel panicked over this message".to_owned()), Outcome::Failed),
         };
         self.end(lane, seen);
-        tracing::info!(delivery.channel = lane.name, delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
+        // That it was sent is told with its question, once it is recorded.
+        tracing::debug!(delivery.channel = lane.name, delivery.id = %delivery.id, delivery.tries = delivery.tries, delivery.result = word(&result), "message handled");
         if let DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) = &result {
             tracing::warn!(delivery.channel = lane.name, delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the channels");
         }

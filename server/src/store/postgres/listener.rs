@@ -204,7 +204,7 @@ fn word_of(notice: &Notice) -> Option<String> {
     match notice {
         Notice::Suspension(id) => Some(id.0.to_string()),
         Notice::Redriven(channel) => Some(format!("{REDRIVEN}{channel}")),
-        Notice::Ended(_) | Notice::Delivery | Notice::Timer | Notice::Fact(_) | Notice::Span(_) => None,
+        Notice::Ended(_) | Notice::Delivery | Notice::Timer | Notice::Fact(_) | Notice::Story(_) | Notice::Span(_) => None,
     }
 }
 

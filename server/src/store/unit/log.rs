@@ -20,6 +20,7 @@ use crate::store::fact::Fact;
 use crate::store::hub::Notice;
 use crate::store::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
 use crate::store::span::SpanEnd;
+use crate::store::story::{Story, What};
 
 /// Appends events to the intent's log and writes every row they imply. Returns the last event.
 ///
@@ -98,6 +99,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
             loaded.row.newest_suspension = Some(rid);
             loaded.suspensions.insert(0, row);
             rows.notice(Notice::Fact(Fact::Asked));
+            rows.notice(story(loaded, &suspension.asked_by.name, What::Asked));
             if env.traced {
                 let span = loaded.span(env, SpanEnd::Suspend, now);
                 rows.insert_trace(rid, span.context)?;
@@ -124,9 +126,13 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
         | Event::SuspensionUndeliverable { .. }
         | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
         Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
-        Event::DeliverySent { delivery, .. } | Event::DeliveryBounced { delivery, .. } => {
+        Event::DeliverySent { delivery, .. } => {
+            if let Some(asked) = loaded.intent.suspension(delivery.suspension_id) {
+                rows.notice(story(loaded, &asked.asked_by.name, What::Delivered { channel: delivery.channel.clone() }));
+            }
             touch(rows, loaded, delivery.suspension_id)
         }
+        Event::DeliveryBounced { delivery, .. } => touch(rows, loaded, delivery.suspension_id),
         Event::DeliveryFailover(failover) => {
             rows.notice(Notice::Fact(Fact::FailedOver));
             let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
@@ -237,12 +243,20 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
             let span = loaded.span(env, SpanEnd::Resume { outcome, method, asked }, now);
             rows.notice(Notice::Span(Box::new(span)));
         }
+        if let Fact::Ended { outcome, method, .. } = fact {
+            rows.notice(story(loaded, &ended.asked_by.name, What::Ended { outcome, method }));
+        }
         rows.notice(Notice::Fact(fact));
     }
     for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
         rows.save_lease(loaded.row.rid, lease)?;
     }
     Ok(())
+}
+
+/// A line of the server's log, for after the commit.
+fn story(loaded: &Loaded, agent: &str, what: What) -> Notice {
+    Notice::Story(Story { intent_id: loaded.intent.id, agent: agent.to_owned(), what })
 }
 
 fn touch<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {
