@@ -5,6 +5,7 @@
 //! another try can help.
 #![warn(missing_docs)]
 
+mod columns;
 mod compose;
 mod email;
 mod memory;

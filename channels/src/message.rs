@@ -1,6 +1,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
 use domain::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::suspension::SuspensionChoice;
 
@@ -49,6 +50,8 @@ pub struct Message {
     pub expires_at: Option<DateTime<Utc>>,
     /// Who is told when, from now on; the last row is what happens at the end.
     pub plan: Vec<(DateTime<Utc>, String)>,
+    /// In which zone times are told beside UTC, if in any.
+    pub display_time_zone: Option<Tz>,
     /// The host of the public address, as the reader will see it in the browser.
     pub public_host: String,
     /// Why this person is asked: `because you decide refunds`.
@@ -159,6 +162,7 @@ pub(crate) mod sample {
                         .to_owned(),
                 ),
             ],
+            display_time_zone: None,
             public_host: "placet.northpine.example".to_owned(),
             why_you: "because you decide refunds".to_owned(),
         }

@@ -6,10 +6,9 @@ use domain::choice::judge;
 use domain::text::{deadline, defanged, moment, time_left, truncated, visible, visible_line};
 use domain::words;
 
+use crate::columns::{TEXT_COLUMNS, columns, truncated_to_columns, wrapped};
 use crate::{Answers, Message, Occasion};
 
-/// The width of the text part, in columns.
-const TEXT_COLUMNS: usize = 72;
 /// The subject, including the `Re: ` of a reminder, in characters.
 const SUBJECT_CHARS_MAX: usize = 120;
 /// The name and the title of an agent inside our sentences, in characters.
@@ -143,14 +142,15 @@ impl Mail {
             title: agents(&message.intent_title, AGENT_CHARS_MAX),
             question,
             question_is_cut,
-            deadline: message
-                .expires_at
-                .map(|at| Deadline { at: deadline(at, message.sent_at), left: time_left(at - message.sent_at) }),
+            deadline: message.expires_at.map(|at| Deadline {
+                at: in_zone(deadline(at, message.sent_at), at, message),
+                left: time_left(at - message.sent_at),
+            }),
             link: message.link.clone(),
             choices,
             choices_left_out,
             misleading: misleading(&message.answers),
-            plan: plan(&message.plan, message.sent_at),
+            plan: plan(message),
             recipient: ours(&message.recipient),
             why_you: ours(&message.why_you).trim_end_matches('.').to_owned(),
         }
@@ -237,6 +237,7 @@ fn subject(message: &Message) -> String {
 
 fn opening(message: &Message) -> Opening {
     let asked_at = words::in_utc(&moment(message.suspended_at, message.sent_at));
+    let asked_at = in_zone(asked_at, message.suspended_at, message);
     match &message.occasion {
         Occasion::Question => Opening::None,
         Occasion::Reminder { attempt, attempts } => Opening::Reminder { badge: words::reminder(attempt, attempts), asked_at },
@@ -294,12 +295,13 @@ pub(crate) fn misleading(answers: &Answers) -> Option<String> {
 }
 
 /// The plan, with its middle left out when it is long: what comes next and how it ends matter most.
-fn plan(rows: &[(DateTime<Utc>, String)], now: DateTime<Utc>) -> Vec<PlanRow> {
+fn plan(message: &Message) -> Vec<PlanRow> {
+    let rows = &message.plan;
     let left_out = if rows.len() > PLAN_ROWS_MAX { rows.len() - (PLAN_ROWS_MAX - 1) } else { 0 };
     let first = if left_out == 0 { rows.len() } else { PLAN_ROWS_MAX - 2 };
     let row_bytes_max = PLAN_BYTES_MAX / PLAN_ROWS_MAX;
     let row = |(at, what): &(DateTime<Utc>, String)| PlanRow {
-        at: moment(*at, now),
+        at: in_zone(moment(*at, message.sent_at), *at, message),
         // A sentence of ours that may quote the fallback value, which is agent text.
         what: shortened(&agents(what, SENTENCE_CHARS_MAX), row_bytes_max),
     };
@@ -309,6 +311,14 @@ fn plan(rows: &[(DateTime<Utc>, String)], now: DateTime<Utc>) -> Vec<PlanRow> {
         shown.extend(rows.last().map(row));
     }
     shown
+}
+
+/// A time, and beside it what it is in the zone of those who read it.
+fn in_zone(utc: String, at: DateTime<Utc>, message: &Message) -> String {
+    let Some(zone) = message.display_time_zone else { return utc };
+    let there = at.with_timezone(&zone);
+    let same_day = there.date_naive() == at.date_naive();
+    words::and_in_zone(&utc, there.format(if same_day { words::CLOCK_IN_ZONE } else { words::DATE_AND_CLOCK_IN_ZONE }))
 }
 
 /// Only an address that needs no escaping anywhere is put into a mail.
@@ -348,56 +358,6 @@ fn escaped_char_bytes(c: char) -> usize {
         '\n' => "<br>".len(),
         _ => c.len_utf8(),
     }
-}
-
-/// Wraps `text` at [`TEXT_COLUMNS`]; the first line starts with `first`, the others with `rest`.
-///
-/// A word that is too long for a line is broken, otherwise it would leave its margin.
-fn wrapped(text: &str, first: &str, rest: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut line = first.to_owned();
-    let mut is_empty = true;
-    for word in text.split_whitespace() {
-        let space = usize::from(!is_empty);
-        if !is_empty && columns(&line) + space + columns(word) > TEXT_COLUMNS {
-            lines.push(std::mem::replace(&mut line, rest.to_owned()));
-            is_empty = true;
-        }
-        if !is_empty {
-            line.push(' ');
-        }
-        for c in word.chars() {
-            if !is_empty && columns(&line) + char_columns(c) > TEXT_COLUMNS {
-                lines.push(std::mem::replace(&mut line, rest.to_owned()));
-            }
-            line.push(c);
-            is_empty = false;
-        }
-    }
-    lines.push(line);
-    for line in &mut lines {
-        line.truncate(line.trim_end().len());
-    }
-    lines
-}
-
-fn truncated_to_columns(text: &str, max_columns: usize) -> String {
-    let mut kept = text.to_owned();
-    let mut max_chars = text.chars().count();
-    while columns(&kept) > max_columns && max_chars > 0 {
-        max_chars -= 1;
-        kept = truncated(text, max_chars);
-    }
-    kept
-}
-
-fn columns(text: &str) -> usize {
-    text.chars().map(char_columns).sum()
-}
-
-/// At least as wide as the character is: some narrow ones above Hangul count double and only make a line shorter.
-fn char_columns(c: char) -> usize {
-    if u32::from(c) < 0x1100 { 1 } else { 2 }
 }
 
 #[cfg(test)]

@@ -69,21 +69,31 @@ pub fn defanged(text: &str) -> String {
     out
 }
 
-/// Says how long is left: `3 days 4 h`, `2 h 14 min`, `9 min`, `less than a minute`.
+/// Says how long is left: `3 days 4 h`, `2 h 14 min`, `10 min`, `45 s`.
+///
+/// To the nearest of what is shown, so that ten minutes are ten minutes also a moment later; the last minute is counted down.
 #[must_use]
 pub fn time_left(left: TimeDelta) -> String {
-    let minutes = left.num_minutes();
-    if minutes < 1 {
-        return words::LESS_THAN_A_MINUTE.to_owned();
+    if left < TimeDelta::minutes(1) {
+        return words::seconds(left.num_seconds().max(0));
+    }
+    let minutes = (left + TimeDelta::seconds(30)).num_minutes();
+    if minutes >= 48 * 60 {
+        let hours = (minutes + 30) / 60;
+        return two(words::days(hours / 24), (hours % 24 > 0).then(|| words::hours(hours % 24)));
     }
     let (hours, minutes) = (minutes / 60, minutes % 60);
-    let (days, hours_of_day) = (hours / 24, hours % 24);
-    match (hours, hours_of_day, minutes) {
-        (0, _, _) => words::minutes(minutes),
-        (48.., 0, _) => words::days(days),
-        (48.., _, _) => format!("{} {}", words::days(days), words::hours(hours_of_day)),
-        (_, _, 0) => words::hours(hours),
-        (_, _, _) => format!("{} {}", words::hours(hours), words::minutes(minutes)),
+    let minutes = (minutes > 0).then(|| words::minutes(minutes));
+    match minutes {
+        Some(minutes) if hours == 0 => minutes,
+        minutes => two(words::hours(hours), minutes),
+    }
+}
+
+fn two(first: String, second: Option<String>) -> String {
+    match second {
+        Some(second) => format!("{first} {second}"),
+        None => first,
     }
 }
 
@@ -396,14 +406,21 @@ mod tests {
     #[test]
     fn time_left_uses_two_units_at_most() {
         let cases = [
-            (TimeDelta::seconds(-5), "less than a minute"),
-            (TimeDelta::seconds(59), "less than a minute"),
+            (TimeDelta::seconds(-5), "0 s"),
+            (TimeDelta::milliseconds(59_999), "59 s"),
             (TimeDelta::minutes(1), "1 min"),
+            (TimeDelta::seconds(599), "10 min"),
+            (TimeDelta::milliseconds(599_001), "10 min"),
+            (TimeDelta::seconds(570), "10 min"),
+            (TimeDelta::milliseconds(569_999), "9 min"),
             (TimeDelta::minutes(59), "59 min"),
+            (TimeDelta::seconds(3_599), "1 h"),
             (TimeDelta::minutes(60), "1 h"),
             (TimeDelta::minutes(134), "2 h 14 min"),
             (TimeDelta::minutes(48 * 60 - 1), "47 h 59 min"),
+            (TimeDelta::seconds(48 * 3_600 - 1), "2 days"),
             (TimeDelta::hours(48), "2 days"),
+            (TimeDelta::minutes(76 * 60 - 30), "3 days 4 h"),
             (TimeDelta::hours(76), "3 days 4 h"),
         ];
         for (left, words) in cases {

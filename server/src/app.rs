@@ -118,7 +118,8 @@ impl App {
         let link_secret = store.secret(LINK_SECRET).await?;
         let around =
             Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
-        let deliveries = Arc::new(Deliveries::new(around, lanes, public_url.clone(), &config.asking));
+        let deliveries = Deliveries::new(around, lanes, public_url.clone(), &config.asking);
+        let deliveries = Arc::new(deliveries.in_time_zone(config.display_time_zone));
         let development = match &mailbox {
             Some(mailbox) => {
                 let secret = store.secret(DEVELOPMENT_SECRET).await?;

@@ -12,6 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use chrono_tz::Tz;
 use clap::Args;
 use domain::address::{self, AllowList};
 use domain::asking::{AskingPolicy, SeemingSecret, UnknownChannel};
@@ -39,9 +40,9 @@ use crate::store::postgres::{CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_M
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-const KEYS: [&str; 44] = [
+const KEYS: [&str; 45] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
-    "otlp_endpoint", "suspension", "fallback", "channels", "questions", "limits",
+    "display_time_zone", "otlp_endpoint", "suspension", "fallback", "channels", "questions", "limits",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
     "allowed", "min_window_seconds", "requires_delivery",
     "unknown", "default", "webhook",
@@ -93,6 +94,9 @@ pub struct ServeArgs {
     /// Allow a mail server without TLS that is not on this machine.
     #[arg(long, env = "PLACET_SMTP_INSECURE", value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub smtp_insecure: Option<bool>,
+    /// The time zone in which mails tell times beside UTC, such as Europe/Berlin; none by default.
+    #[arg(long, env = "PLACET_DISPLAY_TIME_ZONE", value_name = "ZONE")]
+    pub display_time_zone: Option<String>,
     /// A collector of OpenTelemetry traces, such as `http://localhost:4318`; none by default.
     #[arg(long, env = "OTEL_EXPORTER_OTLP_ENDPOINT", value_name = "URL", hide_env_values = true)]
     pub otlp_endpoint: Option<String>,
@@ -131,6 +135,7 @@ struct FileConfig {
     mail_bounce_to: Option<String>,
     operators: Option<Vec<String>>,
     notify_allow: Option<Vec<String>>,
+    display_time_zone: Option<String>,
     otlp_endpoint: Option<String>,
     suspension: SuspensionSection,
     fallback: FallbackSection,
@@ -214,6 +219,8 @@ pub struct Config {
     pub mail: Option<MailConfig>,
     pub webhooks: Vec<WebhookConfig>,
     pub asking: AskingPolicy,
+    /// In which zone mails tell times beside UTC, if in any.
+    pub display_time_zone: Option<Tz>,
     /// Where spans are exported to, if anywhere.
     pub otlp_endpoint: Option<Url>,
     pub limits: Limits,
@@ -259,8 +266,10 @@ impl Config {
         let asking = asking(mode, &operators, notify_allow, rules, channels, unknown)?;
         let otlp_endpoint = args.otlp_endpoint.clone().filter(|url| !url.is_empty()).or(file.otlp_endpoint);
         let otlp_endpoint = otlp_endpoint.map(|url| check_collector(&url)).transpose()?;
+        let display_time_zone = args.display_time_zone.clone().or(file.display_time_zone).filter(|zone| !zone.is_empty());
+        let display_time_zone = display_time_zone.map(|zone| time_zone(&zone)).transpose()?;
         let limits = file.limits.resolve()?;
-        Ok(Self { listen, database, public_url, mode, mail, webhooks, asking, otlp_endpoint, limits })
+        Ok(Self { listen, database, public_url, mode, mail, webhooks, asking, display_time_zone, otlp_endpoint, limits })
     }
 }
 
@@ -354,6 +363,12 @@ fn check_collector(text: &str) -> anyhow::Result<Url> {
             "OTEL_EXPORTER_OTLP_ENDPOINT must be the base URL of a collector that speaks OTLP over HTTP: http://localhost:4318"
         ),
     }
+}
+
+fn time_zone(name: &str) -> anyhow::Result<Tz> {
+    name.parse().map_err(|_| {
+        anyhow::anyhow!("display_time_zone: {name:?} is no time zone; write it as Europe/Berlin or America/New_York")
+    })
 }
 
 fn has_login(url: &Url) -> bool {
@@ -549,6 +564,8 @@ mod tests {
             .default_retry_policy;
         assert_eq!(policy.unwrap().max_attempts, Some(3));
         assert_eq!(file("otlp_endpoint = 'http://localhost:4318'").unwrap().otlp_endpoint.unwrap().port(), Some(4318));
+        assert_eq!(file("display_time_zone = 'Europe/Berlin'").unwrap().display_time_zone, Some(Tz::Europe__Berlin));
+        assert_eq!(file("display_time_zone = ''").unwrap().display_time_zone, None);
         assert_eq!(file("[fallback]\nallowed = ['fail']").unwrap().asking.fallback_allowed, [FallbackPolicy::Fail]);
         assert_eq!(file("[fallback]\nmin_window_seconds = 300").unwrap().asking.fallback_min_window_seconds, 300);
         assert!(!file("[fallback]\nrequires_delivery = false").unwrap().asking.fallback_requires_delivery);
@@ -585,6 +602,7 @@ mod tests {
             "[limits]\nreserve_bytes = -1",
             "smtp_url = 'smtps://x.example'",
             "mail_bounce_to = 'c@b.example'",
+            "display_time_zone = 'Berlin'",
             "otlp_endpoint = 'localhost:4318'",
             "otlp_endpoint = 'grpc://localhost:4317'",
         ] {

@@ -132,6 +132,7 @@ impl TestApp {
             }),
             webhooks: Vec::new(),
             asking: asking_policy(),
+            display_time_zone: None,
             otlp_endpoint: None,
             // Tests try more wrong keys from one address than anybody should.
             limits: Limits { bad_keys_per_minute: NonZeroU32::MAX, ..Limits::of_this_machine() },

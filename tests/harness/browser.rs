@@ -279,6 +279,17 @@ impl Browser {
         Ok((look("url").await?, look("title").await?, png.map_err(|error| error.to_string())?))
     }
 
+    /// Moves the person to another time zone, named as `Europe/Berlin`.
+    pub async fn move_to(&self, time_zone: &str) {
+        self.devtools("Emulation.setTimezoneOverride", json!({ "timezoneId": time_zone })).await;
+    }
+
+    /// Lets no request to addresses like this one out of the browser.
+    pub async fn refuse(&self, pattern: &str) {
+        self.devtools("Network.enable", json!({})).await;
+        self.devtools("Network.setBlockedURLs", json!({ "urls": [pattern] })).await;
+    }
+
     async fn find(&self, css: &str) -> String {
         text_of(&self.post("/element", json!({ "using": "css selector", "value": css })).await[ELEMENT])
     }

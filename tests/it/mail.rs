@@ -304,7 +304,8 @@ on_each_store! {
         let page = person.open(&link).await;
         for (name, html) in [("mail", mail.html()), ("page", page.html.clone())] {
             // The one script of the page is ours and has nothing of the agent's.
-            let lower = html.to_lowercase().replacen("<script src=\"/assets/answer-", "", 1);
+            let ours = ["times", "answer"].map(|name| format!("<script src=\"/assets/{name}-"));
+            let lower = ours.iter().fold(html.to_lowercase(), |html, ours| html.replacen(ours, "", 1));
             for tag in ["<script", "<img", "<a href='", "onerror=", "<iframe"] {
                 assert!(!lower.contains(tag), "{tag} in the {name}");
             }
@@ -324,6 +325,24 @@ on_each_store! {
         let posted = person.post(&link, &[("nonce", &page.nonce()), ("value", "<script>")]).await;
         assert_eq!(posted.status, 303, "{}", posted.html);
         assert_eq!(agent.suspension(asked["id"].as_str().unwrap()).await["response"], json!("<script>"));
-        assert!(!person.open(&link).await.html.contains("<script"));
+        assert!(!person.open(&link).await.html.replacen("<script src=\"/assets/times-", "", 1).contains("<script"));
     }
+}
+
+/// Mails have no scripts, so who reads them in another zone reckons, unless the server is told which zone that is. UTC stays: a mail is
+/// forwarded, and kept as a record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mail_tells_times_in_the_zone_that_is_set_beside_utc() {
+    let app = TestApp::start_with(|config| config.display_time_zone = Some("Asia/Tokyo".parse().unwrap())).await;
+    let policy = json!({"max_attempts": 2, "interval_seconds": 8 * 3600});
+    app.ask(json!({"timeout_seconds": 8 * 3600, "retry_policy": policy})).await;
+    let mail = app.smtp.next_mail().await;
+    for part in [mail.text(), mail.html()] {
+        assert!(part.contains("Wed 25 Nov, 00:00 UTC (09:00 JST)"), "{part}");
+        assert!(part.contains("16:00 (Wed 25 Nov, 01:00 JST)"), "{part}");
+    }
+    app.advance(8 * 3600).await;
+    let reminder = app.smtp.next_mail().await.html();
+    assert!(reminder.contains("It was asked at 08:00 UTC (17:00 JST)."), "{reminder}");
+    app.finish().await;
 }

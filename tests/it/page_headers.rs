@@ -59,12 +59,15 @@ fn assert_closed_in(name: &str, page: &Page) {
     let hash = BASE64_STANDARD.encode(Hash::of(style.as_bytes()).0);
     let policy =
         format!("default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'");
-    // Only the page somebody still reads and answers has the script that keeps it up to date, and only ours.
-    let scripts = usize::from(page.has_form());
-    let policy = policy + ["", "; script-src 'self'; connect-src 'self'"][scripts];
+    // Pages with times have the script that tells them in the reader's zone; only the one somebody still reads and answers has the
+    // script that keeps it up to date. There is no other, and none of somebody else.
+    let kept = usize::from(page.has_form());
+    let scripts = kept + usize::from(page.has_form() || name == "outcome");
+    let policy = policy + ["", "; script-src 'self'; connect-src 'self'"][scripts.min(1)];
     assert_eq!(page.header("content-security-policy"), policy, "{name}");
     assert_eq!(page.html.matches("<script").count(), scripts, "{name}");
-    assert_eq!(page.html.matches("<script src=\"/assets/answer-").count(), scripts, "{name}");
+    assert_eq!(page.html.matches("<script src=\"/assets/answer-").count(), kept, "{name}");
+    assert_eq!(page.html.matches("<script src=\"/assets/times-").count(), scripts - kept, "{name}");
     assert!(!page.html.contains(" style="), "{name}");
 }
 
@@ -109,13 +112,17 @@ on_each_store! {
         let link = link(app, &app.base).await;
         let mut person = app.person();
         let page = person.open(&link).await;
-        let path = page.html.split_once("<script src=\"/").unwrap().1.split('"').next().unwrap().to_owned();
+        for name in ["answer", "times"] {
+        let start = format!("<script src=\"/assets/{name}-");
+        let path = page.html.split_once(&start).unwrap().1.split('"').next().unwrap();
+        let path = format!("assets/{name}-{path}");
         let script = person.open(&format!("{}{path}", app.base)).await;
         assert_eq!((script.status, script.header("content-type")), (200, "text/javascript; charset=utf-8"));
         assert_eq!(script.header("cache-control"), "public, max-age=31536000, immutable");
         assert_eq!((script.header("x-content-type-options"), script.set_cookie()), ("nosniff", None));
         let hash = u64::from_be_bytes(*Hash::of(script.html.as_bytes()).0.first_chunk().unwrap());
-        assert_eq!(path, format!("assets/answer-{hash:016x}.js"));
+        assert_eq!(path, format!("assets/{name}-{hash:016x}.js"));
+        }
         for other in ["assets/answer.js", "assets/answer-0000000000000000.js", "assets/..%2Fplacet.css", "assets/"] {
             assert_eq!(person.open(&format!("{}{other}", app.base)).await.status, 404, "{other}");
         }

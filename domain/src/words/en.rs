@@ -11,8 +11,10 @@ pub const LANGUAGE: &str = "en";
 
 // Times. Every page and mail tells them through these.
 
-/// A time too short to count.
-pub const LESS_THAN_A_MINUTE: &str = "less than a minute";
+/// A number of seconds, below a minute, as [`minutes`].
+pub fn seconds(count: impl Display) -> String {
+    format!("{count} s")
+}
 
 /// A number of minutes. A page's script fills in the number, so it may also be a placeholder.
 pub fn minutes(count: impl Display) -> String {
@@ -42,6 +44,17 @@ pub fn date_and_clock(at: DateTime<Utc>, year_is_named: bool) -> String {
 /// The date and the time of day to the second, with its zone.
 pub fn date_and_second(at: DateTime<Utc>) -> String {
     at.format("%a %-d %b %Y at %H:%M:%S UTC").to_string()
+}
+
+/// How the time of day is written in a zone people were told of; the zone's name behind it.
+pub const CLOCK_IN_ZONE: &str = "%H:%M %Z";
+
+/// The same with the date, where it is another one than in UTC.
+pub const DATE_AND_CLOCK_IN_ZONE: &str = "%a %-d %b, %H:%M %Z";
+
+/// A time in UTC, and what it is in another zone.
+pub fn and_in_zone(utc: &str, in_zone: impl Display) -> String {
+    format!("{utc} ({in_zone})")
 }
 
 /// A time with its zone.

@@ -104,6 +104,7 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             fallback_min_window_seconds: 1,
             fallback_requires_delivery: true,
         },
+        display_time_zone: None,
         otlp_endpoint: None,
         limits: Limits::of_this_machine(),
     })

@@ -34,10 +34,10 @@ enum Way {
 
 impl Door {
     pub(super) fn new(database: &Database, public_url: &Url) -> Self {
-        let way = match database {
-            _ if std::io::stdout().is_terminal() => Way::Terminal,
-            Database::Sqlite(path) => Way::File(beside(path)),
-            Database::Postgres { .. } => Way::None,
+        let way = match (std::io::stdout().is_terminal(), database) {
+            (true, _) => Way::Terminal,
+            (false, Database::Sqlite(path)) => Way::File(beside(path)),
+            (false, Database::Postgres { .. }) => Way::None,
         };
         Self { way, is_drawn: !is_loopback(public_url) }
     }

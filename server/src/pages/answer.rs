@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
-use super::live::SCRIPT;
+use super::live::{SCRIPT, TIMES};
 use super::view::{
     Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PlanRow,
     Silence, Trouble, Typed, UnknownLink,
@@ -71,7 +71,7 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
     } else {
         let tried = request.query_string() == TRIED;
         pages.outcome_shown.send_replace(true);
-        pages.page(StatusCode::OK, outcome(&pages, &link, tried).render())
+        pages.live_page(StatusCode::OK, outcome(&pages, &link, tried).render())
     }
 }
 
@@ -279,6 +279,7 @@ fn open_page(
         silence: silence(link),
         plan: plan(link, &shared.asking.channels),
         form_action: request.path().to_owned(),
+        times_path: TIMES.path(),
         script_path: SCRIPT.path(),
         nonce: pages.nonce(&cookie, token),
         comment: form.comment.clone(),
@@ -335,6 +336,7 @@ fn outcome(pages: &Pages, link: &LinkView, tried: bool) -> Outcome {
         page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
         asked: asked(link),
         ending: ending(link),
+        times_path: TIMES.path(),
         tried,
         told: Vec::new(),
         now: link.now,

@@ -23,7 +23,7 @@ use serde_json::json;
 
 use super::Pages;
 use super::development::{Development, Holder, home, not_here};
-use super::live::Script;
+use super::live::{Script, TIMES};
 use super::view::{Page, STYLESHEET, Trouble, line, machine, second};
 use crate::admission::Class;
 use crate::http::{RETRY_AFTER_SECONDS, Shared, read_body};
@@ -61,6 +61,7 @@ struct Inside {
     /// Why the question was not asked.
     problem: Option<String>,
     operators: Vec<String>,
+    times_path: String,
     script_path: String,
 }
 
@@ -116,6 +117,7 @@ async fn inside(holder: &Holder<'_>, shared: &Shared, pages: &Pages, tried: Trie
         question: tried.question.unwrap_or_else(|| words::TRY_QUESTION.to_owned()),
         problem: tried.problem,
         operators: shared.asking.operators.clone(),
+        times_path: TIMES.path(),
         script_path: SCRIPT.path(),
     };
     let page = HomePage { page: pages.plain(), development: true, inside: Some(inside) };

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use channels::{Answers, DeliveryError, Message, Occasion};
 use chrono::{DateTime, TimeDelta, Utc};
+use chrono_tz::Tz;
 use domain::asking::AskingPolicy;
 use domain::channel::Channels;
 use domain::clock::Clock;
@@ -61,6 +62,7 @@ pub struct Deliveries {
     public_url: Url,
     operators: Vec<String>,
     channels: Channels,
+    display_time_zone: Option<Tz>,
 }
 
 impl Deliveries {
@@ -73,7 +75,13 @@ impl Deliveries {
             }
         }
         let (operators, channels) = (asking.operators.clone(), asking.channels.clone());
-        Self { around, lanes, results: Results::default(), public_url, operators, channels }
+        Self { around, lanes, results: Results::default(), public_url, operators, channels, display_time_zone: None }
+    }
+
+    /// Tells times in mails in this zone as well.
+    #[must_use]
+    pub fn in_time_zone(self, display_time_zone: Option<Tz>) -> Self {
+        Self { display_time_zone, ..self }
     }
 
     /// Sends everything that is due; returns how many messages that were, and when the next one is due.
@@ -366,6 +374,7 @@ impl Deliveries {
             suspended_at: suspension.suspended_at,
             expires_at: suspension.expires_at,
             plan: plan(delivery, &self.channels),
+            display_time_zone: self.display_time_zone,
             public_host: crate::pages::host_with_port(&self.public_url),
             why_you: if named { words::BECAUSE_THE_AGENT_ASKED } else { words::BECAUSE_YOU_OPERATE }.to_owned(),
         }

@@ -175,10 +175,7 @@ impl Conversation<'_> {
         };
         let now = SystemClock.now();
         let until = match record.expires_at {
-            // A second that has passed since asking would make "10 min" of ten minutes "9 min".
-            Some(at) => {
-                format!("until {} ({})", text::deadline(at, now), text::time_left(at - now + chrono::TimeDelta::seconds(2)))
-            }
+            Some(at) => format!("until {} ({})", text::deadline(at, now), text::time_left(at - now)),
             None => "for ever (no --timeout)".to_owned(),
         };
         let silence = match (record.expires_at, record.fallback_policy, &record.fallback_value) {

@@ -4,7 +4,7 @@
   const EVERY = 2000;
   const live = document.getElementById("live"), news = document.getElementById("news");
   if (!live || !window.fetch) return;
-  let busy = false, mails = live.dataset.mails;
+  let busy = false, mails = live.dataset.mails, served;
   async function look() {
     if (busy || document.hidden) return;
     busy = true;
@@ -14,11 +14,13 @@
       const next = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
       // The server was started anew, with another database, or the cookie is gone.
       if (!next) return location.reload();
-      if (next.innerHTML !== live.innerHTML) {
+      if (next.innerHTML !== served) {
         const here = live.contains(document.activeElement) && document.activeElement.getAttribute("href");
         news.textContent = next.dataset.mails === mails ? "" : live.dataset.news;
         mails = next.dataset.mails;
+        served = next.innerHTML;
         live.replaceChildren(...next.childNodes);
+        dispatchEvent(new Event("times"));
         if (here) live.querySelector(`a[href="${here}"]`)?.focus();
       }
       document.getElementById("gone").hidden = true;

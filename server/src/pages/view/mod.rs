@@ -140,7 +140,7 @@ mod tests {
     use domain::suspension::{Style, SuspensionChoice};
     use serde_json::json;
 
-    use super::samples::{at, choice, open};
+    use super::samples::{TIMES, at, choice, open};
     use super::*;
 
     // Everything an agent can write is tried at once, in every place it can reach.
@@ -177,13 +177,23 @@ mod tests {
         ] {
             let asked = question.asked.clone();
             pages.push(
-                Outcome { page: question.page.clone(), asked, ending, tried: true, told: question.plan.clone(), now: at(9, 31) }
-                    .render()
-                    .unwrap(),
+                Outcome {
+                    page: question.page.clone(),
+                    asked,
+                    ending,
+                    tried: true,
+                    told: question.plan.clone(),
+                    now: at(9, 31),
+                    times_path: TIMES.to_owned(),
+                }
+                .render()
+                .unwrap(),
             );
         }
         for html in pages {
-            let ours = html.matches("<script src=\"/assets/answer-0.js\" defer></script>").count();
+            let ours = ["answer", "times"]
+                .map(|name| html.matches(&format!("<script src=\"/assets/{name}-0.js\" defer></script>")).count());
+            let ours: usize = ours.iter().sum();
             assert_eq!(html.matches("<script").count(), ours, "{html}");
             assert!(!html.contains("onclick='") && !html.contains("<h1 onclick"), "{html}");
             assert!(!html.contains(['\u{202e}', '\u{0}', '\u{200b}']), "{html}");

@@ -14,7 +14,7 @@ pub(super) struct Countdown {
     /// The same for the script, which keeps it going.
     pub(super) left_ms: i64,
     pub(super) window_ms: i64,
-    pub(super) elapsed_percent: i64,
+    pub(super) left_percent: i64,
     pub(super) soon: bool,
 }
 
@@ -29,7 +29,8 @@ impl Countdown {
             left: domain::text::time_left(left),
             left_ms: left.num_milliseconds(),
             window_ms,
-            elapsed_percent: (window_ms - left_ms) * 100 / window_ms,
+            // The last of it is seen until it is over.
+            left_percent: (left_ms * 100 + window_ms - 1) / window_ms,
             soon: left <= SOON || left_ms * 4 <= window_ms,
         }
     }
@@ -84,10 +85,11 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_stays_between_empty_and_full() {
-        let elapsed = |now| Countdown::new(at(7, 0), at(9, 0), now).elapsed_percent;
-        assert_eq!((elapsed(at(6, 0)), elapsed(at(7, 30)), elapsed(at(9, 0)), elapsed(at(12, 0))), (0, 25, 100, 100));
-        assert_eq!(Countdown::new(at(7, 0), at(7, 0), at(7, 0)).elapsed_percent, 100);
-        assert!(open().render().unwrap().contains("aria-label=\"1 percent of the time has passed\""));
+    fn the_bar_empties_and_stays_between_full_and_empty() {
+        let left = |now| Countdown::new(at(7, 0), at(9, 0), now).left_percent;
+        assert_eq!((left(at(6, 0)), left(at(7, 30)), left(at(9, 0)), left(at(12, 0))), (100, 75, 0, 0));
+        assert_eq!(left(at(9, 0) - TimeDelta::seconds(1)), 1);
+        assert_eq!(Countdown::new(at(7, 0), at(7, 0), at(7, 0)).left_percent, 0);
+        assert!(open().render().unwrap().contains("aria-label=\"99 percent of the time is left\""));
     }
 }

@@ -35,6 +35,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub plan: Vec<PlanRow>,
     /// Where the form is sent, explicitly.
     pub form_action: String,
+    /// Where the script is that tells times in the reader's zone.
+    pub times_path: String,
     /// Where the script is that keeps this page up to date.
     pub script_path: String,
     /// Ties the form to the cookie and the link.
@@ -183,8 +185,10 @@ mod tests {
         assert!(html.contains("name=\"value\" value=\"approve\""));
         assert!(html.contains("<input type=\"hidden\" name=\"nonce\" value=\"n0nce\">"));
         // The script is one of ours, comes from our own address and is not needed.
-        assert_eq!(html.matches("<script").count(), 1);
-        assert!(html.contains("<script src=\"/assets/answer-0.js\" defer></script>"));
+        assert_eq!(html.matches("<script").count(), 2);
+        for script in ["answer", "times"] {
+            assert!(html.contains(&format!("<script src=\"/assets/{script}-0.js\" defer></script>")), "{script}");
+        }
         for absent in ["style=\"", "http://", "https://", "checked", "selected", " onclick"] {
             assert!(!html.contains(absent), "{absent}");
         }

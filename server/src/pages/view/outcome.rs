@@ -24,6 +24,8 @@ pub(in crate::pages) struct Outcome {
     pub told: Vec<PlanRow>,
     /// When this page is made.
     pub now: DateTime<Utc>,
+    /// Where the script is that tells times in the reader's zone.
+    pub times_path: String,
 }
 
 /// How a question ended, as the holder of one link sees it.
@@ -128,11 +130,21 @@ mod tests {
     use chrono::TimeDelta;
     use serde_json::json;
 
-    use super::super::samples::{asked, at, page};
+    use super::super::samples::{TIMES, asked, at, page};
     use super::*;
 
     fn outcome(ending: Ending) -> String {
-        Outcome { page: page(), asked: asked(), ending, tried: false, told: Vec::new(), now: at(9, 31) }.render().unwrap()
+        Outcome {
+            page: page(),
+            asked: asked(),
+            ending,
+            tried: false,
+            told: Vec::new(),
+            now: at(9, 31),
+            times_path: TIMES.to_owned(),
+        }
+        .render()
+        .unwrap()
     }
 
     fn given() -> Given {

@@ -22,6 +22,9 @@ pub(super) fn page() -> Page {
     Page { host: "placet.example".to_owned(), answering_as: Some("priya@example.com".to_owned()) }
 }
 
+/// Where the script of the times is.
+pub(super) const TIMES: &str = "/assets/times-0.js";
+
 pub(super) fn asked() -> Asked {
     Asked {
         agent: "refund-agent".to_owned(),
@@ -42,6 +45,7 @@ pub(super) fn open() -> OpenQuestion {
         silence: Silence::Ends,
         plan: vec![PlanRow { at: at(8, 0), sentence: "You get a reminder".to_owned(), end: false }],
         form_action: "/a/plc_token".to_owned(),
+        times_path: TIMES.to_owned(),
         script_path: "/assets/answer-0.js".to_owned(),
         nonce: "n0nce".to_owned(),
         comment: String::new(),
