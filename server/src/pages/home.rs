@@ -292,11 +292,12 @@ async fn put(shared: &Shared, title: &str, accepted: Accepted) -> Result<(), Sto
 
 fn asker() -> Principal {
     Principal {
-        key_id: None,
+        credential: None,
         name: ASKER.to_owned(),
         subject: ASKER.to_owned(),
         owner: ASKER.to_owned(),
         role: Role::Agent,
+        tied_to: None,
         assurance: Assurance::Server,
     }
 }
