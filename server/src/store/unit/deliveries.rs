@@ -372,16 +372,16 @@ fn lease_delivery<R: Rows>(
     let linked = env.channels.carries_links(&row.channel);
     rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at: now + TimeDelta::seconds(seconds), tries, linked })?;
     // A fresh token for every try: the one before may have left the house.
-    let token = mint(rows, env, &suspension, &row.recipient, &secrets.link, now)?;
+    let token = mint(rows, env, &suspension, &row, &secrets.link, now)?;
     Ok(letter(OutboxRow { tries, ..row }, lease, token, suspension, told, &secrets.bounce, now))
 }
 
-/// Makes an answer link, of which only the hash is kept.
+/// Makes an answer link for a message; of the link only the hash is kept.
 fn mint<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     suspension: &SuspensionRow,
-    recipient: &str,
+    message: &OutboxRow,
     link_secret: &[u8; 32],
     now: DateTime<Utc>,
 ) -> RowsResult<LinkToken> {
@@ -392,9 +392,9 @@ fn mint<R: Rows>(
         rid: token.row(),
         hash: if planted(Bug::TokenKept) { token.expose().into_bytes() } else { token.hash().to_vec() },
         suspension: suspension.rid,
-        recipient: recipient.to_owned(),
+        recipient: message.recipient.clone(),
         created_at: now,
-        delivery: Some(row.id),
+        delivery: Some(message.id),
     })?;
     Ok(token)
 }
@@ -443,7 +443,7 @@ pub(in crate::store) fn open_mail<R: Rows>(rows: &mut R, env: &Env<'_>, id: Deli
     }
     let (bounce_secret, link_secret) = (secret(rows, env, BOUNCE_SECRET)?, secret(rows, env, LINK_SECRET)?);
     let (suspension, told) = read(rows, &row)?;
-    let token = mint(rows, env, &suspension, &row.recipient, &link_secret, env.clock.now())?;
+    let token = mint(rows, env, &suspension, &row, &link_secret, env.clock.now())?;
     let sent_at = row.settled_at.unwrap_or(row.queued_at);
     Ok(Some(letter(row, [0; 16], token, suspension, told, &bounce_secret, sent_at)))
 }
