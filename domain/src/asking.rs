@@ -9,6 +9,7 @@ use crate::channel::Channels;
 use crate::choice::judge;
 use crate::command::Suspend;
 use crate::ids::SuspensionId;
+use crate::pressing::Pressing;
 use crate::problem::FieldError;
 use crate::retry::{OneOrMany, PartialRetryPolicy, Schedule};
 use crate::secrets::{Finding, findings};
@@ -81,6 +82,10 @@ pub struct AskingPolicy {
     pub seeming_secret: SeemingSecret,
     /// The fallback policies a call may choose.
     pub fallback_allowed: Vec<FallbackPolicy>,
+    /// The least time between two attempts of one question, in seconds.
+    pub min_interval_seconds: u32,
+    /// How often an agent may ask the same, and write to the same person.
+    pub pressing: Pressing,
     /// The shortest window after which a fallback other than `fail` may apply, in seconds.
     pub fallback_min_window_seconds: u32,
     /// Whether a fallback other than `fail` needs somebody to have been reached.
@@ -115,6 +120,7 @@ impl AskingPolicy {
         let schedule = Schedule::resolve(call, request.timeout_seconds, request.fallback_value.as_ref(), server);
         let mut schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
         self.check_ladder(schedule.as_mut(), &mut check);
+        self.check_interval("retry_policy.interval_seconds", schedule.as_ref(), &mut check);
         let mut retry_policy = schedule.as_mut().and_then(|schedule| schedule.retry_policy.as_mut());
         let fallback_policy =
             stated.or(retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy)).unwrap_or_default();
@@ -149,6 +155,7 @@ impl AskingPolicy {
             confidence_at_suspension: request.confidence,
             decision_record: request.decision_record,
             recipients,
+            asked_before: None,
         };
         self.check_reach(&question, &mut check);
         let suspend = Suspend {
@@ -177,6 +184,7 @@ impl AskingPolicy {
         let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
         let mut schedule = Schedule::resolve(Some(policy.clone()), None, None, None)?;
         self.check_ladder(Some(&mut schedule), &mut check);
+        self.check_interval("interval_seconds", Some(&schedule), &mut check);
         if let Some(fallback) = policy.final_fallback_policy {
             if !self.fallback_allowed.contains(&fallback) {
                 check.error("final_fallback_policy", "allowed", "is not among those this server allows (fallback.allowed)");
@@ -263,6 +271,19 @@ impl AskingPolicy {
             check.error(field, "email", format!("is no plain e-mail address: {PLAIN_RULE}"));
         }
         address
+    }
+
+    /// Reminders every second would press people as well as any other way to ask them again.
+    fn check_interval(&self, field: &str, schedule: Option<&Schedule>, check: &mut Check) {
+        let policy = schedule.and_then(|schedule| schedule.retry_policy.as_ref()).filter(|policy| policy.max_attempts > 1);
+        let minimum = self.min_interval_seconds;
+        if policy.is_some_and(|policy| policy.interval_seconds < minimum) {
+            check.error(
+                field,
+                "min",
+                format!("reminders are at least {minimum} seconds apart on this server (questions.min_interval_seconds)"),
+            );
+        }
     }
 
     /// Otherwise a prompt-injected agent asks for one second with `fallback_value: "approve"` and approves itself.
@@ -414,6 +435,8 @@ mod tests {
             unknown_channel: UnknownChannel::Warn,
             seeming_secret: SeemingSecret::Warn,
             fallback_allowed: FallbackPolicy::ALL.to_vec(),
+            min_interval_seconds: 30,
+            pressing: Pressing::OFF,
             fallback_min_window_seconds: 10,
             fallback_requires_delivery: true,
         }

@@ -12,6 +12,7 @@ use crate::ids::{LeaseId, SuspensionId};
 use crate::intent::Status;
 use crate::retry::Schedule;
 use crate::suspension::{FallbackPolicy, Kind, Question, ResponseType, SuspensionChoice};
+use crate::time::rfc3339;
 
 /// A question as asked, resolved against the server's policy but not yet against time.
 #[derive(Clone, Debug)]
@@ -38,6 +39,25 @@ pub struct Suspend {
     pub seeming_secret: SeemingSecret,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
+}
+
+impl Suspend {
+    /// When its time is over if it is asked now: not before that of the question it supersedes would have been.
+    pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let own = self.schedule.expires_at(now);
+        self.question.asked_before.as_ref().map_or(own, |before| before.at_least(own))
+    }
+
+    /// What its asker should know of that.
+    pub fn deadline_warning(&self, now: DateTime<Utc>) -> Option<String> {
+        let (own, kept) = (self.schedule.expires_at(now), self.expires_at(now));
+        (own != kept).then(|| {
+            let until = kept.map_or("it has no deadline".to_owned(), |at| format!("it ends at {}", rfc3339(at)));
+            format!(
+                "{until}, later than timeout_seconds or retry_policy say: the question it supersedes was asked with that deadline"
+            )
+        })
+    }
 }
 
 /// An answer as given.

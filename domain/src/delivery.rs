@@ -309,6 +309,7 @@ mod tests {
             confidence_at_suspension: None,
             decision_record: None,
             recipients: vec!["a@x.example".into()],
+            asked_before: None,
         }
     }
 

@@ -277,7 +277,7 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
         response_type: suspend.response_type,
         choices: suspend.choices.clone(),
         suspended_at: now,
-        expires_at: suspend.schedule.expires_at(now),
+        expires_at: suspend.expires_at(now),
         fallback_policy: suspend.fallback_policy,
         fallback_value: suspend.fallback_value.clone(),
         // Nobody yet; with nobody to tell, nobody ever: asking no one must not become consent.

@@ -26,6 +26,7 @@ pub mod login;
 pub mod name;
 pub mod plan;
 pub mod planted;
+pub mod pressing;
 pub mod problem;
 pub mod quotation;
 pub mod retry;

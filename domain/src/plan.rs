@@ -189,6 +189,7 @@ mod tests {
             confidence_at_suspension: None,
             decision_record: None,
             recipients: vec!["alice@example.com".into(), "bob@example.com".into()],
+            asked_before: None,
         }
     }
 

@@ -130,6 +130,17 @@ pub enum Rejection {
         /// After how many seconds it would not be refused.
         retry_after_seconds: u32,
     },
+    /// The same was asked anew again and again.
+    #[error(
+        "questions of this intent were taken back and asked anew more than {asks_per_hour} times within an hour (questions.asks_per_hour); try again in \
+         {retry_after_seconds} seconds"
+    )]
+    AskedTooOften {
+        /// How often it may be.
+        asks_per_hour: u32,
+        /// After how many seconds it would not be refused.
+        retry_after_seconds: u32,
+    },
     /// The agent has written as much today as it may.
     #[error(
         "this agent has written the {bytes_per_day} bytes it may write in a day (UTC); try again in {retry_after_seconds} seconds"
@@ -174,7 +185,7 @@ impl Rejection {
             Self::SuspensionIsServerOwned => entry("suspension_is_server_owned", 409, "Owned by the server"),
             Self::UseSuspend => entry("use_suspend", 409, "Use suspend"),
             Self::InvalidTransition { .. } => entry("invalid_transition", 409, "Invalid transition"),
-            Self::TooSoon { .. } => edge::RATE_LIMITED,
+            Self::TooSoon { .. } | Self::AskedTooOften { .. } => edge::RATE_LIMITED,
             Self::BytesSpent { .. } => entry("bytes_spent", 429, "Too many bytes in a day"),
             Self::NoRoom => entry("no_room", 507, "No room"),
             Self::LeaseConflict { .. } => entry("lease_conflict", 409, "Lease conflict"),

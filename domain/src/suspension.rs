@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::ids::{IntentId, SuspensionId};
 use crate::planted::{Bug, planted};
+use crate::pressing::AskedBefore;
 use crate::problem::Rejection;
 use crate::retry::HumanRetryPolicy;
 use crate::words;
@@ -231,9 +232,17 @@ pub struct Question {
     pub decision_record: Option<Map<String, Value>>,
     /// Who is told: the call's own list, else the operators of the server.
     pub recipients: Vec<String>,
+    /// What was taken back for it; only the rows know, so a question that was not asked yet has none.
+    pub asked_before: Option<AskedBefore>,
 }
 
 impl Question {
+    /// The window of all attempts, in seconds; absent means no deadline.
+    pub fn window_seconds(&self) -> Option<u32> {
+        let attempts = self.retry_policy.as_ref().map(|policy| policy.interval_seconds.saturating_mul(policy.max_attempts));
+        attempts.or(self.timeout_seconds)
+    }
+
     /// Who is told at `attempt` (from 1): the people of the rung in force, else those the question names (RFC-0026 §3).
     pub fn recipients_at(&self, attempt: u32) -> &[String] {
         let rung = self.retry_policy.as_ref().and_then(|policy| policy.rung_in_force(attempt));

@@ -13,6 +13,7 @@ use crate::body::{IntentBody, Patch};
 use crate::ids::{IntentId, KeyId, SuspensionId};
 use crate::intent::{Intent, Status};
 use crate::lease::Lease;
+use crate::pressing::AskedBefore;
 use crate::problem::FieldError;
 use crate::retry::{HumanRetryPolicy, PartialRetryPolicy};
 use crate::suspension::{
@@ -173,6 +174,9 @@ pub struct SuspensionRecord {
     /// What came with the answer (RFC-0025 §10).
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
+    /// What was asked before and taken back for this question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_before: Option<AskedBefore>,
     /// What was understood differently from how it was written; on the answer to `suspend` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -218,6 +222,7 @@ impl SuspensionRecord {
             resolution_reason: ending.and_then(|ending| ending.reason),
             resolved_at: ending.map(|ending| ending.at),
             metadata: ending.and_then(|ending| ending.metadata.clone()),
+            asked_before: question.asked_before.clone(),
             warnings: Vec::new(),
             asked_by: None,
         }
@@ -234,14 +239,15 @@ impl SuspensionRecord {
             confidence_at_suspension: self.confidence_at_suspension,
             decision_record: self.decision_record,
             recipients: self.original_notify_to.unwrap_or(self.notify_to),
+            asked_before: self.asked_before,
         }
     }
 
     /// The record as the OpenIntent surface shows it in `state._suspension`: times without `Z`.
     pub fn naive(&self) -> Value {
         let mut value = serde_json::to_value(self).unwrap_or_default();
-        for field in ["suspended_at", "expires_at", "responded_at", "resolved_at"] {
-            if let Some(Value::String(time)) = value.get_mut(field) {
+        for field in ["/suspended_at", "/expires_at", "/responded_at", "/resolved_at", "/asked_before/expires_at"] {
+            if let Some(Value::String(time)) = value.pointer_mut(field) {
                 time.truncate(time.trim_end_matches('Z').len());
             }
         }

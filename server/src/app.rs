@@ -97,10 +97,10 @@ impl App {
         let lanes = lanes(&config, mailbox.as_ref(), address)?;
         let metrics = Arc::new(Metrics::new(clock.now()));
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
-        let channels = config.asking.channels.clone();
+        let asking = (config.asking.channels.clone(), config.asking.pressing);
         let limits = &config.limits;
         let allowance = Allowance::new(limits.agent_bytes_per_day, &config.database, limits.reserve_bytes);
-        let outside = Outside::observed(clock.clone(), entropy.clone(), channels, allowance, metrics.clone(), traces.clone());
+        let outside = Outside::observed(clock.clone(), entropy.clone(), asking, allowance, metrics.clone(), traces.clone());
         let store = store::open(&config.database, Exclusive::Serve, outside).await?;
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.

@@ -7,6 +7,7 @@ mod database;
 mod environment;
 mod help;
 mod limits;
+mod questions;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use anyhow::{Context, bail};
 use chrono_tz::Tz;
 use clap::Args;
 use domain::address::{self, AllowList};
-use domain::asking::{AskingPolicy, SeemingSecret, UnknownChannel};
+use domain::asking::{AskingPolicy, UnknownChannel};
 use domain::channel::Channels;
 use domain::login::{LOGIN_RULE, is_plain};
 use domain::problem::FieldError;
@@ -33,6 +34,8 @@ pub use self::environment::{is_set_to_nothing, secret_file, secret_from_environm
 pub use self::help::WITHOUT_FLAGS;
 use self::limits::LimitsSection;
 pub use self::limits::{Limits, raise_files_max};
+pub use self::questions::MIN_INTERVAL_SECONDS;
+use self::questions::QuestionsSection;
 use crate::store::Database;
 use crate::store::postgres::{CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
 
@@ -40,14 +43,14 @@ use crate::store::postgres::{CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_M
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]
-const KEYS: [&str; 45] = [
+const KEYS: [&str; 48] = [
     "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
     "display_time_zone", "otlp_endpoint", "suspension", "fallback", "channels", "questions", "limits",
     "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
     "allowed", "min_window_seconds", "requires_delivery",
     "unknown", "default", "webhook",
     "name", "url", "secret", "secret_file", "previous_secret", "previous_secret_file", "allow_subnets", "recipient", "links", "template",
-    "secrets",
+    "secrets", "min_distance_seconds", "asks_per_hour", "min_interval_seconds",
     "concurrent_requests", "connections", "key_requests_per_minute", "agent_bytes_per_day", "reserve_bytes",
 ];
 
@@ -156,19 +159,6 @@ struct FallbackSection {
     allowed: Option<Vec<FallbackPolicy>>,
     min_window_seconds: Option<u32>,
     requires_delivery: Option<bool>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct QuestionsSection {
-    secrets: Option<Secrets>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Secrets {
-    Warn,
-    Refuse,
 }
 
 /// The mail server and the sender.
@@ -437,10 +427,9 @@ fn asking(
         notify_allow,
         channels,
         unknown_channel,
-        seeming_secret: match questions.secrets {
-            Some(Secrets::Refuse) => SeemingSecret::Refuse,
-            Some(Secrets::Warn) | None => SeemingSecret::Warn,
-        },
+        min_interval_seconds: questions.min_interval_seconds(mode)?,
+        pressing: questions.pressing(mode)?,
+        seeming_secret: questions.seeming_secret(),
         fallback_allowed: fallback.allowed.unwrap_or_else(|| FallbackPolicy::ALL.to_vec()),
         fallback_min_window_seconds: min_window_seconds,
         fallback_requires_delivery: fallback.requires_delivery.unwrap_or(true),
@@ -456,6 +445,8 @@ fn asking(
 
 #[cfg(test)]
 mod tests {
+    use domain::asking::SeemingSecret;
+
     use super::*;
 
     fn load(change: impl FnOnce(&mut ServeArgs)) -> anyhow::Result<Config> {

@@ -14,6 +14,7 @@ use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::{Entropy, IntentId, KeyId};
 use domain::log::{Sealed, verify_chain};
+use domain::pressing::Pressing;
 use domain::suspension::FallbackPolicy;
 use domain::wire::CreateKeyRequest;
 use placet::Client;
@@ -399,7 +400,7 @@ impl TestApp {
     }
 }
 
-/// What the tests' server allows: operators and anybody at example.com, all fallbacks, windows from one second.
+/// What the tests' server allows: operators and anybody at example.com, all fallbacks, windows from one second, asking as often as one likes.
 pub fn asking_policy() -> AskingPolicy {
     AskingPolicy {
         default_retry_policy: None,
@@ -409,6 +410,8 @@ pub fn asking_policy() -> AskingPolicy {
         unknown_channel: UnknownChannel::Warn,
         seeming_secret: SeemingSecret::Warn,
         fallback_allowed: FallbackPolicy::ALL.to_vec(),
+        min_interval_seconds: 1,
+        pressing: Pressing::OFF,
         fallback_min_window_seconds: 1,
         fallback_requires_delivery: true,
     }

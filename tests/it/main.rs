@@ -37,6 +37,7 @@ mod overload;
 mod page_headers;
 mod plans;
 mod power;
+mod pressing;
 mod preview;
 #[path = "../process/mod.rs"]
 mod process;

@@ -319,10 +319,14 @@ impl ModelIntent {
         let window = window.or(seconds(&payload["timeout_seconds"]));
         let asked_at = suspension.suspended_at;
         must!(asked_at == at || (self.is_dated_later && asked_at < at), "I16: asked at another time than its event's");
-        must!(
-            suspension.expires_at == window.map(|window| asked_at + window),
-            "I16: the deadline is not the end of all attempts"
-        );
+        let own = window.map(|window| asked_at + window);
+        let before = &payload["asked_before"];
+        let until = if before["superseded"] == true {
+            own.zip(time(&before["expires_at"])).map(|(own, kept)| own.max(kept))
+        } else {
+            own
+        };
+        must!(suspension.expires_at == until, "I16: the deadline is not the end of all attempts, or of what it supersedes");
         must!(texts(&payload["notify_to"]) == suspension.people_at(1), "I13: asked are {}", payload["notify_to"]);
         let mut suspension = suspension;
         suspension.told.insert(1, suspension.routes_at(1, &rules.lines));

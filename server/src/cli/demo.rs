@@ -11,6 +11,7 @@ use domain::asking::{AskingPolicy, SeemingSecret, UnknownChannel};
 use domain::authority::Role;
 use domain::channel::Channels;
 use domain::log::{Sealed, verify_chain};
+use domain::pressing::Pressing;
 use domain::suspension::{FallbackPolicy, Style};
 use domain::wire::EventView;
 use placet::{Answer, Choice, Client, Question, RequestInputError, Source};
@@ -101,6 +102,8 @@ fn config(folder: &tempfile::TempDir) -> anyhow::Result<Config> {
             unknown_channel: UnknownChannel::Warn,
             seeming_secret: SeemingSecret::Warn,
             fallback_allowed: FallbackPolicy::ALL.to_vec(),
+            min_interval_seconds: 1,
+            pressing: Pressing::OFF,
             fallback_min_window_seconds: 1,
             fallback_requires_delivery: true,
         },

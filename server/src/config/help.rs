@@ -16,7 +16,7 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [fallback]            allowed, min_window_seconds, requires_delivery
   [channels]            unknown = \"warn\" or \"reject\", default
   [[channels.webhook]]  name, url, secret, secret_file, previous_secret, previous_secret_file, allow_subnets, recipient, links, template
-  [questions]           secrets = \"warn\" or \"refuse\"
+  [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds
   [limits]              concurrent_requests, connections, key_requests_per_minute
 
 What each of them means: docs/operating.md";

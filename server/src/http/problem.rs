@@ -107,8 +107,10 @@ impl From<Rejection> for Failure {
             Rejection::LeaseConflict { existing } => {
                 member("existing_lease", json!(existing));
             }
-            Rejection::TooSoon { retry_after_seconds } | Rejection::BytesSpent { retry_after_seconds, .. } => {
-                more.retry_after = Some(*retry_after_seconds)
+            Rejection::TooSoon { retry_after_seconds }
+            | Rejection::AskedTooOften { retry_after_seconds, .. }
+            | Rejection::BytesSpent { retry_after_seconds, .. } => {
+                more.retry_after = Some(*retry_after_seconds);
             }
             Rejection::Invalid { errors } => more.errors.clone_from(errors),
             Rejection::NotFound

@@ -272,6 +272,7 @@ fn open_page(
     let page = OpenQuestion {
         page: Page { host: pages.host(), answering_as: Some(link.recipient.clone()) },
         asked: asked(link),
+        before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
         answers: answers(link, form),
         now: link.now,

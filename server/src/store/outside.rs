@@ -5,6 +5,7 @@ use std::sync::Arc;
 use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::Entropy;
+use domain::pressing::Pressing;
 
 use super::allowance::Allowance;
 use super::hub::{Hub, Notice};
@@ -17,6 +18,8 @@ pub struct Outside {
     pub entropy: Arc<dyn Entropy>,
     /// What messages are queued for.
     pub channels: Channels,
+    /// How often an agent may ask the same, and write to the same person.
+    pub pressing: Pressing,
     /// How much may be written.
     pub allowance: Allowance,
     /// Whom to wake.
@@ -31,20 +34,21 @@ impl Outside {
     /// A store nobody looks at: commands that work beside a server count and trace nothing, and queue no messages.
     pub fn alone(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         let metrics = Arc::new(Metrics::new(clock.now()));
-        Self::observed(clock, entropy, Channels::email(), Allowance::unlimited(), metrics, None)
+        Self::observed(clock, entropy, (Channels::email(), Pressing::OFF), Allowance::unlimited(), metrics, None)
     }
 
-    /// A store that queues for `channels`, writes as much as `allowance` says, counts into `metrics` and traces to a collector.
+    /// A store that queues for channels as their operator allows, writes as much as `allowance` says, counts into `metrics` and traces to a
+    /// collector.
     pub fn observed(
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
-        channels: Channels,
+        (channels, pressing): (Channels, Pressing),
         allowance: Allowance,
         metrics: Arc<Metrics>,
         traces: Option<Arc<Traces>>,
     ) -> Self {
         let hub = Arc::new(Hub::new(metrics.waiters.clone()));
-        Self { clock, entropy, channels, allowance, hub, metrics, traces }
+        Self { clock, entropy, channels, pressing, allowance, hub, metrics, traces }
     }
 
     /// Tells what a commit did: to those who wait, to the metrics, to the collector of spans.

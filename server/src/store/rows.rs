@@ -290,6 +290,12 @@ pub(super) trait Rows {
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
     /// Keeps what was reported of a message, in place of what was reported before.
     fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()>;
+    /// Keeps other servers, until the transaction ends, from deciding about the messages of one agent to one person; false if one does.
+    fn take_pair(&mut self, pair: i64) -> RowsResult<bool>;
+    /// Keeps when a message of one agent to one person left.
+    fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()>;
+    /// Forgets those before a time.
+    fn forget_departures(&mut self, pair: i64, before: DateTime<Utc>) -> RowsResult<()>;
     fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()>;
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()>;
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
@@ -322,6 +328,16 @@ pub(super) trait ReadRows {
     /// Newest first; `asker` limits to one agent's own.
     fn suspensions(&mut self, asker: Option<&str>, open: bool, before: Option<i64>, limit: u32)
     -> RowsResult<Vec<SuspensionRow>>;
+    /// When questions of an intent were withdrawn or superseded after a time, newest first.
+    fn taken_back(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>>;
+    /// When messages of one agent to one person left, after a time and not after another, newest first.
+    fn departures(
+        &mut self,
+        pair: i64,
+        since: DateTime<Utc>,
+        until: DateTime<Utc>,
+        limit: usize,
+    ) -> RowsResult<Vec<DateTime<Utc>>>;
     /// The leases of an intent that were not given back.
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>>;
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>>;

@@ -96,12 +96,7 @@ fn secret(why: &str, path: &Path, group_may_read: bool, findings: &mut Vec<Findi
 #[cfg(unix)]
 fn configuration(path: &Path, findings: &mut Vec<Finding>) {
     if crate::config::holds_secret(path) {
-        secret(
-            "It holds secrets: the mail server's password, or the signing secret of a webhook.",
-            path,
-            true,
-            findings,
-        );
+        secret("It holds secrets: the mail server's password, or the signing secret of a webhook.", path, true, findings);
     } else if let Some(mode) = mode(path).filter(|mode| mode & NOT_OWNER_WRITES != 0) {
         findings.push(Finding::fail(
             CHECK,

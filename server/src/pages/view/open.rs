@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use chrono::{DateTime, Utc};
+use domain::pressing::AskedBefore;
 use domain::words;
 use serde_json::Value;
 
@@ -21,6 +22,8 @@ pub(in crate::pages) struct OpenQuestion {
     pub page: Page,
     /// The question.
     pub asked: Asked,
+    /// What was taken back for it, if anything was.
+    pub before: Option<AskedBefore>,
     /// The agent's context, shown after the choices.
     pub context: Value,
     /// How it can be answered.
@@ -173,7 +176,7 @@ impl OpenPage<'_> {
 mod tests {
     use serde_json::json;
 
-    use super::super::samples::open;
+    use super::super::samples::{at, open};
     use super::*;
 
     // The page must work for somebody without script, and a scanner that renders it must not decide anything.
@@ -213,6 +216,24 @@ mod tests {
         assert!(html.contains("No deadline") && !html.contains("class=\"bar\""));
         // What never closes ends nothing: the page must not say that the agent stops.
         assert!(html.contains("the agent goes on waiting") && !html.contains("stops there"));
+    }
+
+    // Whoever is asked again and again says yes at last, and should at least see that it is so.
+    #[test]
+    fn a_question_that_is_asked_anew_says_how_often() {
+        assert!(!open().render().unwrap().contains("took back"));
+        let before = |times, expires_at| Some(AskedBefore { times, superseded: true, expires_at });
+        let html = OpenQuestion { before: before(1, Some(at(9, 0))), ..open() }.render().unwrap();
+        assert!(html.contains("<bdi>refund-agent</bdi> has asked 2 times: it took back the question before this one."), "{html}");
+        assert!(
+            html.contains("That could be answered until <time") && html.contains("09:00") && html.contains("09:30"),
+            "{html}"
+        );
+        let html = OpenQuestion { before: before(3, None), ..open() }.render().unwrap();
+        assert!(
+            html.contains("has asked 4 times: it took back 3 questions before this one. The last of them had no deadline."),
+            "{html}"
+        );
     }
 
     #[test]

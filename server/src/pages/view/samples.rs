@@ -38,6 +38,7 @@ pub(super) fn open() -> OpenQuestion {
     OpenQuestion {
         page: page(),
         asked: asked(),
+        before: None,
         context: json!({"order": "10-88421"}),
         answers: Answers::Choices(approve_and_deny()),
         now: at(7, 16),

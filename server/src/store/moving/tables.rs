@@ -230,6 +230,13 @@ pub(super) const TABLES: &[Table] = &[
         tells_runs_apart: false,
     },
     Table {
+        name: "departures",
+        columns: &[column("pair", Kind::Number), column("left_at", Kind::Moment), column("outbox", Kind::Number)],
+        key: &["pair", "left_at", "outbox"],
+        draws_from: None,
+        tells_runs_apart: false,
+    },
+    Table {
         name: "tokens",
         columns: &[
             column("rid", Kind::Number),

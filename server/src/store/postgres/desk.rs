@@ -58,6 +58,7 @@ impl Desk {
             watch: &self.watch,
             entropy: &*self.outside.entropy,
             channels: &self.outside.channels,
+            pressing: self.outside.pressing,
             allowance: &self.outside.allowance,
             traced: self.outside.traces.is_some(),
             metrics: &self.outside.metrics.writer,

@@ -13,7 +13,8 @@ use super::columns::signed;
 use super::proof::Proof;
 use super::reads::IDEMPOTENCY_HOURS;
 use super::schema::{
-    agent_bytes, api_keys, bounces, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions, timers,
+    agent_bytes, api_keys, bounces, departures, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions,
+    timers,
 };
 use super::session::{Session, overtaken};
 use super::statements as hot;
@@ -285,6 +286,24 @@ impl Rows for Writing<'_> {
             .do_update()
             .set(said)
             .execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn take_pair(&mut self, pair: i64) -> RowsResult<bool> {
+        // Half of it is enough: whoever shares it waits a second.
+        let [.., a, b, c, d] = pair.to_be_bytes();
+        Ok(hot::TakePair { pair: i32::from_be_bytes([a, b, c, d]) }.get_result(self.session.conn()?)?)
+    }
+
+    fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()> {
+        let row = (departures::pair.eq(pair), departures::left_at.eq(left_at), departures::outbox.eq(outbox));
+        diesel::insert_into(departures::table).values(row).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn forget_departures(&mut self, pair: i64, before: DateTime<Utc>) -> RowsResult<()> {
+        let gone = departures::table.filter(departures::pair.eq(pair)).filter(departures::left_at.lt(before));
+        diesel::delete(gone).execute(self.session.conn()?)?;
         Ok(())
     }
 

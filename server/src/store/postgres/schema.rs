@@ -212,4 +212,12 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    departures (pair, left_at, outbox) {
+        pair -> BigInt,
+        left_at -> Timestamptz,
+        outbox -> BigInt,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);

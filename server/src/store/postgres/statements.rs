@@ -393,6 +393,13 @@ statement!(
 );
 
 statement!(
+    /// Keeps others from deciding about the messages of one agent to one person; waits for nobody. Beside the locks of keys.
+    TakePair {
+        "SELECT pg_try_advisory_xact_lock(1886151020, " pair: i32 = Integer,
+    } ")" -> Bool
+);
+
+statement!(
     ForgetIdempotent {
         "DELETE FROM idempotency WHERE (day, key_hash) IN (SELECT day, key_hash FROM idempotency WHERE day < " day: i32 = Integer,
         " LIMIT " limit: i64 = BigInt,

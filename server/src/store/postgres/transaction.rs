@@ -13,6 +13,7 @@ use diesel::result::{DatabaseErrorKind as Kind, Error};
 use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::Entropy;
+use domain::pressing::Pressing;
 
 use super::connection::ConnectError;
 use super::pool::Pool;
@@ -38,6 +39,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) watch: &'a ClockWatch,
     pub(super) entropy: &'a dyn Entropy,
     pub(super) channels: &'a Channels,
+    pub(super) pressing: Pressing,
     pub(super) allowance: &'a Allowance,
     pub(super) traced: bool,
     pub(super) metrics: &'a WriterMetrics,
@@ -45,8 +47,8 @@ pub(super) struct Surroundings<'a> {
 
 impl<'a> Surroundings<'a> {
     pub(super) fn env(&self, clock: &'a dyn Clock) -> Env<'a> {
-        let Self { watch, entropy, channels, allowance, traced, .. } = *self;
-        Env { clock, watch, entropy, channels, allowance, traced }
+        let Self { watch, entropy, channels, pressing, allowance, traced, .. } = *self;
+        Env { clock, watch, entropy, channels, pressing, allowance, traced }
     }
 }
 

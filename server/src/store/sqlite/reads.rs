@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
+use diesel::sql_types::{Integer, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::authority::Principal;
 use domain::body::IntentBody;
@@ -16,8 +17,8 @@ use super::columns::{
     TimerColumns, TokenColumns, signed, uuid,
 };
 use super::schema::{
-    api_keys, bounces, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets, suspension_keys,
-    suspensions, timers, tokens,
+    api_keys, bounces, departures, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets,
+    suspension_keys, suspensions, timers, tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
@@ -110,6 +111,31 @@ impl ReadRows for SqliteConnection {
         }
         let page = query.order(suspensions::rid.desc()).limit(i64::from(limit)).load::<SuspensionColumns>(self)?;
         page.into_iter().map(|columns| with_intent_id(self, columns)).collect()
+    }
+
+    fn taken_back(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>> {
+        // Written out, so that the partial index of what was taken back serves it.
+        let taken_back = suspensions::resolution.eq(diesel::dsl::sql::<Nullable<Integer>>("2"));
+        let since = suspensions::resolved_at.gt(micros(since));
+        let found = suspensions::table.filter(taken_back).filter(suspensions::intent.eq(intent)).filter(since);
+        let newest = found.order(suspensions::resolved_at.desc()).limit(i64::from(limit));
+        let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<i64>(self)?;
+        Ok(times.into_iter().map(from_micros).collect())
+    }
+
+    fn departures(
+        &mut self,
+        pair: i64,
+        since: DateTime<Utc>,
+        until: DateTime<Utc>,
+        limit: usize,
+    ) -> RowsResult<Vec<DateTime<Utc>>> {
+        // One that lies ahead was left by a clock that has been set back since.
+        let counts = departures::left_at.gt(micros(since)).and(departures::left_at.le(micros(until)));
+        let found = departures::table.filter(departures::pair.eq(pair)).filter(counts).order(departures::left_at.desc());
+        let newest = found.limit(i64::try_from(limit).unwrap_or(i64::MAX)).select(departures::left_at);
+        let times = newest.load::<i64>(self)?;
+        Ok(times.into_iter().map(from_micros).collect())
     }
 
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>> {

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 
 use super::columns::signed;
 use super::schema::{
-    agent_bytes, api_keys, bounces, events, intent_bodies, intents, leases, outbox, presence, secrets, suspension_traces,
-    suspensions, timers, tokens,
+    agent_bytes, api_keys, bounces, departures, events, intent_bodies, intents, leases, outbox, presence, secrets,
+    suspension_traces, suspensions, timers, tokens,
 };
 use super::statements as hot;
 use crate::store::codes::{Code, DeliveryState};
@@ -314,6 +314,23 @@ impl Rows for Writing<'_> {
             bounces::detail.eq(&bounce.detail),
         );
         diesel::replace_into(bounces::table).values(row).execute(self.conn)?;
+        Ok(())
+    }
+
+    /// The one who writes is the only one.
+    fn take_pair(&mut self, _pair: i64) -> RowsResult<bool> {
+        Ok(true)
+    }
+
+    fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()> {
+        let row = (departures::pair.eq(pair), departures::left_at.eq(micros(left_at)), departures::outbox.eq(outbox));
+        diesel::insert_into(departures::table).values(row).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn forget_departures(&mut self, pair: i64, before: DateTime<Utc>) -> RowsResult<()> {
+        let gone = departures::table.filter(departures::pair.eq(pair)).filter(departures::left_at.lt(micros(before)));
+        diesel::delete(gone).execute(self.conn)?;
         Ok(())
     }
 

@@ -210,3 +210,11 @@ diesel::table! {
         detail -> Nullable<Text>,
     }
 }
+
+diesel::table! {
+    departures (pair, left_at, outbox) {
+        pair -> BigInt,
+        left_at -> BigInt,
+        outbox -> BigInt,
+    }
+}

@@ -14,6 +14,7 @@ use diesel::{Connection, QueryResult, RunQueryDsl};
 use domain::channel::Channels;
 use domain::clock::Clock;
 use domain::ids::Entropy;
+use domain::pressing::Pressing;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -27,7 +28,8 @@ use crate::store::unit::{Decided, Env};
 use crate::store::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 19] = [
+    "departures",
     "agent_bytes",
     "bounces",
     "presence",
@@ -312,6 +314,7 @@ impl SimulatedStore {
             watch: &self.watch,
             entropy: &*self.entropy,
             channels: &self.channels,
+            pressing: Pressing::OFF,
             allowance,
             traced: false,
         };

@@ -242,6 +242,7 @@ fn run(
         watch,
         entropy: &*outside.entropy,
         channels: &outside.channels,
+        pressing: outside.pressing,
         allowance: &outside.allowance,
         traced: outside.traces.is_some(),
     };
@@ -410,6 +411,7 @@ mod tests {
     use diesel::connection::Connection;
     use domain::channel::Channels;
     use domain::clock::Clock;
+    use domain::pressing::Pressing;
 
     use super::*;
     use crate::clock::{SystemClock, SystemEntropy};
@@ -435,6 +437,7 @@ mod tests {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             channels: Channels::email(),
+            pressing: Pressing::OFF,
             allowance: Allowance::unlimited(),
             hub: Arc::default(),
             metrics: metrics.clone(),

@@ -13,6 +13,7 @@ use domain::wire::DeliveryView;
 
 use super::around::{go_around, is_pressed, turn_away};
 use super::backoff::pause;
+use super::distance::{KEEPS_ITS_DISTANCE, waits_until};
 use super::keys::secret;
 use super::timers::PUT_OFF_SECONDS;
 use super::{Decided, Env, act, load_of, presence};
@@ -281,9 +282,13 @@ fn take<R: Rows>(
         return finish_delivery(rows, env, row, &suspension, Fate::Failed, "not accepted before the next attempt was due");
     }
     match gate {
-        Gate::Room(_) | Gate::SharedRoom(_) => {
-            leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, secrets, now)?);
-        }
+        Gate::Room(_) | Gate::SharedRoom(_) => match waits_until(rows, env, &row, &suspension, &told.question, now)? {
+            Some(until) => {
+                leased.untried += 1;
+                rows.requeue_outbox(row.rid, until, Some(KEEPS_ITS_DISTANCE))?;
+            }
+            None => leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, secrets, now)?),
+        },
         // This turn may have been worked out before somebody believed that the endpoint works, or before this server heard of it.
         Gate::Paused(_) | Gate::Closed(_) if let Some(until) = spared_until(&row, now) => {
             if row.due_at <= now {

@@ -8,6 +8,7 @@ mod allowance;
 mod around;
 mod backoff;
 pub(super) mod deliveries;
+mod distance;
 pub(super) mod keys;
 mod log;
 mod outcome;
@@ -23,16 +24,18 @@ use domain::authority::{Action, Object, Principal, Role, authorize};
 use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
 use domain::channel::Channels;
 use domain::clock::Clock;
-use domain::command::Command;
+use domain::command::{Command, Suspend};
 use domain::delivery::Asked;
 use domain::event::Event;
 use domain::ids::{Entropy, IntentId};
 use domain::intent::{Intent, Refusal, decide, permit};
 use domain::log::Hash;
 use domain::planted::{Bug, planted};
+use domain::pressing::{ASKS_WITHIN_SECONDS, AskedBefore, Pressing};
 use domain::problem::Rejection;
 use domain::secrets::title_findings;
-use domain::suspension::Asker;
+use domain::suspension::{Asker, Question};
+use domain::time::seconds;
 use domain::wire::{IntentView, SuspensionRecord};
 
 use self::log::append;
@@ -55,6 +58,8 @@ pub(super) struct Env<'a> {
     pub(super) entropy: &'a dyn Entropy,
     /// The channels messages are queued for.
     pub(super) channels: &'a Channels,
+    /// How often an agent may ask the same, and write to the same person.
+    pub(super) pressing: Pressing,
     /// How much may be written.
     pub(super) allowance: &'a Allowance,
     /// Whether spans are exported; if not, none are made or kept.
@@ -146,7 +151,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
             Ok(Err(refusal.rejection))
         }
         Ok(events) => {
-            let warnings = match weighed(rows, &loaded, command)? {
+            let warnings = match weighed(rows, env, &loaded, command, now)? {
                 Err(rejection) => return Ok(Err(rejection)),
                 Ok(warnings) => warnings,
             };
@@ -168,6 +173,13 @@ fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -> RowsResul
 
 /// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
 fn completed<'a, R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
+    if let Command::Suspend(suspend) = command {
+        let before = asked_before(rows, loaded)?;
+        return Ok(before.map_or(Cow::Borrowed(command), |before| {
+            let question = Question { asked_before: Some(before), ..suspend.question.clone() };
+            Cow::Owned(Command::Suspend(Box::new(Suspend { question, ..(**suspend).clone() })))
+        }));
+    }
     let Command::Remind { suspension_id, asked: None } = command else { return Ok(Cow::Borrowed(command)) };
     let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
         return Ok(Cow::Borrowed(command));
@@ -175,6 +187,17 @@ fn completed<'a, R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command:
     let question = rows.reads().question(open)?;
     let asked = Asked { question, messages: deliveries::siblings(rows, open.rid)?, channels: env.channels.clone() };
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
+}
+
+/// What was asked on the intent last, if that is taken back for a new question.
+fn asked_before<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<AskedBefore>> {
+    let Some(newest) = loaded.row.newest_suspension else { return Ok(None) };
+    let last = rows.reads().suspension_at(newest)?;
+    if !AskedBefore::is_taken_back(&last.suspension) {
+        return Ok(None);
+    }
+    let question = rows.reads().question(&last)?;
+    Ok(Some(AskedBefore::of(&last.suspension, &question)))
 }
 
 fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::SuspensionId>) -> RowsResult<Loaded> {
@@ -272,13 +295,34 @@ fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: 
 }
 
 /// What only the rows know of a command that is fine otherwise: whether it is refused for that, or what its caller is warned of.
-fn weighed<R: Rows>(rows: &mut R, loaded: &Loaded, command: &Command) -> Decided<Vec<String>> {
+fn weighed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &Command, now: DateTime<Utc>) -> Decided<Vec<String>> {
     let Command::Suspend(suspend) = command else {
         return Ok(state_too_large(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));
     };
+    if let Some(before) = &suspend.question.asked_before
+        && let Err(rejection) = env.pressing.ask_anew(&taken_back(rows, env, loaded, before, now)?, now)
+    {
+        return Ok(Err(rejection));
+    }
     // It is in the head of every mail about the question.
     let title = rows.reads().title(loaded.row.rid)?;
-    Ok(suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors }))
+    let warnings = suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors });
+    Ok(warnings.map(|warnings| warnings.into_iter().chain(suspend.deadline_warning(now)).collect()))
+}
+
+/// When questions of the intent were taken back, as far as that counts, oldest first; the open one is about to be.
+fn taken_back<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &Loaded,
+    before: &AskedBefore,
+    now: DateTime<Utc>,
+) -> RowsResult<Vec<DateTime<Utc>>> {
+    let since = now - seconds(ASKS_WITHIN_SECONDS);
+    let mut times = rows.reads().taken_back(loaded.row.rid, since, env.pressing.asks_per_hour.saturating_add(1))?;
+    times.reverse();
+    times.extend(before.superseded.then_some(now));
+    Ok(times)
 }
 
 /// The state an intent may grow to is bounded; only the rows know how large it is.

@@ -1,0 +1,2 @@
+DROP INDEX suspensions_taken_back;
+DROP TABLE departures;

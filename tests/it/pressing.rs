@@ -1,0 +1,303 @@
+//! Pressing people: an agent that asks again and again, in whichever way, until somebody tired says yes.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use domain::authority::Role;
+use domain::ids::IntentId;
+use domain::pressing::Pressing;
+use harness::api::{Api, Reply};
+use harness::app::{Backend, OPERATOR, TestApp};
+use harness::on_each_store;
+use placet_server::config::MIN_INTERVAL_SECONDS;
+use serde_json::{Value, json};
+
+/// The tests' server with what holds in production.
+async fn strict(app: &mut TestApp) {
+    app.restart_with(|config| {
+        config.asking.pressing = Pressing::PRODUCTION;
+        config.asking.min_interval_seconds = MIN_INTERVAL_SECONDS;
+    })
+    .await;
+}
+
+fn to(person: &str) -> Value {
+    json!({"notify_to": [person]})
+}
+
+async fn delivery(app: &TestApp, id: &str) -> Value {
+    let page = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+    page["deliveries"][0].clone()
+}
+
+async fn cancel(agent: &Api, id: &str) {
+    agent.post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
+}
+
+fn id_of(record: &Value) -> String {
+    record["id"].as_str().unwrap().to_owned()
+}
+
+async fn supersede(agent: &Api, intent: IntentId, old: &str, change: Value) -> Reply {
+    let mut body = change;
+    body["supersedes"] = json!(old);
+    agent.suspend(intent, body).await
+}
+
+on_each_store! {
+    /// Five at once are a busy hour; sixty in eleven seconds are siege. A tag or another case makes nobody another person.
+    async fn after_a_burst_messages_to_one_person_keep_their_distance(app: &mut TestApp) {
+        strict(app).await;
+        let mut asked = Vec::new();
+        for number in 0..8 {
+            let person = if number % 2 == 0 { format!("Ada+{number}@example.com") } else { "ada@example.com".to_owned() };
+            asked.push(app.agent().ask(to(&person)).await.1);
+        }
+        app.settle().await;
+        assert_eq!(app.smtp.mailed().await.len(), 5);
+        let waits = delivery(app, &asked[5]).await;
+        assert_eq!((&waits["state"], &waits["tries"], &waits["due_at"]), (&json!("queued"), &json!(0), &json!("2026-11-24T08:01:00.000000Z")));
+        assert!(waits["detail"].as_str().unwrap().contains("questions.min_distance_seconds"), "{waits}");
+        let other = Api::new(&app.base, Some(&app.new_key(Role::Agent, "other").await));
+        other.ask(to("ada@example.com")).await;
+        app.agent().ask(to("grace@example.com")).await;
+        app.settle().await;
+        assert_eq!(app.smtp.mailed().await, ["ada@example.com", "grace@example.com"], "others are not kept waiting");
+
+        app.advance(59).await;
+        assert_eq!(app.smtp.mailed().await.len(), 0);
+        app.advance(1).await;
+        assert_eq!(app.smtp.mailed().await, ["ada@example.com"]);
+        app.restart().await; // What has left must not live in memory.
+        app.settle().await;
+        app.advance(59).await;
+        assert_eq!(app.smtp.mailed().await.len(), 0);
+        app.advance(1).await;
+        app.advance(60).await;
+        assert_eq!(app.smtp.mailed().await, ["Ada+6@example.com", "ada@example.com"]);
+        // After five quiet minutes as many may leave at once again.
+        app.advance(300).await;
+        for _ in 0..6 {
+            app.agent().ask(to("ada@example.com")).await;
+        }
+        app.settle().await;
+        assert_eq!(app.smtp.mailed().await.len(), 5);
+        app.advance(60).await;
+        assert_eq!(app.smtp.mailed().await.len(), 1);
+    }
+
+    /// What nobody wants to know any more is not asked, and those who wait behind it do not wait for it.
+    async fn a_message_that_waits_is_dropped_with_its_question(app: &mut TestApp) {
+        strict(app).await;
+        let mut asked = Vec::new();
+        for _ in 0..7 {
+            asked.push(app.agent().ask(to("ada@example.com")).await.1);
+        }
+        app.settle().await;
+        cancel(&app.agent(), &asked[5]).await;
+        app.advance(60).await;
+        assert_eq!(delivery(app, &asked[5]).await["state"], "obsolete");
+        assert_eq!(delivery(app, &asked[6]).await["state"], "sent");
+        assert_eq!(app.smtp.mailed().await.len(), 6);
+    }
+
+    /// Waiting is to spare people. It must not take the time they have to answer, or silence would consent for want of a mail.
+    async fn a_message_whose_time_is_short_goes_at_once(app: &mut TestApp) {
+        strict(app).await;
+        for _ in 0..5 {
+            app.agent().ask(to("ada@example.com")).await;
+        }
+        app.settle().await;
+        let window = |seconds: u32| json!({"notify_to": ["ada@example.com"], "timeout_seconds": seconds, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+        let (_, short) = app.ask(window(119)).await;
+        assert_eq!(delivery(app, &short).await["state"], "sent", "half of its window is less than a minute");
+        let (_, long) = app.ask(window(120)).await;
+        assert_eq!(delivery(app, &long).await["state"], "queued");
+        app.advance(60).await;
+        assert_eq!(delivery(app, &long).await["state"], "sent");
+        assert_eq!(app.agent().suspension(&long).await["reached"], json!(true));
+        app.advance(60).await;
+        let ended = app.agent().suspension(&long).await;
+        assert_eq!((&ended["resolution"], &ended["response"]), (&json!("expired"), &json!("approve")));
+        // Many that wait for one person: none is lost, and none waits beyond the middle of its window.
+        let mut asked = Vec::new();
+        for _ in 0..12 {
+            asked.push(app.agent().ask(window(600)).await.1);
+        }
+        app.settle().await;
+        for _ in 0..30 {
+            app.advance(10).await;
+        }
+        for id in asked {
+            assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
+        }
+    }
+
+    /// A first mail that left late and came back wakes the next rung, and a reminder does not turn one that waits into a failure.
+    async fn a_delayed_message_fails_over_like_any_other(app: &mut TestApp) {
+        strict(app).await;
+        for _ in 0..5 {
+            app.agent().ask(to("ada@example.com")).await;
+        }
+        app.settle().await;
+        app.smtp.mailed().await;
+        let rung = json!({"attempt": 2, "notify_to": "lead@example.com"});
+        let ladder = json!({"notify_to": ["ada@example.com"], "timeout_seconds": 600,
+            "retry_policy": {"max_attempts": 2, "interval_seconds": 600, "escalation_ladder": [rung]}});
+        let (refused, _) = app.ask(ladder).await;
+        app.smtp.refuse("ada@example.com");
+        assert_eq!(app.smtp.mailed().await.len(), 0);
+        app.advance(60).await;
+        assert_eq!(app.smtp.mailed().await, ["lead@example.com"]);
+        assert!(app.agent().event_types(refused).await.contains(&"delivery.failover".to_owned()));
+
+        let reminded = json!({"notify_to": [OPERATOR], "timeout_seconds": 60, "retry_policy": {"max_attempts": 3, "interval_seconds": 60}});
+        for _ in 0..4 {
+            app.agent().ask(to(OPERATOR)).await;
+        }
+        let (intent, _) = app.ask(reminded).await;
+        app.agent().ask(to(OPERATOR)).await;
+        app.advance(60).await;
+        assert!(!app.agent().event_types(intent).await.contains(&"delivery.failed".to_owned()));
+        assert!(app.smtp.mailed().await.len() >= 6);
+    }
+
+    /// Sixty mails in eleven seconds, by superseding; thirty in five, by withdrawing and asking; and both in turn.
+    async fn an_intent_asks_anew_ten_times_an_hour(app: &mut TestApp) {
+        strict(app).await;
+        let agent = app.agent();
+        for by_superseding in [|_: u32| true, |_: u32| false, |number: u32| number.is_multiple_of(2)] {
+            let intent = agent.active_intent().await;
+            let mut open = agent.asked(intent).await;
+            let mut refused = None;
+            for number in 1..=60 {
+                app.clock.jump(chrono::TimeDelta::seconds(1));
+                let asked = if by_superseding(number) {
+                    supersede(&agent, intent, &open, json!({})).await
+                } else {
+                    cancel(&agent, &open).await;
+                    agent.suspend(intent, json!({})).await
+                };
+                app.settle().await;
+                if asked.status != 200 {
+                    refused = Some((number, asked));
+                    break;
+                }
+                open = id_of(&asked.body);
+            }
+            let (number, refused) = refused.unwrap();
+            assert_eq!((number, refused.problem()), (11, (429, "rate_limited")), "{}", refused.text);
+            let after: i64 = refused.headers["retry-after"].to_str().unwrap().parse().unwrap();
+            assert!((3_580..=3_600).contains(&after), "{after}");
+            assert!(refused.text.contains("questions.asks_per_hour"), "{}", refused.text);
+            let before = agent.everything(intent).await;
+            app.restart().await; // Nor does it live in memory.
+            let again = || async {
+                let suspended = agent.status(intent).await == "suspended_awaiting_input";
+                if suspended { supersede(&agent, intent, &open, json!({})).await } else { agent.suspend(intent, json!({})).await }
+            };
+            assert_eq!(again().await.status, 429);
+            assert_eq!(agent.everything(intent).await, before, "a refusal changes nothing");
+            app.advance(after).await;
+            if agent.status(intent).await == "active" {
+                assert_eq!(again().await.status, 200);
+            }
+        }
+        assert!(app.smtp.received().len() <= 3 * 5 + 60, "{}", app.smtp.received().len());
+    }
+
+    /// Who was answered asks something new: that presses nobody.
+    async fn asking_after_an_answer_is_not_asking_anew(app: &mut TestApp) {
+        strict(app).await;
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        for _ in 0..12 {
+            let id = agent.asked(intent).await;
+            assert_eq!(agent.suspension(&id).await.get("asked_before"), None);
+            app.operator().respond(intent, &id, "deny").await.ok();
+        }
+    }
+
+    /// A deadline that an agent could pull nearer by asking anew would not be one.
+    async fn a_newer_question_ends_no_earlier_than_the_one_it_replaces(app: &mut TestApp) {
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let first = id_of(&agent.suspend(intent, to("ada@example.com")).await.ok());
+        app.advance(600).await;
+        app.operator().post(&format!("api/v1/suspensions/{first}/extend"), json!({"seconds": 7200})).await.ok();
+        let short = json!({"notify_to": ["ada@example.com"], "timeout_seconds": 60, "fallback_policy": "complete_with_fallback", "fallback_value": "approve"});
+        let second = supersede(&agent, intent, &first, short.clone()).await.ok();
+        // As it was asked: what an operator gave to the old question is no promise of the new one.
+        assert_eq!(second["expires_at"], json!("2026-11-24T09:00:00.000000Z"));
+        assert!(second["warnings"][0].as_str().unwrap().contains("2026-11-24T09:00:00"), "{second}");
+        let before = json!({"times": 1, "superseded": true, "expires_at": "2026-11-24T09:00:00.000000Z"});
+        assert_eq!(second["asked_before"], before);
+        let told = agent.events(intent).await.pop().unwrap();
+        assert_eq!(told["payload"]["asked_before"]["expires_at"], json!("2026-11-24T09:00:00.000000"));
+
+        app.advance(600).await;
+        let third = supersede(&agent, intent, &id_of(&second), short.clone()).await.ok();
+        assert_eq!(third["expires_at"], json!("2026-11-24T09:00:00.000000Z"), "also along a chain");
+        app.settle().await;
+        let link = app.smtp.received().pop().unwrap().link(&app.base);
+        let page = app.person().open(&link).await;
+        assert!(page.html.contains("has asked 3 times: it took back 2 questions before this one."), "{}", page.html);
+        assert!(page.html.contains("The last of them could be answered until"), "{}", page.html);
+        app.advance(2399).await;
+        assert_eq!(agent.status(intent).await, "suspended_awaiting_input");
+        let later = supersede(&agent, intent, &id_of(&third), json!({"timeout_seconds": 7200})).await.ok();
+        assert_eq!((&later["expires_at"], later.get("warnings")), (&json!("2026-11-24T10:59:59.000000Z"), None));
+
+        // Withdrawn and asked again is another question, with a deadline of its own; the page says that it comes again.
+        cancel(&agent, &id_of(&later)).await;
+        let anew = agent.suspend(intent, short).await.ok();
+        assert_eq!(anew["expires_at"], json!("2026-11-24T09:00:59.000000Z"));
+        assert_eq!((&anew["asked_before"]["times"], &anew["asked_before"]["superseded"]), (&json!(4), &json!(false)));
+        // A question without a deadline is superseded by one without.
+        let open_end = supersede(&agent, intent, &id_of(&anew), json!({"timeout_seconds": null})).await.ok();
+        let never = supersede(&agent, intent, &id_of(&open_end), json!({"timeout_seconds": 60})).await.ok();
+        assert_eq!(never["expires_at"], json!(null));
+        assert!(never["warnings"][0].as_str().unwrap().contains("no deadline"), "{never}");
+    }
+
+    async fn reminders_keep_the_interval_the_operator_says(app: &mut TestApp) {
+        strict(app).await;
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let every = |interval: u32, attempts: u32| json!({"timeout_seconds": interval, "retry_policy": {"interval_seconds": interval, "max_attempts": attempts}});
+        for wrong in [every(59, 2), every(1, 20)] {
+            let refused = agent.suspend(intent, wrong).await;
+            assert_eq!(refused.field_problem(), (422, "invalid", "retry_policy.interval_seconds", "min"));
+            assert!(refused.text.contains("questions.min_interval_seconds"), "{}", refused.text);
+        }
+        assert_eq!(agent.status(intent).await, "active");
+        agent.ask(every(60, 2)).await;
+        agent.ask(every(1, 1)).await; // It reminds nobody.
+    }
+}
+
+/// A second server is no way around the distance.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_servers_keep_one_distance() {
+    let app = TestApp::start_on(Backend::Postgres, |config| config.asking.pressing = Pressing::PRODUCTION).await;
+    let replica = app.replica().await;
+    for _ in 0..12 {
+        app.agent().ask(to("ada@example.com")).await;
+    }
+    let both = async || {
+        for _ in 0..3 {
+            let (one, other) = (app.deliveries(), replica.deliveries.clone());
+            let turns = tokio::join!(one.run_due(), other.run_due());
+            turns.0.unwrap();
+            turns.1.unwrap();
+        }
+    };
+    both().await;
+    app.clock.jump(chrono::TimeDelta::seconds(1)); // Whoever found the other one busy looks again.
+    both().await;
+    assert_eq!(app.smtp.mailed().await.len(), 5);
+    app.clock.jump(chrono::TimeDelta::seconds(60));
+    both().await;
+    assert_eq!(app.smtp.mailed().await.len(), 1);
+    replica.stop().await;
+    app.finish().await;
+}
