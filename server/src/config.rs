@@ -7,6 +7,7 @@ mod database;
 mod environment;
 mod help;
 mod limits;
+mod place;
 mod questions;
 
 use std::net::{IpAddr, SocketAddr};
@@ -34,6 +35,8 @@ pub use self::environment::{is_set_to_nothing, secret_file, secret_from_environm
 pub use self::help::WITHOUT_FLAGS;
 use self::limits::LimitsSection;
 pub use self::limits::{Limits, raise_files_max};
+pub use self::place::is_only_in_the_file;
+use self::place::{Place, without_values};
 pub use self::questions::MIN_INTERVAL_SECONDS;
 use self::questions::QuestionsSection;
 use crate::store::Database;
@@ -41,25 +44,9 @@ use crate::store::postgres::{CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_M
 
 /// Where the server listens by default.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
-/// The names in the file, which a refusal may repeat.
-#[rustfmt::skip]
-const KEYS: [&str; 48] = [
-    "listen", "database_url", "database_connections", "public_url", "smtp_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow",
-    "display_time_zone", "otlp_endpoint", "suspension", "fallback", "channels", "questions", "limits",
-    "default_retry_policy", "max_attempts", "interval_seconds", "strategy", "escalation_ladder", "final_fallback_policy",
-    "allowed", "min_window_seconds", "requires_delivery",
-    "unknown", "default", "webhook",
-    "name", "url", "secret", "secret_file", "previous_secret", "previous_secret_file", "allow_subnets", "recipient", "links", "template",
-    "secrets", "min_distance_seconds", "asks_per_hour", "min_interval_seconds",
-    "concurrent_requests", "connections", "key_requests_per_minute", "agent_bytes_per_day", "reserve_bytes",
-];
-
 /// The shortest window after which a fallback other than `fail` may apply, in seconds, unless configured or in development: in less, nobody
 /// can be expected to have read a mail.
 pub const FALLBACK_MIN_WINDOW_SECONDS: u32 = 300;
-
-/// The longest word that is repeated as a setting somebody may have meant, in bytes.
-const WORD_MAX: usize = 24;
 
 /// What the command line and the environment say.
 #[derive(Args, Clone, Debug, Default)]
@@ -269,11 +256,10 @@ fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
     toml::from_str(&text).map_err(|error| {
         let why = without_values(&error.message().trim().replace('\n', "; "));
         let file = path.display();
-        match error.span().map(|span| place(&text, span.start)) {
-            Some((line, Some(key))) => anyhow::anyhow!("failed to understand {file}: line {line}, {key}: {why}"),
-            Some((line, None)) => anyhow::anyhow!("failed to understand {file}: line {line}: {why}"),
-            None => anyhow::anyhow!("failed to understand {file}: {why}"),
-        }
+        let Some(place) = error.span().map(|span| Place::of(&text, span.start)) else {
+            return anyhow::anyhow!("failed to understand {file}: {why}");
+        };
+        anyhow::anyhow!("failed to understand {file}: {place}: {why}{}", place.hint())
     })
 }
 
@@ -288,31 +274,6 @@ pub fn holds_secret(path: &Path) -> bool {
 /// The files that secrets of the endpoints in a file are read from; none if it cannot be understood.
 pub fn secret_files(path: &Path) -> Vec<PathBuf> {
     read_file(path).map_or_else(|_| Vec::new(), |file| file.channels.secret_files(&secret_file))
-}
-
-/// What the parser says, without what stands in the file: `invalid type: string "…", expected a sequence` repeats a value.
-fn without_values(why: &str) -> String {
-    if why.starts_with("missing field") {
-        return why.to_owned();
-    }
-    // Behind the last of these stand our own names.
-    let (found, expected) = why.rfind(", expected").map_or((why, ""), |at| why.split_at(at));
-    let found = found.split(['"', '`', '\'']).next().unwrap_or_default().trim_end();
-    format!("{found}{expected}")
-}
-
-/// The line a byte is in, and the key that line sets. Only a key of ours, or a word that may have been meant as one: what else stands in
-/// front of `=` may be a secret.
-fn place(text: &str, byte: usize) -> (usize, Option<&str>) {
-    let before = text.get(..byte).unwrap_or(text);
-    let line = before.matches('\n').count();
-    let key = text.lines().nth(line).and_then(|line| line.split_once('=')).map(|(key, _)| key.trim());
-    (line + 1, key.filter(|key| key.split('.').all(|name| KEYS.contains(&name) || is_word(name))))
-}
-
-/// Whether this reads like the name of a setting, so that who mistyped one finds it.
-fn is_word(name: &str) -> bool {
-    (1..=WORD_MAX).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 fn check_public_url(text: &str) -> anyhow::Result<Url> {
@@ -447,6 +408,7 @@ fn asking(
 mod tests {
     use domain::asking::SeemingSecret;
 
+    use super::place::{FLAGS, KEYS};
     use super::*;
 
     fn load(change: impl FnOnce(&mut ServeArgs)) -> anyhow::Result<Config> {
@@ -620,6 +582,14 @@ mod tests {
             ("[[channels.webhook]]\nname = 'a'\ntemplate = 'hunter2'", vec!["line 3, template: unknown variant, expected"]),
             ("[[channels.webhook]]\nname = 'a'", vec!["missing field `url`"]),
             ("hunter2 = 1", vec!["line 1: unknown field"]),
+            ("listen = 127.0.0.1:7420", vec!["line 1, listen:", "write it like this: listen = \"127.0.0.1:7420\""]),
+            ("listen = 7420", vec!["line 1, listen:", "listen = \"127.0.0.1:7420\""]),
+            ("listen = 'localhost'", vec!["line 1, listen:", "listen = \"127.0.0.1:7420\""]),
+            ("mail_from = hunter2@example.com", vec!["line 1, mail_from:", "a text stands in quotes: mail_from = \"…\""]),
+            ("\n[fallbak]\nallowed = ['fail']", vec!["line 2, [fallbak]: unknown field"]),
+            ("[[channel.webhook]]\nname = 'a'", vec!["line 1, [[channel.webhook]", "unknown field"]),
+            ("[hunter2]\nx = 1", vec!["line 1: unknown field"]),
+            ("[fallback.hunter2]\nx = 1", vec!["line 1: unknown field"]),
             ("whsec_hunter2=", vec!["line 1:"]),
             ("smtp_url = 'smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
             ("smtp_url = smtps://user:hunter2@mail.example", vec!["line 1, smtp_url"]),
@@ -641,25 +611,51 @@ mod tests {
         }
     }
 
+    /// The tables of the file.
+    const SECTIONS: [&str; 8] = [
+        "",
+        "[suspension]",
+        "[suspension.default_retry_policy]",
+        "[fallback]",
+        "[channels]",
+        "[[channels.webhook]]",
+        "[questions]",
+        "[limits]",
+    ];
+
     /// What the parser lists as possible is what a refusal may name, and nothing else.
     #[test]
     fn the_keys_a_refusal_may_name_are_those_of_the_file() {
         let mut keys = std::collections::BTreeSet::new();
-        for section in [
-            "",
-            "[suspension]",
-            "[suspension.default_retry_policy]",
-            "[fallback]",
-            "[channels]",
-            "[[channels.webhook]]",
-            "[questions]",
-            "[limits]",
-        ] {
+        for section in SECTIONS {
             let refused = format!("{:#}", file(&format!("{section}\nx = 1")).unwrap_err());
             let (_, expected) = refused.split_once(", expected").unwrap();
             keys.extend(expected.split('`').skip(1).step_by(2).map(str::to_owned));
         }
         assert_eq!(keys, KEYS.map(str::to_owned).into());
+    }
+
+    /// A setting that is silently not read costs a day: each key and each table is misspelt once, and named with its line.
+    #[test]
+    fn every_key_and_table_misspelt_is_named() {
+        let mut misspelt = 0;
+        for section in SECTIONS {
+            let refused = format!("{:#}", file(&format!("{section}\nx = 1")).unwrap_err());
+            let (_, expected) = refused.split_once(", expected").unwrap();
+            for key in expected.split('`').skip(1).step_by(2) {
+                for wrong in [format!("{key}x"), key[1..].to_owned()] {
+                    let refused = format!("{:#}", file(&format!("{section}\n{wrong} = 'a'")).unwrap_err());
+                    assert!(refused.contains(&format!("line 2, {wrong}: unknown field")), "{refused}");
+                    misspelt += 1;
+                }
+            }
+            if !section.is_empty() {
+                let wrong = section.replacen(']', "x]", 1);
+                let refused = format!("{:#}", file(&format!("{wrong}\nx = 1")).unwrap_err());
+                assert!(refused.contains(&format!("line 1, {}", wrong.trim_end_matches(']'))), "{refused}");
+            }
+        }
+        assert!(misspelt >= 2 * KEYS.len(), "{misspelt}");
     }
 
     /// A setting nobody can find is no setting: every key of the file is a flag, or stands in what `--help` says besides; and so in the
@@ -678,7 +674,9 @@ mod tests {
         }
         for flag in flags.iter().filter(|flag| !["config", "dev"].contains(&flag.as_str())) {
             assert!(KEYS.contains(&flag.as_str()), "--{flag} is no key of the file, though the help says so");
+            assert!(FLAGS.contains(&flag.as_str()), "--{flag}");
         }
+        assert!(FLAGS.iter().all(|name| flags.iter().any(|flag| flag == name)));
     }
 
     #[test]

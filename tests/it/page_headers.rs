@@ -94,6 +94,23 @@ on_each_store! {
         assert_eq!(app.person().open(&format!("{}a/x", app.base)).await.set_cookie(), None);
     }
 
+    /// Cookies and origins know names: what is typed under another name of this machine would be refused when it is sent.
+    async fn a_link_under_another_name_of_this_machine_says_the_right_one(app: &mut TestApp) {
+        let link = link(app, &app.base).await;
+        let ours = app.base.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        let port = ours.rsplit(':').next().unwrap();
+        for name in [format!("localhost:{port}"), format!("[::1]:{port}"), format!("evil.example:{port}")] {
+            let mut person = app.person();
+            let request = person.request(reqwest::Method::GET, &link).header("host", &name);
+            let page = person.send(request).await;
+            assert!(page.status == 421 && page.html.contains(&format!("<strong>{ours}</strong>")), "{name}: {}", page.html);
+            let theirs = name.split(':').next().unwrap();
+            assert!(!page.html.contains(&name) && (theirs == "[" || !page.html.contains(theirs)), "{name}: {}", page.html);
+            assert!(!page.html.contains("<button") && page.set_cookie().is_none(), "{name}: nothing can be typed in vain");
+        }
+        assert_eq!(app.person().open(&link).await.status, 200);
+    }
+
     /// Going back after an answer must not show a form, nor may the redirect be kept.
     async fn an_answer_leads_to_its_own_link(app: &mut TestApp) {
         let link = link(app, &app.base).await;

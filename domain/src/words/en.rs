@@ -399,6 +399,9 @@ pub const CANNOT_SHOW: &str = "The server cannot show this question right now";
 /// Heads the refusal of a form from another site.
 pub const NOT_FROM_OUR_PAGE: &str = "This answer did not come from our page";
 
+/// Heads the page of a link that was opened under another name than the server's.
+pub const OPENED_UNDER_ANOTHER_NAME: &str = "This link was opened under another name";
+
 /// Heads the refusal of a request that neither opens a page nor answers.
 pub const NOT_DONE_HERE: &str = "This cannot be done here";
 

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Args;
 use secrecy::ExposeSecret;
+use url::Url;
 
-use super::{FileConfig, environment, read_file, secret_from_environment};
+use super::{FileConfig, LISTEN_DEFAULT, environment, read_file, secret_from_environment};
 use crate::store::Database;
 use crate::store::postgres::{Address, CONNECTIONS_MIN};
 
@@ -60,6 +61,15 @@ impl DatabaseArgs {
         let words =
             said.map(|(flag, value)| if value.contains('@') { format!(" {flag} …") } else { format!(" {flag} '{value}'") });
         words.collect::<Vec<_>>().concat()
+    }
+
+    /// Where a server may be found from here: the one `PLACET_URL` names, and the one these settings would start on this machine.
+    pub fn servers(&self) -> Vec<Url> {
+        let listen = environment("PLACET_LISTEN")
+            .or_else(|| Some(self.file().ok()?.listen?.to_string()))
+            .unwrap_or_else(|| LISTEN_DEFAULT.to_owned());
+        let named = [environment("PLACET_URL"), Some(format!("http://{listen}"))].into_iter().flatten();
+        named.filter_map(|url| Url::parse(&url).ok()).filter(|url| matches!(url.scheme(), "http" | "https")).collect()
     }
 
     pub(super) fn file(&self) -> anyhow::Result<FileConfig> {

@@ -61,6 +61,9 @@ struct Sent {
 
 /// Shows the question, or what became of it.
 pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
+    if pages.is_under_another_name(&request) {
+        return pages.trouble(StatusCode::MISDIRECTED_REQUEST, Trouble::AnotherName);
+    }
     let (token, link) = match opened(&token, &shared, &pages).await {
         Ok(found) => found,
         Err(refusal) => return refusal,

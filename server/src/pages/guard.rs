@@ -9,7 +9,8 @@ use domain::ids::Entropy;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::Pages;
+use super::{Pages, host_with_port};
+use crate::config::is_loopback;
 use crate::store::link::LinkToken;
 
 /// The cookie's random bytes.
@@ -79,6 +80,17 @@ impl Pages {
         let mac = Hmac::<Sha256>::new_from_slice(&self.nonce_secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
         // Answer forms have no domain: theirs begins with 22 characters of base64url.
         mac.chain_update(b"placet.development.form.v1\0").chain_update(cookie)
+    }
+
+    /// Whether a browser has opened a page under another name of this machine: `localhost` for `127.0.0.1`. What is answered there would be
+    /// refused, because cookies and origins know names.
+    ///
+    /// Only of a server that is reached from this machine alone: what stands before any other may have its own name for it.
+    pub(super) fn is_under_another_name(&self, request: &HttpRequest) -> bool {
+        let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let port = |host: &str| host.rsplit_once(':').map(|(_, port)| port.to_owned());
+        let ours = host_with_port(&self.public_url);
+        is_loopback(&self.public_url) && !host.is_empty() && host != ours && port(host) == port(&ours)
     }
 
     /// Whether a form came from our own page: what browsers say about that must fit, and may be missing.

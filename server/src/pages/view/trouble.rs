@@ -81,6 +81,8 @@ pub(in crate::pages) enum Trouble {
     CannotRead,
     /// The form came from another site (403).
     ForeignForm,
+    /// The browser came under another name of this machine, where neither its cookie nor its form would be accepted (421).
+    AnotherName,
     /// The browser, or a program, did something a page does not know (405).
     NoMethod,
     /// The form was too large, too slow or broken (413, 408, 422).
@@ -99,6 +101,7 @@ impl TroublePage {
             Trouble::CannotSave => words::CANNOT_SAVE,
             Trouble::CannotRead => words::CANNOT_SHOW,
             Trouble::ForeignForm => words::NOT_FROM_OUR_PAGE,
+            Trouble::AnotherName => words::OPENED_UNDER_ANOTHER_NAME,
             Trouble::NoMethod => words::NOT_DONE_HERE,
             Trouble::Unreadable => words::COULD_NOT_BE_READ,
         }
@@ -128,6 +131,8 @@ mod tests {
             (Trouble::CannotSave, "Your answer was <strong>not</strong> recorded."),
             (Trouble::CannotRead, "Nothing was changed"),
             (Trouble::ForeignForm, "nothing was recorded"),
+            (Trouble::ForeignForm, "this server’s name, <strong>placet.example</strong>"),
+            (Trouble::AnotherName, "<strong>placet.example</strong>, and an answer counts only there. Nothing was recorded."),
             (Trouble::NoMethod, "Nothing was changed."),
             (Trouble::Unreadable, "Nothing was recorded."),
         ] {

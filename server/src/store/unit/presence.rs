@@ -27,6 +27,8 @@ use crate::store::{Fired, Hold, Recovered};
 
 /// How old a sign of life may get before the next one, in seconds.
 const BEAT_SECONDS: i64 = 10;
+/// By less than this a clock may have been set back by its time service, in seconds.
+const BEHIND_SECONDS_MIN: i64 = 60;
 /// Questions dealt with in one transaction after an absence.
 const QUESTIONS_PER_UNIT: u32 = 64;
 
@@ -122,6 +124,13 @@ pub(in crate::store) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsRes
         tracing::warn!(
             away_seconds = (absence.until - absence.from).num_seconds(),
             "the server was away, or its clock jumped ahead; open questions with a fallback get time back, so that this is no answer"
+        );
+    }
+    if presence.beat_at - now > TimeDelta::seconds(BEHIND_SECONDS_MIN) {
+        tracing::warn!(
+            behind_seconds = (presence.beat_at - now).num_seconds(),
+            "the clock is behind the last sign of life of a server on this database; until it is set, deadlines come late: keep it right \
+             with a time service (chrony, systemd-timesyncd)"
         );
     }
     let restored = presence.restore == Restore::Released;
