@@ -52,24 +52,23 @@ pub(crate) fn judge_status(status: u16, code: Option<&str>, repeat: Repeat, head
 
 /// Judges a failure of the network.
 pub(crate) fn judge_network(error: &reqwest::Error, repeat: Repeat) -> Verdict {
-    if error.is_builder() || is_certificate(error) {
+    if error.is_builder() || is_of_encryption(error) {
         return Verdict::Permanent;
     }
     // Without a connection, nothing was sent.
     if error.is_connect() || repeat == Repeat::Safe { Verdict::Retry { after: None } } else { Verdict::Permanent }
 }
 
-/// A certificate does not become valid by waiting, and the caller should hear of it at once.
-fn is_certificate(error: &reqwest::Error) -> bool {
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        // An I/O error hides what it wraps from `source`.
-        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let tls = inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.downcast_ref());
-        if matches!(tls, Some(rustls::Error::InvalidCertificate(_))) {
-            return true;
+/// A certificate does not become valid by waiting, nor does what speaks no TLS begin to; the caller should hear of it at once.
+fn is_of_encryption(error: &reqwest::Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(this) = cause {
+        if let Some(error) = this.downcast_ref::<rustls::Error>() {
+            return matches!(error, rustls::Error::InvalidCertificate(_) | rustls::Error::InvalidMessage(_));
         }
-        source = error.source();
+        // An I/O error stands for what it wraps, and hides that from `source`.
+        let inner = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        cause = inner.map(|inner| inner as &(dyn std::error::Error + 'static)).or_else(|| this.source());
     }
     false
 }

@@ -181,6 +181,11 @@ impl Client {
         self.driver.run(self.client.cancel(id, reason))
     }
 
+    /// One page of the questions this key may read, open or ended, newest first; see [`crate::Client::all_suspensions`].
+    pub fn all_suspensions(&self, cursor: Option<&str>) -> Result<SuspensionPage, CallError> {
+        self.driver.run(self.client.all_suspensions(cursor))
+    }
+
     /// One page of the open questions this key may read, newest first; see [`crate::Client::open_suspensions`].
     pub fn open_suspensions(&self, cursor: Option<&str>) -> Result<SuspensionPage, CallError> {
         self.driver.run(self.client.open_suspensions(cursor))

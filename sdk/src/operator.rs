@@ -18,7 +18,16 @@ use crate::transport::Call;
 impl Client {
     /// One page of the open questions this key may read, newest first. `cursor` is the `next_cursor` of the page before.
     pub async fn open_suspensions(&self, cursor: Option<&str>) -> Result<SuspensionPage, CallError> {
-        let call = Call::read(&["suspensions"]).query("state", "open");
+        self.page("open", cursor).await
+    }
+
+    /// One page of the questions this key may read, open or ended, newest first. `cursor` is the `next_cursor` of the page before.
+    pub async fn all_suspensions(&self, cursor: Option<&str>) -> Result<SuspensionPage, CallError> {
+        self.page("all", cursor).await
+    }
+
+    async fn page(&self, state: &str, cursor: Option<&str>) -> Result<SuspensionPage, CallError> {
+        let call = Call::read(&["suspensions"]).query("state", state);
         let call = match cursor {
             Some(cursor) => call.query("cursor", cursor),
             None => call,

@@ -40,6 +40,8 @@ pub(crate) enum Unreached {
     Refused,
     Timeout,
     Encryption(String),
+    /// What answers there speaks no TLS.
+    Plain,
     Broken(String),
 }
 
@@ -54,6 +56,7 @@ impl fmt::Display for Reached {
             Self::Nothing(Unreached::Name(name)) => write!(f, "the name {name} does not resolve"),
             Self::Nothing(Unreached::Refused) => f.write_str("the connection was refused"),
             Self::Nothing(Unreached::Timeout) => write!(f, "there was no answer within {} seconds", TIMEOUT.as_secs()),
+            Self::Nothing(Unreached::Plain) => f.write_str("the connection cannot be encrypted: what answers speaks no TLS"),
             Self::Nothing(Unreached::Encryption(why)) => write!(f, "the connection cannot be encrypted: {why}"),
             Self::Nothing(Unreached::Broken(why)) => f.write_str(why),
         }
@@ -69,20 +72,14 @@ struct Answer {
 
 /// Asks `address` whether it is `instance`. Redirections are reported, not followed.
 pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entropy) -> anyhow::Result<Reached> {
-    provide_crypto();
-    let client = reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .timeout(TIMEOUT)
-        .user_agent(concat!("placet/", env!("CARGO_PKG_VERSION")))
-        .build()?;
+    let client = client()?;
     if let Some(unknown) = unknown_name(address).await {
         return Ok(Reached::Nothing(Unreached::Name(unknown)));
     }
     let challenge = challenge(entropy);
     let mut url = address.join("/.well-known/placet.json")?;
     url.query_pairs_mut().append_pair("challenge", &challenge);
-    let mut response = match client.get(url).send().await {
+    let response = match client.get(url).send().await {
         Ok(response) => response,
         Err(error) => return Ok(Reached::Nothing(why(&error))),
     };
@@ -96,6 +93,60 @@ pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entrop
     if matches!(status.as_u16(), 502..=504) {
         return Ok(Reached::Gateway(status.as_u16()));
     }
+    Ok(match serde_json::from_slice::<Answer>(&read(response).await) {
+        Ok(answer) if instance.proved_by(&challenge, &answer.proof) => Reached::This,
+        Ok(answer) if answer.implementation == "placet" => Reached::OtherPlacet,
+        Ok(_) | Err(_) => Reached::Other(status.as_u16()),
+    })
+}
+
+/// Whether the server at an address is ready, and what it says of that.
+pub(crate) async fn readiness(address: &Url) -> (bool, String) {
+    let url = with_path(address, &["readyz"]);
+    let response = match client().map(|client| client.get(url).send()) {
+        Ok(sent) => sent.await,
+        Err(error) => return (false, format!("{error:#}")),
+    };
+    let response = match response {
+        Ok(response) => response,
+        Err(error) => return (false, Reached::Nothing(why(&error)).to_string()),
+    };
+    let ready = response.status().is_success();
+    let status = response.status().as_u16();
+    let body = read(response).await;
+    let detail = serde_json::from_slice::<NotReady>(&body).map(|problem| problem.detail);
+    let text = String::from_utf8_lossy(&body).trim().replace('\n', ", ");
+    (ready, detail.unwrap_or(if ready { text } else { format!("not ready, with status {status}") }))
+}
+
+/// What a server that is not ready says of it.
+#[derive(Deserialize)]
+struct NotReady {
+    detail: String,
+}
+
+/// Below the path of a server's address.
+fn with_path(address: &Url, path: &[&str]) -> Url {
+    let mut url = address.clone();
+    // An address with a host has segments.
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty().extend(path);
+    }
+    url
+}
+
+fn client() -> reqwest::Result<reqwest::Client> {
+    provide_crypto();
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .timeout(TIMEOUT)
+        .user_agent(concat!("placet/", env!("CARGO_PKG_VERSION")))
+        .build()
+}
+
+/// A body, as far as it may be an answer.
+async fn read(mut response: reqwest::Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(chunk)) = response.chunk().await {
         body.extend_from_slice(&chunk);
@@ -103,11 +154,7 @@ pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entrop
             break;
         }
     }
-    Ok(match serde_json::from_slice::<Answer>(&body) {
-        Ok(answer) if instance.proved_by(&challenge, &answer.proof) => Reached::This,
-        Ok(answer) if answer.implementation == "placet" => Reached::OtherPlacet,
-        Ok(_) | Err(_) => Reached::Other(status.as_u16()),
-    })
+    body
 }
 
 /// The host, if it is a name that leads nowhere: a request would fail at it as well, but not say so.
@@ -119,7 +166,8 @@ async fn unknown_name(address: &Url) -> Option<String> {
     (!known).then(|| name.to_owned())
 }
 
-fn why(error: &reqwest::Error) -> Unreached {
+/// Why a request got no answer.
+pub(crate) fn why(error: &reqwest::Error) -> Unreached {
     if error.is_timeout() {
         return Unreached::Timeout;
     }
@@ -127,7 +175,8 @@ fn why(error: &reqwest::Error) -> Unreached {
     let mut last = String::new();
     while let Some(this) = cause {
         if let Some(error) = this.downcast_ref::<rustls::Error>() {
-            return Unreached::Encryption(error.to_string());
+            let is_plain = matches!(error, rustls::Error::InvalidMessage(_));
+            return if is_plain { Unreached::Plain } else { Unreached::Encryption(error.to_string()) };
         }
         last = this.to_string();
         cause = this.source();

@@ -71,8 +71,8 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
     assert!(!whole.stdout.contains("https://"), "{}", whole.stdout);
 
     let wrong: [(&[&str], &str); 4] = [
-        (&[number, "maybe"], "yes | no"),
-        (&["00000000", "yes"], "no open question"),
+        (&[number, "maybe"], "none of the answers to this question: yes | no"),
+        (&["00000000", "yes"], "no question this key may read has the short id"),
         (&[number, "--comment", "x"], "<VALUE>"),
         (&["--nonsense"], "--nonsense"),
     ];
@@ -90,7 +90,7 @@ async fn an_operator_lists_reads_and_answers_from_a_shell() {
     assert_eq!(code(&asked), (Some(0), "yes\n"), "{asked:?}");
     assert!(asked.stderr.contains("alice answered \"yes\", and said: go ahead"), "{asked:?}");
     let late = desk.site.run(desk.answer(&[number, "no"])).await;
-    assert!(late.status.code() == Some(3) && late.stderr.contains("it may have ended"), "{late:?}");
+    assert!(late.status.code() == Some(3) && late.stderr.contains("has ended: alice answered \"yes\""), "{late:?}");
 }
 
 /// On a terminal the question is shown whole before the answer is asked for, and an empty line decides nothing.

@@ -264,6 +264,16 @@ async fn settings_that_cannot_be_meant_are_refused() {
     ] {
         site.run(bare(&site, &arguments)).await.refused(&words);
     }
+    for (flag, words) in [
+        ("--smtp-url", "PLACET_SMTP_URL_FILE"),
+        ("--smtp-url=smtps://user:hunter2@mail.example.com", "PLACET_SMTP_URL"),
+        ("--api-key", "PLACET_API_KEY"),
+        ("--min-window-seconds", "file of --config"),
+    ] {
+        let refused = site.run(bare(&site, &[flag, "x"])).await;
+        assert!(refused.status.code() == Some(2) && refused.stderr.contains(words), "{refused:?}");
+        assert!(!refused.stderr.contains("hunter2"), "{refused:?}");
+    }
     let unknown = site.run(bare(&site, &["--operatorz", "x"])).await;
     assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");
     assert!(!site.database().exists(), "a refused server leaves nothing behind");
@@ -276,6 +286,38 @@ async fn settings_that_cannot_be_meant_are_refused() {
     let plain = site.run(plain).await;
     plain.refused(&["PLACET_SMTP_INSECURE"]);
     assert!(!plain.stderr.contains("hunter2"), "a password is in the refusal: {}", plain.stderr);
+}
+
+/// A newcomer forgets who is to be asked, and wonders why nobody is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_says_that_nobody_is_asked_and_what_it_made() {
+    let site = Site::development();
+    let mut command = site.command(["serve"]);
+    command.env_remove("PLACET_OPERATORS");
+    let mut server = site.start(command);
+    assert!(server.line_with("Made a new database: ").await.ends_with("/data/placet.db"));
+    server.line_with("No operators are set, so a question that names nobody reaches nobody. Start with PLACET_OPERATORS=").await;
+    server.signal("TERM").await;
+    let first = server.finish().await;
+    let second = site.serve().await;
+    second.signal("TERM").await;
+    let second = second.finish().await;
+    assert!(!second.stdout.contains("Made a new database") && !second.stdout.contains("No operators"), "{first:?} {second:?}");
+}
+
+/// A clock that was set back holds deadlines up for as long, and the server is the first to know.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_start_with_a_clock_behind_says_so() {
+    for (ahead_seconds, is_said) in [(3_600, true), (0, false)] {
+        let site = Site::development();
+        site.key("agent", "agent").await;
+        site.away_for(-ahead_seconds).await;
+        let server = site.serve().await;
+        server.signal("TERM").await;
+        let ended = server.finish().await;
+        let words = "the clock is behind the last sign of life of a server on this database";
+        assert_eq!(ended.stderr.contains(words), is_said, "{ended:?}");
+    }
 }
 
 /// A port that is taken is said by its number, not by a stack of errors.

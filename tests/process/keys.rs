@@ -174,6 +174,10 @@ async fn a_revoked_key_stops_counting_within_a_second() {
     }
     assert_eq!(status(&site, &other).await, 200);
     assert!(site.run(site.command(["keys", "list"])).await.succeeded().contains("revoked"));
+    let named = site.run(site.command(["keys", "revoke", "other"])).await;
+    named.refused(&["revoked by its id", "is the name of one", "agent, made "]);
+    site.run(site.command(["keys", "revoke", "leaked"])).await.refused(&["no key that counts has this name", "placet keys list"]);
+    assert_eq!(status(&site, &other).await, 200, "a name revokes nothing");
     let unknown = ["keys", "revoke", "0190a6c0-0000-7000-8000-000000000001"];
     site.run(site.command(unknown)).await.refused(&["failed to revoke", "not found"]);
 }
@@ -222,4 +226,37 @@ async fn the_first_command_makes_a_database_only_its_owner_can_read() {
         seen.push(name);
     }
     assert!(seen.iter().any(|name| name == "placet.db-wal"), "{seen:?}");
+}
+
+/// In another folder, `keys create` makes a database of its own, and its keys count nowhere: it says so, and where the server is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_made_beside_a_server_with_another_one_is_told() {
+    let site = Site::development();
+    let create = ["keys", "create", "--role", "agent", "--name", "ci"];
+    let made = site.run(site.command(create)).await;
+    assert!(made.succeeded().lines().count() == 1 && made.stderr.contains("made a new database: "), "{made:?}");
+    assert!(made.stderr.contains(site.database().to_str().unwrap()) && !made.stderr.contains("another database"), "{made:?}");
+    let _server = site.serve().await;
+    let beside = site.run(site.command(create)).await;
+    assert!(!beside.succeeded().is_empty() && beside.stderr.lines().count() == 1, "{beside:?}");
+
+    let elsewhere = Site::development();
+    let mut lost = elsewhere.command(create);
+    lost.env("PLACET_LISTEN", format!("127.0.0.1:{}", site.port()));
+    let lost = elsewhere.run(lost).await;
+    lost.succeeded();
+    for words in [
+        "made a new database: ",
+        elsewhere.database().to_str().unwrap(),
+        "has another database",
+        &site.base(),
+        "PLACET_DATABASE_URL",
+    ] {
+        assert!(lost.stderr.contains(words), "{words}: {lost:?}");
+    }
+    for more in [&["keys", "list"][..], &["keys", "revoke", "ci"]] {
+        let mut named = elsewhere.command(more);
+        named.env("PLACET_URL", site.base()).env_remove("PLACET_LISTEN");
+        assert!(elsewhere.run(named).await.stderr.contains("has another database"), "{more:?}");
+    }
 }

@@ -6,6 +6,7 @@ mod answer;
 mod ask;
 mod balancer;
 mod boot;
+mod commands;
 mod demo;
 mod desk;
 mod doctor;

@@ -5,15 +5,18 @@
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 use domain::clock::Clock;
 use domain::time::rfc3339;
-use placet::{CallError, Client, ResponseType, SuspensionRecord};
+use placet::{CallError, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value, json};
 
+use super::ending::Ending;
+use super::look;
+use super::meant::meant;
 use super::question::{self, as_json, expected, short_id};
-use super::remote::{self, FAILED, RemoteArgs, inert, inert_line, print_json, print_laid_out, tell};
+use super::remote::{self, Remote, RemoteArgs, inert, inert_line, print_json, print_laid_out, tell};
 use crate::clock::SystemClock;
 use crate::terminal;
 
@@ -25,6 +28,7 @@ const ROLE: &str = "operator";
 /// What has no flag.
 const AFTER_HELP: &str = "\
 Without an id it lists the open questions; with one it shows that question whole, and on a terminal asks for the answer.
+A choice is named by its value, its label, or the beginning of either, in any case, where that fits one choice alone.
 
 Exit codes: 0 done, 3 an error (usage, key, server, or the question is no longer open)
 
@@ -51,60 +55,57 @@ pub(super) struct AnswerArgs {
 }
 
 pub(super) async fn run(args: AnswerArgs) -> ExitCode {
-    match act(&args).await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tell(format!("{error:#}"));
-            ExitCode::from(FAILED)
-        }
-    }
+    remote::exit_code(act(&args).await)
 }
 
 async fn act(args: &AnswerArgs) -> anyhow::Result<()> {
-    let client = args.remote.client("answer")?;
-    let open =
-        question::open(&client, ROLE).await.with_context(|| format!("failed to list open questions at {}", args.remote.url()))?;
-    let Some(wanted) = &args.id else { return list(&open, args.json) };
-    let question = question::found(&open, wanted)?;
-    if let Some(value) = &args.value {
-        return answer(&client, question, value, args).await;
+    let remote = args.remote.connect("answer", ROLE)?;
+    let Some(wanted) = &args.id else {
+        let open = question::open(&remote).await?;
+        if open.is_empty() && !args.json {
+            tell("no question is open");
+        }
+        return look::print_list(&open, args.json);
+    };
+    let question = question::find_open(&remote, wanted).await?;
+    if let Some(typed) = &args.value {
+        return record(&remote, &question, understood(&question, typed)?, args).await;
     }
     if args.json {
-        return print_json(&as_json(question));
+        return print_json(&as_json(&question));
     }
-    print_laid_out(&question::whole(question, SystemClock.now(), terminal::columns())?)?;
+    print_laid_out(&question::whole(&question, SystemClock.now(), terminal::columns())?)?;
     if !terminal::can_ask() {
         // What an agent wrote has no place in a command line that somebody may copy.
         tell(format!("to answer, say which of the answers: placet answer {wanted} ANSWER"));
         return Ok(());
     }
-    if let Some(value) = prompted(question)? {
-        return answer(&client, question, &value, args).await;
+    if let Some(answer) = prompted(&question)? {
+        return record(&remote, &question, answer, args).await;
     }
     tell("no answer was given; the question stays open");
     Ok(())
 }
 
-fn list(open: &[SuspensionRecord], json: bool) -> anyhow::Result<()> {
-    let now = SystemClock.now();
-    for question in open {
-        if json {
-            print_json(&as_json(question))?;
-        } else {
-            print_laid_out(&question::listed(question, now, terminal::columns()))?;
+/// What was typed as a value for the question.
+fn understood(question: &SuspensionRecord, typed: &str) -> anyhow::Result<Value> {
+    match question.response_type {
+        ResponseType::Choice | ResponseType::Confirm if !question.choices.is_empty() => {
+            let meant = meant(&question.choices, typed);
+            meant.map(Value::from).map_err(|unclear| anyhow::anyhow!("{typed:?}: {unclear}: {}", expected(question)))
+        }
+        ResponseType::Choice | ResponseType::Confirm | ResponseType::Text => Ok(Value::from(typed)),
+        ResponseType::Form => {
+            serde_json::from_str(typed).context("this question has a form, so the answer must be JSON, such as '{\"field\": 1}'")
         }
     }
-    if open.is_empty() && !json {
-        tell("no question is open");
-    }
-    Ok(())
 }
 
 /// Asks on the terminal; `None` where nothing was answered.
 ///
-/// Whatever is typed is a text's or a form's answer, so it is shown once more and confirmed. What was typed before the question could be
-/// read is forgotten.
-fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<String>> {
+/// A whole value counts at once. Anything else, a text or the beginning of a label, is shown once more and confirmed, and what was typed
+/// before the question could be read is forgotten.
+fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<Value>> {
     // In our words: a choice is as long as its agent likes.
     let what = match question.response_type {
         ResponseType::Confirm => "yes or no",
@@ -113,12 +114,13 @@ fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<String>> {
         ResponseType::Form => "JSON on one line",
     };
     let Some(typed) = line(&format!("Your answer, {what}; an empty line leaves the question open: "))? else { return Ok(None) };
-    if matches!(question.response_type, ResponseType::Choice | ResponseType::Confirm) {
-        return Ok(Some(typed));
+    let answer = understood(question, &typed)?;
+    if question.choices.iter().any(|choice| choice.value == typed) {
+        return Ok(Some(answer));
     }
-    let shown = terminal::laid_out(&inert(&typed), "  │ ", "  │ ", terminal::columns());
+    let shown = terminal::laid_out(&inert(&question::typed(&answer)), "  │ ", "  │ ", terminal::columns());
     let confirmed = line(&format!("You answer:\n{shown}\nType yes to record this; an empty line leaves the question open: "))?;
-    Ok(confirmed.filter(|confirmed| confirmed.eq_ignore_ascii_case("yes")).map(|_| typed))
+    Ok(confirmed.filter(|confirmed| confirmed.eq_ignore_ascii_case("yes")).map(|_| answer))
 }
 
 /// One line typed behind `prompt`; `None` for an empty one, and for one that was never ended: the terminal was closed in its middle.
@@ -137,23 +139,19 @@ fn ended(line: &str) -> Option<&str> {
     line.strip_suffix('\n').map(str::trim).filter(|line| !line.is_empty())
 }
 
-async fn answer(client: &Client, question: &SuspensionRecord, value: &str, args: &AnswerArgs) -> anyhow::Result<()> {
-    let answer = match question.response_type {
-        ResponseType::Choice | ResponseType::Confirm | ResponseType::Text => Value::from(value),
-        ResponseType::Form => {
-            serde_json::from_str(value).context("this question wants a form; the answer must be a JSON object")?
-        }
-    };
+async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, args: &AnswerArgs) -> anyhow::Result<()> {
     let comment = args.comment.as_ref().map(|comment| comment.trim()).filter(|comment| !comment.is_empty());
     let metadata = comment.map(|comment| Map::from_iter([("comment".to_owned(), Value::from(comment))]));
-    let recorded = client.respond(question, answer, metadata).await.map_err(|error| match error {
-        CallError::Refused(problem) if problem.is("invalid_choice") => {
-            anyhow::anyhow!("{value:?} is no answer to this question; it takes {}", expected(question))
+    let recorded = match remote.heard(remote.client.respond(question, answer, metadata)).await {
+        Ok(recorded) => recorded,
+        // Somebody was quicker: who, and with what, is worth more than that it was too late.
+        Err(CallError::Refused(problem)) if problem.is("already_resolved") || problem.is("expired") => {
+            let now = remote.client.suspension(question.id).await.map_err(|error| remote.failed(error))?;
+            let ended = Ending::of(&now).map_or_else(|| problem.to_string(), |ending| ending.words(&now));
+            bail!("the answer was not recorded, because question {} has ended: {ended}", short_id(question.id));
         }
-        error @ (CallError::Refused(_) | CallError::Transport(_)) => {
-            remote::failed(error, ROLE).context("the answer was not recorded")
-        }
-    })?;
+        Err(error) => return Err(remote.failed(error).context("the answer was not recorded")),
+    };
     ensure!(recorded.suspension_id == question.id, "the server recorded an answer to another question");
     if args.json {
         return print_json(&json!({
@@ -161,7 +159,7 @@ async fn answer(client: &Client, question: &SuspensionRecord, value: &str, args:
             "responded_by": recorded.responded_by, "responded_at": rfc3339(recorded.responded_at),
         }));
     }
-    let said = format!("Recorded {} by {}.", inert_line(&question::words(&recorded.value)), inert_line(&recorded.responded_by));
+    let said = format!("Recorded {} by {}.", inert_line(&question::typed(&recorded.value)), inert_line(&recorded.responded_by));
     print_laid_out(&terminal::laid_out(&said, "", "    ", terminal::columns()))
 }
 

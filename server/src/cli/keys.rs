@@ -11,6 +11,7 @@ use domain::ids::{Entropy, KeyId};
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::beside::tell_of_another_server;
 use super::remote::tell;
 use super::say;
 use crate::clock::{SystemClock, SystemEntropy};
@@ -77,7 +78,7 @@ pub(super) struct ListArgs {
 #[derive(Args)]
 pub(super) struct RevokeArgs {
     /// The key's id, as `placet keys list` shows it.
-    id: KeyId,
+    id: String,
     #[command(flatten)]
     database: DatabaseArgs,
 }
@@ -99,10 +100,26 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
         KeysCommand::List(args) => list(args).await,
         KeysCommand::Revoke(args) => {
             let store = open_existing(&args.database).await?;
-            let key = store.revoke_key(args.id).await.with_context(|| format!("failed to revoke {}", args.id))?;
+            let id = id(&*store, &args.id).await?;
+            let key = store.revoke_key(id).await.with_context(|| format!("failed to revoke {id}"))?;
             Ok(say(format!("Revoked {} ({}); a running server stops accepting it within a second.", key.id, key.name))?)
         }
         KeysCommand::Import(args) => import(args).await,
+    }
+}
+
+/// The id somebody typed. Names are not ids, because several keys may have one; so which of them is said, and none is taken.
+async fn id(store: &dyn Store, typed: &str) -> anyhow::Result<KeyId> {
+    if let Ok(id) = typed.parse() {
+        return Ok(id);
+    }
+    let keys = store.keys().await?;
+    let named = keys.iter().filter(|key| key.name == typed && key.revoked_at.is_none());
+    let ids: Vec<String> = named.map(|key| format!("{} ({}, made {})", key.id, key.role, key.created_at.date_naive())).collect();
+    match ids.as_slice() {
+        [] => bail!("{typed:?} is no id of a key, and no key that counts has this name; placet keys list shows all"),
+        [one] => bail!("a key is revoked by its id, and {typed:?} is the name of one: {one}"),
+        _ => bail!("a key is revoked by its id, and {typed:?} is the name of {}: {}", ids.len(), ids.join(", ")),
     }
 }
 
@@ -112,8 +129,17 @@ async fn open_existing(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>
     open(database).await
 }
 
-async fn open(database: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
-    store::open(&database.database()?, Exclusive::Beside, Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy))).await
+async fn open(settings: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
+    let database = settings.database()?;
+    // What cannot be reached is said by opening it.
+    let is_new = database.is_new().await.unwrap_or(false);
+    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let store = store::open(&database, Exclusive::Beside, outside).await?;
+    if is_new {
+        tell(format!("made a new database: {}", database.place()));
+    }
+    tell_of_another_server(&*store, settings, &database).await;
+    Ok(store)
 }
 
 async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString) -> anyhow::Result<KeyView> {

@@ -1,35 +1,46 @@
-//! The command line: `placet serve | keys | ask | answer | release | migrate | doctor | demo`.
+//! The command line: `placet serve | keys | ask | answer | list | show | …`; `placet --help` names them all.
 
 mod answer;
 mod ask;
+mod beside;
 mod demo;
 mod doctor;
 mod door;
+mod ending;
 mod keys;
+mod look;
+mod meant;
 mod migrate;
 mod question;
 mod release;
 mod remote;
 mod serve;
+mod steer;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::builder::Resettable;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 use domain::text::visible;
 
-use self::remote::FAILED;
 pub use self::remote::tell;
-use crate::config::{WITHOUT_FLAGS, is_set_to_nothing};
+use self::remote::{FAILED, REMOTE_COMMANDS};
+use crate::config::{WITHOUT_FLAGS, is_only_in_the_file, is_set_to_nothing};
 use crate::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
 /// What commands log that say themselves whatever there is to say, in words for people.
 const SPEAKING_FILTER: &str = "off";
+/// What the program is called.
+const NAME: &str = "placet";
+
 /// The Placet approval server: agents ask, people decide, and a log says who decided what.
 #[derive(Parser)]
-#[command(name = "placet", version, about, after_help = "Every setting of the server: placet serve --help")]
+#[command(name = NAME, version, about, after_help = "Every setting of the server: placet serve --help")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -47,6 +58,20 @@ enum Command {
     Ask(Box<ask::AskArgs>),
     /// List the questions that are open, show one, or answer it, with an operator's key.
     Answer(answer::AnswerArgs),
+    /// List questions: those that are open, or all.
+    List(look::ListArgs),
+    /// Show one question whole, open or ended.
+    Show(look::OneArgs),
+    /// Show the log of a question, and check its chain of hashes.
+    Log(look::OneArgs),
+    /// Withdraw a question, with a key of the agent that asked it or an admin's.
+    Withdraw(steer::WithdrawArgs),
+    /// Tell the people who are asked once more, now; with an operator's or an admin's key.
+    Remind(steer::RemindArgs),
+    /// Give people more time for a question, with an operator's or an admin's key.
+    Extend(steer::ExtendArgs),
+    /// Say whether a server is ready, and how many questions are open there.
+    Status(look::StatusArgs),
     /// Let deadlines and messages go on after `serve --after-restore`; works beside a running server and before the next start.
     Release(release::ReleaseArgs),
     /// Move everything from a database file to an empty PostgreSQL database; the server must not run.
@@ -56,6 +81,16 @@ enum Command {
     Doctor(Box<doctor::DoctorArgs>),
     /// Run a server and an agent that asks one question, and wait for your answer.
     Demo(demo::DemoArgs),
+    /// Print what lets a shell complete these commands: bash, elvish, fish, powershell or zsh.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print the manual page of this program, or of one command: placet man answer | man -l -
+    Man {
+        /// The command.
+        command: Option<String>,
+    },
 }
 
 impl Cli {
@@ -63,8 +98,8 @@ impl Cli {
     ///
     /// # Errors
     ///
-    /// What to exit with once everything is said: 2 for wrong usage, 0 for help. For `ask` and `answer`, whose 2 means something else,
-    /// wrong usage is 3.
+    /// What to exit with once everything is said: 2 for wrong usage, 0 for help. For `ask`, whose 2 means something else,
+    /// and for all that speak to a server as it does, wrong usage is 3.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, ExitCode> {
         let mut arguments: Vec<OsString> = arguments.into_iter().collect();
         // Not flags of the root: a server's setting that cannot be understood must not stop `ask`.
@@ -78,16 +113,21 @@ impl Cli {
             Ok(cli) => return Ok(cli),
             Err(error) => error.format(&mut known),
         };
-        let command = arguments.get(1).and_then(|word| word.to_str()).filter(|word| ["ask", "answer"].contains(word));
+        let command = arguments.get(1).and_then(|word| word.to_str()).filter(|word| REMOTE_COMMANDS.contains(word));
+        let hint = without_flag(&error);
         let Some(command) = command.filter(|_| error.use_stderr()) else {
             // Nothing is left to tell if the output is gone.
             drop(error.print());
+            if let Some(hint) = hint {
+                tell(hint);
+            }
             return Err(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED)));
         };
         // The first paragraph says what is wrong, on one line: scripts' logs are read line by line.
         let told = error.to_string();
         let what: Vec<&str> = told.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();
-        tell(format!("{}; see placet {command} --help", what.join(" ").trim_start_matches("error: ")));
+        let see = hint.unwrap_or_else(|| format!("see placet {command} --help"));
+        tell(format!("{}; {see}", what.join(" ").trim_start_matches("error: ")));
         Err(ExitCode::from(FAILED))
     }
 
@@ -98,7 +138,17 @@ impl Cli {
             Command::Keys(_) | Command::Release(_) | Command::Migrate(_) | Command::Doctor(_) | Command::Demo(_) => {
                 COMMAND_FILTER
             }
-            Command::Ask(_) | Command::Answer(_) => SPEAKING_FILTER,
+            Command::Ask(_)
+            | Command::Answer(_)
+            | Command::List(_)
+            | Command::Show(_)
+            | Command::Log(_)
+            | Command::Withdraw(_)
+            | Command::Remind(_)
+            | Command::Extend(_)
+            | Command::Status(_)
+            | Command::Completions { .. }
+            | Command::Man { .. } => SPEAKING_FILTER,
         }
     }
 
@@ -113,6 +163,15 @@ impl Cli {
             Command::Keys(command) => keys::run(command).await?,
             Command::Ask(args) => return Ok(ask::run(*args).await),
             Command::Answer(args) => return Ok(answer::run(args).await),
+            Command::List(args) => return Ok(look::list(args).await),
+            Command::Show(args) => return Ok(look::show(args).await),
+            Command::Log(args) => return Ok(look::log(args).await),
+            Command::Withdraw(args) => return Ok(steer::withdraw(args).await),
+            Command::Remind(args) => return Ok(steer::remind(args).await),
+            Command::Extend(args) => return Ok(steer::extend(args).await),
+            Command::Status(args) => return Ok(look::status(args).await),
+            Command::Completions { shell } => clap_complete::generate(shell, &mut Self::command(), NAME, &mut std::io::stdout()),
+            Command::Man { command } => manual(command.as_deref())?,
             Command::Release(args) => release::run(args).await?,
             Command::Migrate(args) => migrate::run(args).await?,
             Command::Doctor(args) => doctor::run(*args).await?,
@@ -120,6 +179,45 @@ impl Cli {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Where a setting belongs that was given as a flag and is none.
+fn without_flag(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(flag)) =
+        error.get(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)
+    else {
+        return None;
+    };
+    let flag = flag.split('=').next().unwrap_or_default();
+    let name = flag.trim_start_matches('-').replace('-', "_");
+    match name.as_str() {
+        "smtp_url" | "smtp" => Some(
+            "no flag takes the mail server's address, because it may hold a password and others see command lines: set PLACET_SMTP_URL, \
+             or PLACET_SMTP_URL_FILE to a file that holds it, or smtp_url in the file of --config"
+                .to_owned(),
+        ),
+        "api_key" | "key" | "token" => Some(
+            "no flag takes a key, because others see command lines: set PLACET_API_KEY, or name a file that holds it with --key-file"
+                .to_owned(),
+        ),
+        name if is_only_in_the_file(name) => {
+            Some(format!("{name} has no flag: it stands in the file of --config, as docs/operating.md tells"))
+        }
+        _ => None,
+    }
+}
+
+/// Prints the manual page of the program or of one of its commands.
+fn manual(command: Option<&str>) -> anyhow::Result<()> {
+    let mut program = Cli::command();
+    program.build();
+    let page = match command {
+        None => program,
+        Some(name) => {
+            program.find_subcommand(name).with_context(|| format!("there is no command {name:?}; see placet --help"))?.clone()
+        }
+    };
+    Ok(clap_mangen::Man::new(page).render(&mut std::io::stdout())?)
 }
 
 /// Takes a variable that is set to nothing for one that is not set: so compositions and service files say that there is none.

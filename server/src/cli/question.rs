@@ -5,16 +5,18 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use chrono::{DateTime, Utc};
+use domain::choice::judge;
 use domain::ids::SuspensionId;
-use domain::text;
 use domain::time::rfc3339;
-use placet::{Client, FallbackPolicy, ResponseType, SuspensionRecord};
+use domain::{text, words};
+use placet::{FallbackPolicy, ResponseType, SuspensionRecord};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::remote::{self, inert, inert_line, tell};
+use super::ending::Ending;
+use super::remote::{Remote, inert, inert_line, tell};
 use crate::terminal::laid_out;
 
 /// The most pages of open questions looked at.
@@ -25,20 +27,38 @@ const QUESTION_CHARS_MAX: usize = 100;
 const BAR: &str = "  │ ";
 
 /// All open questions this key may read, the most urgent first.
-pub(super) async fn open(client: &Client, needs: &str) -> anyhow::Result<Vec<SuspensionRecord>> {
-    let (mut questions, mut cursor) = (Vec::new(), None);
+pub(super) async fn open(remote: &Remote) -> anyhow::Result<Vec<SuspensionRecord>> {
+    let mut questions = pages(remote, Which::Open).await?;
+    questions.sort_by_key(|question| (question.expires_at.is_none(), question.expires_at, question.suspended_at));
+    Ok(questions)
+}
+
+/// All questions this key may read, open or ended, the newest first.
+pub(super) async fn all(remote: &Remote) -> anyhow::Result<Vec<SuspensionRecord>> {
+    pages(remote, Which::All).await
+}
+
+#[derive(Clone, Copy)]
+enum Which {
+    Open,
+    All,
+}
+
+async fn pages(remote: &Remote, which: Which) -> anyhow::Result<Vec<SuspensionRecord>> {
+    let (mut questions, mut cursor): (Vec<SuspensionRecord>, Option<String>) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
-        let page = client.open_suspensions(cursor.as_deref()).await.map_err(|error| remote::failed(error, needs))?;
+        let page = match which {
+            Which::Open => remote.heard(remote.client.open_suspensions(cursor.as_deref())).await,
+            Which::All => remote.heard(remote.client.all_suspensions(cursor.as_deref())).await,
+        };
+        let page = page.map_err(|error| remote.failed(error))?;
         questions.extend(page.suspensions);
         cursor = page.next_cursor;
         if cursor.is_none() {
-            break;
+            return Ok(questions);
         }
     }
-    if cursor.is_some() {
-        tell(format!("there are more open questions than the {} newest, which are looked at", questions.len()));
-    }
-    questions.sort_by_key(|question| (question.expires_at.is_none(), question.expires_at, question.suspended_at));
+    tell(format!("there are more questions than the {} newest, which are looked at", questions.len()));
     Ok(questions)
 }
 
@@ -47,22 +67,41 @@ pub(super) fn short_id(id: SuspensionId) -> String {
     Sha256::digest(id.0.as_bytes()).iter().take(4).fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
 }
 
-/// The one question with this short id.
-pub(super) fn found<'a>(open: &'a [SuspensionRecord], wanted: &str) -> anyhow::Result<&'a SuspensionRecord> {
-    let mut matching = open.iter().filter(|question| short_id(question.id) == wanted);
-    let question = matching.next().with_context(|| {
-        format!("no open question has the short id {wanted:?}; it may have ended, and `placet answer` lists those that are open")
-    })?;
+/// The one question with this short id, open or ended.
+pub(super) async fn find(remote: &Remote, wanted: &str) -> anyhow::Result<SuspensionRecord> {
+    if let Some(question) = named(open(remote).await?, wanted)? {
+        return Ok(question);
+    }
+    named(all(remote).await?, wanted)?
+        .with_context(|| format!("no question this key may read has the short id {wanted:?}; `placet list --all` shows them"))
+}
+
+/// The one open question with this short id.
+///
+/// # Errors
+///
+/// How it has ended, if it has.
+pub(super) async fn find_open(remote: &Remote, wanted: &str) -> anyhow::Result<SuspensionRecord> {
+    let question = find(remote, wanted).await?;
+    match Ending::of(&question) {
+        None => Ok(question),
+        Some(ending) => bail!("question {wanted} has ended: {}", ending.words(&question)),
+    }
+}
+
+fn named(mut questions: Vec<SuspensionRecord>, wanted: &str) -> anyhow::Result<Option<SuspensionRecord>> {
+    questions.retain(|question| short_id(question.id) == wanted);
     // Rare as it is, an answer may not land on a question that was not read.
-    ensure!(matching.next().is_none(), "two questions have this short id; answer from the mail or over HTTP");
-    Ok(question)
+    ensure!(questions.len() <= 1, "two questions have this short id; answer from the mail or over HTTP");
+    Ok(questions.pop())
 }
 
 /// A question in the list: its words, who asks, until when, and what an answer looks like.
 pub(super) fn listed(question: &SuspensionRecord, now: DateTime<Utc>, columns: usize) -> String {
     let words = text::truncated(&inert_line(&question.question), QUESTION_CHARS_MAX);
     let answers = text::truncated(&expected(question), QUESTION_CHARS_MAX);
-    let about = format!("from {}, {}", asker(question), until(question, now));
+    let state = Ending::of(question).map_or_else(|| until(question, now), |ending| format!("ended: {}", ending.words(question)));
+    let about = format!("from {}, {state}", asker(question));
     [
         laid_out(&words, &format!("{}  │ ", short_id(question.id)), "          │ ", columns),
         laid_out(&about, "          ", "          ", columns),
@@ -81,12 +120,16 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     let asked = text::deadline(question.suspended_at, now);
     writeln!(out, "{}", ours(&format!("Question {}, asked by {}, {asked}", short_id(question.id), asker(question))))?;
     writeln!(out, "{}\n", framed(&question.question, BAR))?;
-    writeln!(out, "{}", ours(&format!("It is {}.", until(question, now))))?;
-    match stands_in(question) {
-        None => writeln!(out, "{}", ours("If nobody answers, the agent is told that nobody did."))?,
-        Some(value) => {
-            writeln!(out, "{}", ours("If nobody answers, the agent is told so, and goes on with this value:"))?;
-            writeln!(out, "{}", labelled(&value, "  value │ "))?;
+    if let Some(ending) = Ending::of(question) {
+        writeln!(out, "{}", ours(&format!("It has ended: {}.", ending.words(question))))?;
+    } else {
+        writeln!(out, "{}", ours(&format!("It is {}.", until(question, now))))?;
+        match stands_in(question) {
+            None => writeln!(out, "{}", ours("If nobody answers, the agent is told that nobody did."))?,
+            Some(value) => {
+                writeln!(out, "{}", ours("If nobody answers, the agent is told so, and goes on with this value:"))?;
+                writeln!(out, "{}", labelled(&value, "  value │ "))?;
+            }
         }
     }
     if !question.context.is_empty() {
@@ -98,6 +141,9 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
         writeln!(out, "{}", framed(&format!("{}: {value}", text::visible_line(key)), "  • "))?;
     }
     writeln!(out, "\nAnswers")?;
+    if let Some(warning) = judge(&question.choices).warning() {
+        writeln!(out, "{}", ours(&format!("{}: {warning}", words::WORDS_MAY_MISLEAD)))?;
+    }
     for choice in &question.choices {
         writeln!(out, "{}", labelled(&choice.value, "  value │ "))?;
         writeln!(out, "{}", labelled(&choice.label, "  label │ "))?;
@@ -126,12 +172,12 @@ fn until(question: &SuspensionRecord, now: DateTime<Utc>) -> String {
 fn stands_in(question: &SuspensionRecord) -> Option<String> {
     match (question.fallback_policy, &question.fallback_value) {
         (FallbackPolicy::Fail, _) | (_, None) => None,
-        (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) => Some(words(value)),
+        (FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) => Some(typed(value)),
     }
 }
 
 /// A value as it is typed: a text without quotes, anything else as JSON.
-pub(super) fn words(value: &Value) -> String {
+pub(super) fn typed(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -165,6 +211,14 @@ pub(super) fn as_json(question: &SuspensionRecord) -> Value {
         "fallback_value": question.fallback_value,
         "attempt": question.attempt,
         "reached": question.reached,
+        "resolution": question.resolution,
+        "resolution_reason": question.resolution_reason,
+        "response": question.response,
+        "choice_label": question.choice_label,
+        "responded_by": question.responded_by,
+        "responded_at": question.responded_at.map(rfc3339),
+        "resolved_at": question.resolved_at.map(rfc3339),
+        "metadata": question.metadata,
     })
 }
 
@@ -185,12 +239,12 @@ mod tests {
     // Found by trying: the digests of these two ids begin alike.
     #[test]
     fn a_short_id_that_two_questions_have_names_neither() {
-        let questions = [open(7436), open(9406), open(1)];
-        let refused = found(&questions, "6750b948").unwrap_err();
+        let questions = || vec![open(7436), open(9406), open(1)];
+        let refused = named(questions(), "6750b948").unwrap_err();
         assert!(refused.to_string().contains("two questions have this short id"), "{refused}");
-        assert_eq!(found(&questions[1..], "6750b948").unwrap().id, questions[1].id);
-        assert_eq!(found(&questions, &short_id(questions[2].id)).unwrap().id, questions[2].id);
-        assert!(found(&questions[..2], "00000000").is_err());
+        assert_eq!(named(questions().split_off(1), "6750b948").unwrap().unwrap().id, open(9406).id);
+        assert_eq!(named(questions(), &short_id(open(1).id)).unwrap().unwrap().id, open(1).id);
+        assert!(named(questions(), "00000000").unwrap().is_none());
     }
 
     /// Words that try to look like ours, to begin where ours do, to be wide, and to be many.
@@ -239,7 +293,7 @@ mod tests {
             question.choices = vec![serde_json::from_value(choice).unwrap()];
             for columns in [40, 80] {
                 let shown = whole(&question, now, columns).unwrap();
-                let ours = ["Question ", "It is open", "If nobody", "Context", "Answers", "    "];
+                let ours = ["Question ", "It is open", "If nobody", "Context", "Answers", "The words of these answers", "    "];
                 let theirs = ["  │", "  •", "  value │", "  label │", "        │"];
                 for line in shown.lines().filter(|line| !line.is_empty()) {
                     assert!(ours.iter().chain(&theirs).any(|start| line.starts_with(start)), "{line:?} in {shown}");

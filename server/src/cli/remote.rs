@@ -2,31 +2,51 @@
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::PathBuf;
+use std::pin::pin;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use domain::text::{defanged, visible, visible_line};
-use placet::{CallError, Client, Problem, SecretString, SetupError};
+use placet::{CallError, Client, Problem, SecretString, SetupError, TransportError};
+use url::Url;
 
-use crate::config::secret_from_environment;
+use crate::config::{LISTEN_DEFAULT, is_loopback, secret_from_environment, shown};
 use crate::keys::KEY_CHARS_MAX;
+use crate::reach::{Unreached, why};
 use crate::telemetry::in_ascii;
 use crate::terminal::{self, laid_out};
 
 /// What the commands that speak to a server exit with when something failed.
 pub(super) const FAILED: u8 = 3;
+/// The commands that do: wrong usage of them exits with [`FAILED`] as well.
+pub(super) const REMOTE_COMMANDS: [&str; 9] = ["answer", "ask", "extend", "list", "log", "remind", "show", "status", "withdraw"];
 /// How long a call is repeated before its failure is told: somebody waits at a shell.
 const RETRY_FOR: Duration = Duration::from_secs(15);
+/// How long a server may take before the person who waits hears that it does.
+const FIRST_WORD: Duration = Duration::from_millis(700);
 /// How long an outage may last before it is worth a word to the person who waits.
 pub(super) const BLIP: Duration = Duration::from_secs(2);
+/// What every server of ours adds to its address.
+const API_PATH: &str = "/api/v1";
+
+/// How the commands about questions end, and what has no flag.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes: 0 done, 3 an error (usage, key, server, or the question is not as it must be)
+
+Environment:
+  PLACET_URL           --url
+  PLACET_API_KEY       The key. No flag takes it: others see command lines
+  PLACET_API_KEY_FILE  A file that holds it (--key-file)";
 
 /// Which server, with which key.
 #[derive(Args)]
 pub(super) struct RemoteArgs {
     /// The server's address, such as <https://placet.example.com>.
     #[arg(long, env = "PLACET_URL", value_name = "URL", help = "The server's address, such as https://placet.example.com")]
-    url: String,
+    url: Option<String>,
     /// A file that holds the API key, instead of `PLACET_API_KEY`. No flag takes the key itself: others see command lines.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
@@ -35,26 +55,54 @@ pub(super) struct RemoteArgs {
     allow_insecure: bool,
 }
 
-impl RemoteArgs {
-    /// Where the server is meant to be, for messages: the client refuses an address that holds a password.
-    pub(super) fn url(&self) -> &str {
-        &self.url
-    }
+/// A server that is spoken to with one key.
+pub(super) struct Remote {
+    pub(super) client: Client,
+    pub(super) url: Url,
+    /// The roles whose keys may do what the command does.
+    needs: &'static str,
+    /// Whether the person knows that it takes a while.
+    told: AtomicBool,
+}
 
-    pub(super) fn client(&self, command: &str) -> anyhow::Result<Client> {
-        let builder = Client::builder(&self.url, self.key()?)
+impl RemoteArgs {
+    /// Prepares to speak to the server; nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with its address or the key, and what to write instead.
+    pub(super) fn connect(&self, command: &str, needs: &'static str) -> anyhow::Result<Remote> {
+        let url = self.server()?;
+        let builder = Client::builder(url.as_str(), self.key()?)
             .user_agent(format!("placet-{command}/{}", env!("CARGO_PKG_VERSION")))
             .retry_for(RETRY_FOR)
             .outage_tolerance(BLIP);
         let builder = if self.allow_insecure { builder.allow_insecure() } else { builder };
-        builder.build().map_err(|error| {
-            if matches!(error, SetupError::Insecure) {
-                return anyhow::anyhow!(
-                    "http:// would send the key in the clear; use https://, or --allow-insecure on a network that is itself trusted"
-                );
-            }
-            anyhow::Error::new(error).context("the server cannot be spoken to (--url, PLACET_URL)")
-        })
+        let client = builder.build().map_err(|error| match error {
+            SetupError::Insecure => anyhow::anyhow!(
+                "http:// would send the key in the clear; write https://, or add --allow-insecure on a network that is itself trusted"
+            ),
+            other => anyhow::Error::new(other).context("the server's address (PLACET_URL, --url) or the API key cannot be used"),
+        })?;
+        Ok(Remote { client, url, needs, told: AtomicBool::new(false) })
+    }
+
+    fn server(&self) -> anyhow::Result<Url> {
+        let Some(given) = &self.url else {
+            bail!(
+                "no server is named; set PLACET_URL=https://placet.example.com, or give --url \
+                 (a server on this machine without settings is at http://{LISTEN_DEFAULT})"
+            );
+        };
+        if !given.contains("://") {
+            bail!("the server's address {} has no scheme; write {}", shown(given), with_scheme(given));
+        }
+        let url = Url::parse(given).with_context(|| format!("the server's address {} is no URL", shown(given)))?;
+        let path = url.path().trim_end_matches('/');
+        if let Some(before) = path.strip_suffix(API_PATH) {
+            bail!("the server's address ends in {API_PATH}, which this program adds itself; write {}", with_path(&url, before));
+        }
+        Ok(url)
     }
 
     fn key(&self) -> anyhow::Result<SecretString> {
@@ -68,6 +116,94 @@ impl RemoteArgs {
             .and_then(|opened| opened.take(KEY_CHARS_MAX as u64 + 2).read_to_string(&mut text))
             .with_context(|| format!("failed to read the API key from {}", file.display()))?;
         Ok(text.trim_end_matches(['\n', '\r']).to_owned().into())
+    }
+}
+
+/// An address with the scheme it was probably meant to have. One with a login is not repeated.
+fn with_scheme(given: &str) -> String {
+    if given.contains('@') {
+        return "https:// before it, and no user or password in it".to_owned();
+    }
+    let local = Url::parse(&format!("http://{given}")).is_ok_and(|url| is_loopback(&url));
+    format!("{}://{given}", if local { "http" } else { "https" })
+}
+
+/// The same server without what follows `path`, and without a login.
+fn with_path(url: &Url, path: &str) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{path}", url.scheme(), url.host_str().unwrap_or_default())
+}
+
+impl Remote {
+    /// The address, for messages: the client refuses one that holds a login.
+    pub(super) fn shown(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// What the server says to `call`. If that takes longer than a moment, the person at the shell hears what is waited for.
+    pub(super) async fn heard<T>(&self, call: impl Future<Output = T>) -> T {
+        let mut call = pin!(call);
+        if let Ok(said) = tokio::time::timeout(FIRST_WORD, &mut call).await {
+            return said;
+        }
+        if self.told.swap(true, Ordering::Relaxed) {
+            return call.await;
+        }
+        tell(format!("no answer from {} yet; trying for {} seconds (Ctrl-C ends that)", self.url, RETRY_FOR.as_secs()));
+        call.await
+    }
+
+    /// A refusal in words that say what to do.
+    pub(super) fn refused(&self, problem: &Problem) -> anyhow::Error {
+        match problem.status {
+            401 => anyhow::anyhow!("{} does not accept this API key: it is unknown there, or was revoked", self.url),
+            403 if problem.is("forbidden") => anyhow::anyhow!("{problem}; this needs a key with the role {}", self.needs),
+            404 if problem.code.is_none() => {
+                anyhow::anyhow!("what answers at {} is no Placet server ({problem}); correct PLACET_URL or --url", self.url)
+            }
+            _ => anyhow::anyhow!("{problem}"),
+        }
+    }
+
+    /// Why there was no answer, in words that say what to do.
+    pub(super) fn lost(&self, error: TransportError) -> anyhow::Error {
+        let TransportError::Network(network) = &error else { return anyhow::Error::new(error).context(self.url.to_string()) };
+        let url = &self.url;
+        match why(network) {
+            Unreached::Refused => anyhow::anyhow!(
+                "nothing answers at {url} (the connection was refused): start the server, or say with PLACET_URL or --url where it is"
+            ),
+            Unreached::Plain => {
+                let plain = with_path(url, url.path()).replacen("https", "http", 1);
+                anyhow::anyhow!("what answers at {url} does not encrypt; write {plain}, or the port that has https")
+            }
+            Unreached::Encryption(why) => anyhow::anyhow!("the connection to {url} cannot be encrypted: {why}"),
+            why @ (Unreached::Name(_) | Unreached::Timeout | Unreached::Broken(_)) => {
+                anyhow::anyhow!(
+                    "{url} could not be reached: {}; is PLACET_URL (or --url) right?",
+                    crate::reach::Reached::Nothing(why)
+                )
+            }
+        }
+    }
+
+    /// Why a call failed, in words that say what to do.
+    pub(super) fn failed(&self, error: CallError) -> anyhow::Error {
+        match error {
+            CallError::Refused(problem) => self.refused(&problem),
+            CallError::Transport(error) => self.lost(error),
+        }
+    }
+}
+
+/// What a command exits with; why it failed is told.
+pub(super) fn exit_code(done: anyhow::Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(format!("{error:#}"));
+            ExitCode::from(FAILED)
+        }
     }
 }
 
@@ -110,23 +246,6 @@ pub(super) fn inert(text: &str) -> String {
 /// Somebody else's text for a terminal, on one line.
 pub(super) fn inert_line(text: &str) -> String {
     defanged(&visible_line(text))
-}
-
-/// A refusal in words that say what to do.
-pub(super) fn refused(problem: &Problem, needs: &str) -> anyhow::Error {
-    match problem.status {
-        401 => anyhow::anyhow!("the server does not accept this API key: it is unknown there, or was revoked"),
-        403 if problem.is("forbidden") => anyhow::anyhow!("{problem}; this needs a key with the role {needs}"),
-        _ => anyhow::anyhow!("{problem}"),
-    }
-}
-
-/// Why a call failed, in words.
-pub(super) fn failed(error: CallError, needs: &str) -> anyhow::Error {
-    match error {
-        CallError::Refused(problem) => refused(&problem, needs),
-        CallError::Transport(error) => error.into(),
-    }
 }
 
 #[cfg(test)]

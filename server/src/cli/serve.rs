@@ -9,10 +9,12 @@ use clap::Args;
 use domain::authority::Role;
 use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
+use domain::time::rfc3339;
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
+use super::doctor::written;
 use super::door::Door;
 use super::say;
 use crate::app::{App, hold_after_restore};
@@ -49,6 +51,10 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     let config = Config::load(&args)?;
     let (mode, has_mail_server, database) = (config.mode, config.mail.is_some(), config.database.clone());
     let told_public_url = config.public_url.is_some();
+    let nobody_is_asked = config.asking.operators.is_empty() && config.webhooks.is_empty();
+    // What cannot be reached is said by opening it.
+    let new_database = if config.database.is_new().await.unwrap_or(false) { Some(config.database.place()) } else { None };
+    say_if_the_clock_is_wrong()?;
     if after_restore {
         hold_after_restore(&config.database, Arc::new(SystemClock), Arc::new(SystemEntropy)).await?;
     }
@@ -61,6 +67,14 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
         // Ends with the process; a file it has written goes with the door.
         drop(spawn_named("development-door", async move { door.keep(address).await }));
     }
+    if let Some(place) = new_database {
+        say(format!("Made a new database: {place}"))?;
+    }
+    if nobody_is_asked {
+        say(
+            "No operators are set, so a question that names nobody reaches nobody. Start with PLACET_OPERATORS=you@example.com to be asked.",
+        )?;
+    }
     tracing::info!(address = %app.address(), development = mode.is_development(), "listening");
     if told_public_url {
         let (public_url, instance) = (app.public_url().clone(), app.instance());
@@ -68,6 +82,19 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
         drop(spawn_named("public-url", async move { look_for_itself(public_url, instance).await }));
     }
     app.run_until(stop).await
+}
+
+/// Says so in the log when the clock cannot be right. One that is merely behind is noticed by the store, which knows when a server last lived.
+fn say_if_the_clock_is_wrong() -> anyhow::Result<()> {
+    let (now, written) = (SystemClock.now(), written()?);
+    if now < written {
+        tracing::warn!(
+            "the clock says {}, which is before this program was written: set it, and keep it right with a time service \
+             (chrony, systemd-timesyncd), because deadlines depend on it",
+            rfc3339(now)
+        );
+    }
+    Ok(())
 }
 
 /// Says so in the log when the links in mails lead to somebody else.

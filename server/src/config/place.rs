@@ -19,8 +19,9 @@ pub(super) const KEYS: [&str; 48] = [
 
 /// Those of them that are flags as well.
 #[rustfmt::skip]
-pub(super) const FLAGS: [&str; 10] = [
-    "listen", "database_url", "database_connections", "public_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow", "otlp_endpoint",
+pub(super) const FLAGS: [&str; 11] = [
+    "listen", "database_url", "database_connections", "public_url", "smtp_insecure", "mail_from", "mail_bounce_to", "operators", "notify_allow", "display_time_zone",
+    "otlp_endpoint",
 ];
 
 /// The longest word that is repeated as a setting somebody may have meant, in bytes.

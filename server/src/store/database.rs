@@ -51,6 +51,28 @@ impl Database {
     }
 }
 
+impl Database {
+    /// Whether opening it would make it: the file is not there, or the database has no tables.
+    ///
+    /// # Errors
+    ///
+    /// A database that cannot be reached.
+    pub async fn is_new(&self) -> anyhow::Result<bool> {
+        match self {
+            Self::Sqlite(path) => Ok(!path.exists()),
+            Self::Postgres { address, .. } => is_empty(address).await,
+        }
+    }
+
+    /// Where it is, from whatever folder one looks.
+    pub fn place(&self) -> String {
+        match self {
+            Self::Sqlite(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string(),
+            Self::Postgres { address, .. } => address.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -160,7 +160,7 @@ fn choice(text: &str) -> Result<(String, String), String> {
 }
 
 /// Reads `90s`, `10m`, `2h`, `1d` or plain seconds, as seconds within what the server allows.
-fn time(text: &str) -> Result<u32, String> {
+pub(in crate::cli) fn time(text: &str) -> Result<u32, String> {
     let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
         Some(number) => (number, &text[number.len()..]),
         None => (text, "s"),

@@ -1,7 +1,6 @@
 //! `placet ask`: a person's answer as an exit code and a line on standard output.
 
 mod arguments;
-mod ending;
 mod interrupt;
 mod preview;
 
@@ -14,17 +13,16 @@ use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::text;
 use placet::{
-    Answer, CallError, Client, FallbackPolicy, Pending, Problem, Question, RequestInputError, Status, SuspensionRecord,
-    TransportError,
+    Answer, CallError, FallbackPolicy, Pending, Problem, Question, RequestInputError, Status, SuspensionRecord, TransportError,
 };
 use serde_json::Map;
 use tokio::time::{Instant, sleep, timeout};
 
-pub(super) use self::arguments::AskArgs;
 use self::arguments::Asked;
-use self::ending::Ending;
+pub(super) use self::arguments::{AskArgs, time};
 use self::interrupt::{Interrupt, Signals};
-use super::remote::{self, BLIP, FAILED, inert_line, tell};
+use super::ending::Ending;
+use super::remote::{self, BLIP, FAILED, Remote, inert_line, tell};
 use crate::clock::{SystemClock, SystemEntropy};
 
 /// How long withdrawing, and closing the intent, may take: somebody has pressed Ctrl-C, or waits for the next step.
@@ -57,17 +55,17 @@ async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
     };
     let asked = args.asked(&key)?;
     if args.preview {
-        let client = args.remote.client("ask")?;
+        let remote = args.remote.connect("ask", ROLE)?;
         let preview = match asked {
-            Asked::Confirm(question) => client.preview(question).await,
-            Asked::Words(question) => client.preview(question).await,
+            Asked::Confirm(question) => remote.heard(remote.client.preview(question)).await,
+            Asked::Words(question) => remote.heard(remote.client.preview(question)).await,
         };
-        preview::print(preview, args.json)?;
+        preview::print(&preview.map_err(|error| remote.failed(error))?, args.json)?;
         return Ok(0);
     }
     // Before anything is sent: a signal that comes early withdraws the question as well.
     let mut signals = Signals::listen()?;
-    let conversation = Conversation { args, client: args.remote.client("ask")?, key };
+    let conversation = Conversation { args, remote: args.remote.connect("ask", ROLE)?, key };
     match asked {
         Asked::Confirm(question) => conversation.hold(&mut signals, question, |yes| *yes).await,
         Asked::Words(question) => conversation.hold(&mut signals, question, |_| true).await,
@@ -77,7 +75,7 @@ async fn ask(args: &AskArgs) -> anyhow::Result<u8> {
 /// One question, from asking to its end.
 struct Conversation<'a> {
     args: &'a AskArgs,
-    client: Client,
+    remote: Remote,
     key: String,
 }
 
@@ -107,20 +105,22 @@ impl Conversation<'_> {
         question: Question<T>,
         positive: fn(&T) -> bool,
     ) -> anyhow::Result<ControlFlow<u8, Pending<T>>> {
-        let (args, client, key) = (self.args, self.client.clone(), self.key.clone());
+        let (args, client, key) = (self.args, self.remote.client.clone(), self.key.clone());
         let asking = async move {
             let intent = client.create_intent(args.title()).active().idempotency_key(key).send().await?;
             let pending = client.ask(intent.id(), question).await?;
             // A script looks at the exit code alone: a yes to other words is no yes.
             if pending.record().question == args.question { Ok(pending) } else { Err(another_question()) }
         };
-        let mut asking = std::pin::pin!(asking);
+        let mut asking = std::pin::pin!(self.remote.heard(asking));
         let interrupt = tokio::select! {
             biased;
             asked = &mut asking => return asked.map(ControlFlow::Continue).map_err(|error| self.unasked(error)),
             interrupt = signals.next() => interrupt,
         };
-        tell("interrupted while asking; waiting to learn what became of the question (once more ends that)");
+        tell(
+            "interrupted while asking; waiting for the server to say whether it took the question (press Ctrl-C again to stop waiting)",
+        );
         let asked = tokio::select! {
             asked = timeout(LAST_CALL, asking) => asked.ok(),
             () = signals.insisted() => None,
@@ -147,10 +147,8 @@ impl Conversation<'_> {
                     self.key
                 )
             }
-            RequestInputError::Refused(problem) => remote::refused(&problem, ROLE).context("nobody was asked"),
-            RequestInputError::Transport(error) => {
-                anyhow::Error::new(error).context(format!("failed to ask at {}", self.args.remote.url()))
-            }
+            RequestInputError::Refused(problem) => self.remote.refused(&problem).context("nobody was asked"),
+            RequestInputError::Transport(error) => self.remote.lost(error).context("nobody was asked, as far as is known"),
             other @ (RequestInputError::Unsupported
             | RequestInputError::InputTimeout { .. }
             | RequestInputError::InputCancelled { .. }
@@ -169,7 +167,8 @@ impl Conversation<'_> {
             return tell("this question was asked before and has ended; another --idempotency-key asks anew");
         }
         let who = if record.notify_to.is_empty() {
-            "nobody by mail, because the server has no operators and no --notify is given; `placet answer` can answer".to_owned()
+            "nobody by mail (the server has no operators, and --notify names nobody); people can answer with `placet answer`"
+                .to_owned()
         } else {
             record.notify_to.join(", ")
         };
@@ -182,9 +181,9 @@ impl Conversation<'_> {
             (None, _, _) => String::new(),
             (Some(_), FallbackPolicy::CompleteWithFallback | FallbackPolicy::UseDefaultAndContinue, Some(value)) => {
                 let word = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                format!(", on silence {word:?} stands in (exit 2)")
+                format!("; if nobody answers, {word:?} is printed (exit 2)")
             }
-            (Some(_), _, _) => ", on silence there is no answer (exit 2)".to_owned(),
+            (Some(_), _, _) => "; if nobody answers, nothing is printed (exit 2)".to_owned(),
         };
         let question = text::quoted(&inert_line(&record.question), QUESTION_CHARS_MAX);
         tell(format!("asking {who}: “{question}”; open {until}{silence}; waiting…"));
@@ -198,7 +197,7 @@ impl Conversation<'_> {
             match pending.answer().await {
                 Err(RequestInputError::Transport(error)) if passes(&error) => {
                     // A proxy that cuts long waits off is no outage, and nothing to report every minute.
-                    match timeout(BLIP, self.client.suspension(pending.suspension_id())).await {
+                    match timeout(BLIP, self.remote.client.suspension(pending.suspension_id())).await {
                         Ok(Ok(_)) => {
                             // A wait that went on for a while was cut off. One refused at once (too many waits, 429) is refused again.
                             pause = if waiting_since.elapsed() > WAIT_AGAIN_MAX { LOOK_AGAIN } else { pause };
@@ -232,7 +231,7 @@ impl Conversation<'_> {
         });
         let look = async {
             loop {
-                match self.client.suspension(record.id).await {
+                match self.remote.client.suspension(record.id).await {
                     Ok(_) => return Ok(()),
                     Err(CallError::Transport(error)) if passes(&error) => sleep(LOOK_AGAIN).await,
                     Err(CallError::Refused(problem)) => return Err(refused_while_waiting(problem, record)),
@@ -263,7 +262,7 @@ impl Conversation<'_> {
                  make another key of the same name (placet keys create --role agent --name NAME){}",
                 self.come_back()
             ),
-            Err(RequestInputError::Refused(problem)) => return Err(remote::refused(&problem, ROLE)),
+            Err(RequestInputError::Refused(problem)) => return Err(self.remote.refused(&problem)),
             Err(RequestInputError::Transport(error)) => {
                 return Err(anyhow::Error::new(error)
                     .context(format!("no answer: lost the server until after the deadline{}", self.come_back())));
@@ -289,7 +288,7 @@ impl Conversation<'_> {
 
     /// Gives the intent of a question that has ended the status it is left in.
     async fn leave(&self, record: &SuspensionRecord, status: Status, reason: Option<&str>) {
-        if !matches!(timeout(LAST_CALL, self.client.set_status(record.intent_id, status, reason)).await, Ok(Ok(_))) {
+        if !matches!(timeout(LAST_CALL, self.remote.client.set_status(record.intent_id, status, reason)).await, Ok(Ok(_))) {
             tracing::debug!(intent.id = %record.intent_id, "failed to close the intent of a question that has ended");
         }
     }

@@ -3,22 +3,20 @@
 use domain::clock::Clock;
 use domain::plan::Step;
 use domain::text;
-use placet::{CallError, ScheduledAttempt, SuspensionPreview};
+use placet::{ScheduledAttempt, SuspensionPreview};
 
-use super::ROLE;
 use crate::cli::remote::{self, tell};
 use crate::clock::SystemClock;
 
 /// Prints what the server answered.
-pub(super) fn print(preview: Result<SuspensionPreview, CallError>, as_json: bool) -> anyhow::Result<()> {
-    let preview = preview.map_err(|error| remote::failed(error, ROLE))?;
+pub(super) fn print(preview: &SuspensionPreview, as_json: bool) -> anyhow::Result<()> {
     for warning in &preview.warnings {
         tell(format!("the server warns: {warning}"));
     }
     if as_json {
-        return remote::print_json(&serde_json::to_value(&preview)?);
+        return remote::print_json(&serde_json::to_value(preview)?);
     }
-    let lines: Vec<String> = lines(&preview).iter().map(|line| remote::line_of_result("", line, "    ")).collect();
+    let lines: Vec<String> = lines(preview).iter().map(|line| remote::line_of_result("", line, "    ")).collect();
     remote::print_laid_out(&lines.join("\n"))
 }
 

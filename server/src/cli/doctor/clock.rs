@@ -31,11 +31,14 @@ impl Watch {
     pub(super) fn check(&self, last_event: Option<DateTime<Utc>>) -> anyhow::Result<Vec<Finding>> {
         let now = SystemClock.now();
         let steady = TimeDelta::from_std(self.steady.elapsed()).unwrap_or(TimeDelta::MAX);
-        // The program was written after this: a migration carries the date it was made on.
-        let newest = known_migrations()?.last().cloned().unwrap_or_default();
-        let made = NaiveDateTime::parse_from_str(&newest, "%Y%m%d%H%M%S").map(|made| made.and_utc()).unwrap_or_default();
-        Ok(judge(now, now - self.wall - steady, made, last_event))
+        Ok(judge(now, now - self.wall - steady, written()?, last_event))
     }
+}
+
+/// When this program was not yet written: a migration carries the date it was made on.
+pub(in crate::cli) fn written() -> anyhow::Result<DateTime<Utc>> {
+    let newest = known_migrations()?.last().cloned().unwrap_or_default();
+    Ok(NaiveDateTime::parse_from_str(&newest, "%Y%m%d%H%M%S").map(|made| made.and_utc()).unwrap_or_default())
 }
 
 fn judge(now: DateTime<Utc>, drift: TimeDelta, made: DateTime<Utc>, last_event: Option<DateTime<Utc>>) -> Vec<Finding> {

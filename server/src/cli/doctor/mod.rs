@@ -15,6 +15,7 @@ use anyhow::bail;
 use clap::Args;
 use serde_json::json;
 
+pub(super) use self::clock::written;
 use self::finding::{Finding, Level};
 use super::remote::line_of_result;
 use super::say;

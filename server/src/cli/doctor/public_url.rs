@@ -67,7 +67,9 @@ fn judge(url: &Url, listen: SocketAddr, reached: &Reached, runs: bool) -> Findin
         Reached::Nothing(why) => {
             let what_to_do = match why {
                 Unreached::Name(_) => "Make a DNS entry for it, or correct PLACET_PUBLIC_URL.",
-                Unreached::Encryption(_) => "Give what answers there a certificate for this name that browsers trust.",
+                Unreached::Encryption(_) | Unreached::Plain => {
+                    "Give what answers there a certificate for this name that browsers trust."
+                }
                 Unreached::Refused | Unreached::Timeout | Unreached::Broken(_) => &behind,
             };
             Finding::fail(CHECK, format!("{url} leads nowhere: {reached}."), what_to_do)

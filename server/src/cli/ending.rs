@@ -1,14 +1,18 @@
 //! How a question ended, as scripts and people are told.
 
+use domain::text::truncated;
 use domain::time::rfc3339;
-use placet::{Answer, CancelReason, Source, Status, SuspensionRecord, TimeoutReason};
+use placet::{Answer, CancelReason, Resolution, ResolutionReason, Source, Status, SuspensionRecord, TimeoutReason};
 use serde_json::{Value, json};
 
-use crate::cli::remote::inert_line;
+use super::remote::inert_line;
+
+/// The longest answer in a sentence, in characters.
+const VALUE_CHARS_MAX: usize = 200;
 
 /// How a question ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(in crate::cli) enum Ending {
     /// A person said yes, chose, or wrote.
     Answered,
     /// A person said no.
@@ -44,8 +48,20 @@ impl From<CancelReason> for Ending {
 }
 
 impl Ending {
+    /// How a question on record has ended; `None` while it is open.
+    pub(in crate::cli) fn of(record: &SuspensionRecord) -> Option<Self> {
+        Some(match (record.resolution?, record.resolution_reason) {
+            (Resolution::Responded, _) => Self::Answered,
+            (Resolution::Expired, _) if record.response.is_some() => Self::Fallback,
+            (Resolution::Expired, _) => Self::Expired,
+            (Resolution::Cancelled, Some(ResolutionReason::Superseded)) => Self::Superseded,
+            (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => Self::Undeliverable,
+            (Resolution::Cancelled, Some(ResolutionReason::Withdrawn) | None) => Self::Withdrawn,
+        })
+    }
+
     /// A fallback is never a person's answer, whatever its value.
-    pub(super) fn of_answer<T>(answer: &Answer<T>, positive: fn(&T) -> bool) -> Self {
+    pub(in crate::cli) fn of_answer<T>(answer: &Answer<T>, positive: fn(&T) -> bool) -> Self {
         match answer.source {
             Source::Fallback { .. } => Self::Fallback,
             Source::Human { .. } if positive(&answer.value) => Self::Answered,
@@ -53,7 +69,7 @@ impl Ending {
         }
     }
 
-    pub(super) fn exit_code(self) -> u8 {
+    pub(in crate::cli) fn exit_code(self) -> u8 {
         match self {
             Self::Answered => 0,
             Self::Declined => 1,
@@ -81,7 +97,7 @@ impl Ending {
     }
 
     /// The status of the intent from then on; `None` where the server has ended it, or another question is open on it.
-    pub(super) fn closes_as(self) -> Option<Status> {
+    pub(in crate::cli) fn closes_as(self) -> Option<Status> {
         match self {
             Self::Answered | Self::Declined | Self::Fallback => Some(Status::Completed),
             Self::Withdrawn => Some(Status::Abandoned),
@@ -90,7 +106,7 @@ impl Ending {
     }
 
     /// The answer, or what stands in for it.
-    pub(super) fn value(self, record: &SuspensionRecord) -> Option<String> {
+    pub(in crate::cli) fn value(self, record: &SuspensionRecord) -> Option<String> {
         match self {
             Self::Answered | Self::Declined | Self::Fallback => {
                 record.response.as_ref().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
@@ -100,8 +116,8 @@ impl Ending {
     }
 
     /// One line for people.
-    pub(super) fn words(self, record: &SuspensionRecord) -> String {
-        let value = inert_line(&self.value(record).unwrap_or_default());
+    pub(in crate::cli) fn words(self, record: &SuspensionRecord) -> String {
+        let value = truncated(&inert_line(&self.value(record).unwrap_or_default()), VALUE_CHARS_MAX);
         match self {
             Self::Answered | Self::Declined => {
                 let by = inert_line(record.responded_by.as_deref().unwrap_or("somebody"));
@@ -109,16 +125,18 @@ impl Ending {
                 let comment = comment.map(|comment| format!(", and said: {}", inert_line(comment))).unwrap_or_default();
                 format!("{by} answered {value:?}{comment}")
             }
-            Self::Fallback => format!("nobody answered in time; the fallback {value:?} stands in"),
+            Self::Fallback => format!("nobody answered in time, so the fallback {value:?} was used"),
             Self::Expired => "nobody answered in time".to_owned(),
-            Self::Undeliverable => "nobody could be reached: look at the server's mail, not at the people".to_owned(),
+            Self::Undeliverable => {
+                "nobody received the question; the people may be fine, so look at the server's mail settings".to_owned()
+            }
             Self::Withdrawn => "the question was withdrawn".to_owned(),
             Self::Superseded => "the question was superseded by a newer one".to_owned(),
         }
     }
 
     /// Everything but the question's id, which is a capability and has no place in a CI log.
-    pub(super) fn json(self, record: &SuspensionRecord, replayed: bool) -> Value {
+    pub(in crate::cli) fn json(self, record: &SuspensionRecord, replayed: bool) -> Value {
         let value = match self.value(record) {
             Some(_) => record.response.clone(),
             None => None,

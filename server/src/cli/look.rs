@@ -1,0 +1,180 @@
+//! `placet list | show | log | status`: what is asked, how it ended, and whether the server is ready, for every key that may read it.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use domain::clock::Clock;
+use domain::event::client_may_append;
+use domain::log::{Sealed, verify_chain};
+use domain::text;
+use domain::time::rfc3339;
+use placet::{EventView, SuspensionRecord};
+use serde_json::{Value, json};
+
+use super::question::{self, as_json, short_id};
+use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, line_of_result, print, print_json, print_laid_out, tell};
+use crate::clock::SystemClock;
+use crate::reach;
+use crate::terminal;
+
+/// Who may read questions.
+const READERS: &str = "agent, operator, admin or auditor";
+/// The longest type of an event, and the longest name of who caused it, in characters.
+const WORD_CHARS_MAX: usize = 40;
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct ListArgs {
+    /// Also those that have ended, newest first.
+    #[arg(long)]
+    all: bool,
+    /// Print JSON, one line for each question.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct OneArgs {
+    /// The question's short id, as the list shows it.
+    id: String,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct StatusArgs {
+    /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+pub(super) async fn list(args: ListArgs) -> ExitCode {
+    remote::exit_code(listed(&args).await)
+}
+
+async fn listed(args: &ListArgs) -> anyhow::Result<()> {
+    let remote = args.remote.connect("list", READERS)?;
+    let questions = if args.all { question::all(&remote).await? } else { question::open(&remote).await? };
+    print_list(&questions, args.json)?;
+    if questions.is_empty() && !args.json {
+        tell(if args.all { "nobody has asked a question yet that this key may read" } else { "no question is open" });
+    }
+    Ok(())
+}
+
+/// Prints questions as a list, or each as a line of JSON.
+pub(super) fn print_list(questions: &[SuspensionRecord], json: bool) -> anyhow::Result<()> {
+    let now = SystemClock.now();
+    for question in questions {
+        if json {
+            print_json(&as_json(question))?;
+        } else {
+            print_laid_out(&question::listed(question, now, terminal::columns()))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn show(args: OneArgs) -> ExitCode {
+    remote::exit_code(shown(&args).await)
+}
+
+async fn shown(args: &OneArgs) -> anyhow::Result<()> {
+    let remote = args.remote.connect("show", READERS)?;
+    let question = question::find(&remote, &args.id).await?;
+    if args.json {
+        return print_json(&as_json(&question));
+    }
+    print_laid_out(&question::whole(&question, SystemClock.now(), terminal::columns())?)
+}
+
+pub(super) async fn log(args: OneArgs) -> ExitCode {
+    remote::exit_code(logged(&args).await)
+}
+
+/// Shows the events of what the question belongs to, and recomputes their chain.
+async fn logged(args: &OneArgs) -> anyhow::Result<()> {
+    let remote = args.remote.connect("log", READERS)?;
+    let question = question::find(&remote, &args.id).await?;
+    let events = remote.heard(remote.client.events(question.intent_id)).await.map_err(|error| remote.failed(error))?;
+    let sealed: Vec<Sealed> = events.iter().filter_map(|event| Sealed::from_served(&serde_json::to_value(event).ok()?)).collect();
+    ensure!(sealed.len() == events.len(), "an event of the log cannot be read");
+    let ids: Vec<String> = question::all(&remote)
+        .await?
+        .iter()
+        .filter(|other| other.intent_id == question.intent_id)
+        .map(|other| other.id.expose())
+        .collect();
+    for event in &events {
+        if args.json {
+            print_json(&without_ids(serde_json::to_value(event)?, &ids))?;
+        } else {
+            print_laid_out(&in_a_line(event))?;
+        }
+    }
+    let verified = verify_chain(&sealed).context("the log was changed: its chain of hashes does not fit together")?;
+    if !args.json {
+        print(&format!("The chain of {verified} events fits together."))?;
+    }
+    Ok(())
+}
+
+fn in_a_line(event: &EventView) -> String {
+    let word = |word: &str| text::truncated(word, WORD_CHARS_MAX);
+    // Our own types have dots, and are no address to be broken.
+    let kind =
+        if client_may_append(&event.event_type) { inert_line(&event.event_type) } else { text::visible_line(&event.event_type) };
+    let about = format!("{}  {}, {}", event.created_at, word(&kind), word(&inert_line(&event.actor)));
+    line_of_result(&format!("{:>4}  ", event.sequence), &about, "      ")
+}
+
+/// An event with the short ids of questions instead of their ids, which are capabilities.
+fn without_ids(event: Value, ids: &[String]) -> Value {
+    match event {
+        Value::String(text) if ids.contains(&text) => {
+            text.parse().map_or(Value::Null, |id| Value::from(short_id(domain::ids::SuspensionId(id))))
+        }
+        Value::Array(items) => items.into_iter().map(|item| without_ids(item, ids)).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, member)| (name, without_ids(member, ids))).collect(),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other,
+    }
+}
+
+pub(super) async fn status(args: StatusArgs) -> ExitCode {
+    remote::exit_code(stated(&args).await)
+}
+
+/// Whether the server is ready, and what waits there for the holder of this key.
+async fn stated(args: &StatusArgs) -> anyhow::Result<()> {
+    let remote = args.remote.connect("status", READERS)?;
+    let open = question::open(&remote).await?;
+    let (ready, said) = reach::readiness(&remote.url).await;
+    let next = open.first().and_then(|question| question.expires_at);
+    if args.json {
+        print_json(&json!({
+            "url": remote.shown(), "ready": ready, "says": said, "open": open.len(), "next_expires_at": next.map(rfc3339),
+        }))?;
+    } else {
+        let said = inert_line(&said);
+        print_laid_out(&line_of_result("", &format!("{}: {said}", remote.shown()), "    "))?;
+        print(&match (open.len(), next) {
+            (0, _) => "No question is open.".to_owned(),
+            (count, None) => format!("Open questions: {count}, none with a deadline."),
+            (count, Some(next)) => {
+                format!("Open questions: {count}, the first until {}.", text::deadline(next, SystemClock.now()))
+            }
+        })?;
+    }
+    ensure!(ready, "the server is not ready; its log says more, and `placet doctor` on its machine looks for the cause");
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! `placet withdraw | remind | extend`: what is done to an open question besides answering it. The server says who may.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use domain::clock::Clock;
+use domain::text;
+use placet::SuspensionRecord;
+
+use super::ask::time;
+use super::question::{self, as_json, short_id};
+use super::remote::{self, EXIT_CODES, RemoteArgs, print, print_json};
+use crate::clock::SystemClock;
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct WithdrawArgs {
+    /// The question's short id, as the list shows it.
+    id: String,
+    /// Why; the people asked read it.
+    #[arg(long)]
+    reason: Option<String>,
+    /// Print the question as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct RemindArgs {
+    /// The question's short id, as the list shows it.
+    id: String,
+    /// Print the question as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct ExtendArgs {
+    /// The question's short id, as the list shows it.
+    id: String,
+    /// How much later the deadline is to be: 90s, 10m, 2h, 1d, or seconds.
+    #[arg(value_parser = time)]
+    time: u32,
+    /// Why; it goes on record.
+    #[arg(long)]
+    reason: Option<String>,
+    /// Print the question as JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+pub(super) async fn withdraw(args: WithdrawArgs) -> ExitCode {
+    remote::exit_code(withdrawn(&args).await)
+}
+
+async fn withdrawn(args: &WithdrawArgs) -> anyhow::Result<()> {
+    let remote = args.remote.connect("withdraw", "agent (of the agent that asked) or admin")?;
+    let question = question::find_open(&remote, &args.id).await?;
+    let cancelled = remote.heard(remote.client.cancel(question.id, args.reason.as_deref())).await;
+    let question = cancelled.map_err(|error| remote.failed(error).context("the question was not withdrawn"))?;
+    done(&question, args.json, "The question is withdrawn; nobody can answer it any more.")
+}
+
+pub(super) async fn remind(args: RemindArgs) -> ExitCode {
+    remote::exit_code(reminded(&args).await)
+}
+
+async fn reminded(args: &RemindArgs) -> anyhow::Result<()> {
+    let remote = args.remote.connect("remind", "operator or admin")?;
+    let question = question::find_open(&remote, &args.id).await?;
+    let reminded = remote.heard(remote.client.remind(question.id)).await;
+    let question = reminded.map_err(|error| remote.failed(error).context("nobody was reminded"))?;
+    done(&question, args.json, "The people who are asked are told once more.")
+}
+
+pub(super) async fn extend(args: ExtendArgs) -> ExitCode {
+    remote::exit_code(extended(&args).await)
+}
+
+async fn extended(args: &ExtendArgs) -> anyhow::Result<()> {
+    let remote = args.remote.connect("extend", "operator or admin")?;
+    let question = question::find_open(&remote, &args.id).await?;
+    let extended = remote.heard(remote.client.extend(&question, args.time, args.reason.as_deref())).await;
+    let question = extended.map_err(|error| remote.failed(error).context("the deadline was not moved"))?;
+    let until = question.expires_at.map(|at| text::deadline(at, SystemClock.now())).unwrap_or_default();
+    done(&question, args.json, &format!("The question is now open until {until}."))
+}
+
+fn done(question: &SuspensionRecord, json: bool, said: &str) -> anyhow::Result<()> {
+    if json { print_json(&as_json(question)) } else { print(&format!("{}: {said}", short_id(question.id))) }
+}

@@ -1,0 +1,312 @@
+//! The commands about questions, for people and for scripts: what they do, and what they say without a server, with a wrong key, with one
+//! that does not count any more, and with one of another role.
+
+use std::time::{Duration, Instant};
+
+use harness::process::{Finished, Running, Site};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::process::Command;
+use tokio::time::sleep;
+
+use super::desk::{Desk, LOOK, code, heard, text};
+
+/// A person who waits must hear what for within this.
+const FIRST_WORD_WITHIN: Duration = Duration::from_secs(1);
+
+impl Desk {
+    /// A command with a key of `role`.
+    async fn of(&self, role: &str, arguments: &[&str]) -> Finished {
+        let (_, key) = self.site.key(role, &format!("the-{role}")).await;
+        self.site.run(self.with_key(&key, arguments)).await
+    }
+
+    /// An open question with two choices, and its short id.
+    async fn asked(&self) -> (Running, String) {
+        let choices = ["--choice", "approve=Approve refund", "--choice", "deny=Deny refund", "--timeout", "1h"];
+        let asking = self.site.start(self.ask(&[&["Refund?"], &choices[..]].concat()));
+        self.question().await;
+        let list = self.site.run(self.answer(&[])).await;
+        let id = list.succeeded().split(' ').next().unwrap().to_owned();
+        (asking, id)
+    }
+}
+
+fn line(finished: &Finished) -> Value {
+    assert_eq!(finished.succeeded().lines().count(), 1, "{finished:?}");
+    assert!(finished.stdout.trim_end().chars().all(|c| matches!(c, ' '..='~')), "{finished:?}");
+    serde_json::from_str(&finished.stdout).unwrap()
+}
+
+/// An operator's day in a shell, without a mail: what is there, more time, a word to the others, and what became of it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn questions_are_listed_shown_extended_reminded_answered_and_logged() {
+    let desk = Desk::open().await;
+    let nothing = desk.of("auditor", &["list"]).await;
+    assert!(nothing.succeeded().is_empty() && nothing.stderr.contains("no question is open"), "{nothing:?}");
+    let (asking, id) = desk.asked().await;
+    let id = id.as_str();
+    let operator = async |arguments: &[&str]| desk.site.run(desk.with_key(desk.operator.key(), arguments)).await;
+
+    let listed = operator(&["list"]).await;
+    assert!(
+        listed.succeeded().starts_with(&format!("{id}  │ Refund?\n")) && listed.stdout.contains("approve | deny"),
+        "{listed:?}"
+    );
+    assert_eq!(line(&operator(&["list", "--json"]).await)["number"], json!(id));
+    let shown = operator(&["show", id]).await;
+    assert!(shown.succeeded().contains("value │ approve\n  label │ Approve refund"), "{shown:?}");
+    let status = operator(&["status"]).await;
+    assert!(status.succeeded().contains("ready") && status.stdout.contains("Open questions: 1"), "{status:?}");
+    let status = line(&operator(&["status", "--json"]).await);
+    assert_eq!((&status["ready"], &status["open"]), (&json!(true), &json!(1)));
+
+    let before = line(&operator(&["show", id, "--json"]).await)["expires_at"].clone();
+    let extended = operator(&["extend", id, "1h", "--reason", "lunch"]).await;
+    assert!(extended.succeeded().starts_with(&format!("{id}: The question is now open until ")), "{extended:?}");
+    let after = line(&operator(&["show", id, "--json"]).await)["expires_at"].clone();
+    assert!(text(&after) > text(&before), "{before} {after}");
+    assert!(operator(&["remind", id]).await.succeeded().contains("are told once more"));
+    let too_soon = operator(&["remind", id]).await;
+    assert!(too_soon.status.code() == Some(3) && too_soon.stderr.contains("nobody was reminded"), "{too_soon:?}");
+
+    let answered = operator(&["answer", id, "APP"]).await;
+    assert_eq!(answered.succeeded(), "Recorded approve by alice.\n");
+    assert_eq!(code(&asking.finish().await), (Some(0), "approve\n"));
+    for late in [&["answer", id, "deny"][..], &["answer", id], &["withdraw", id], &["remind", id], &["extend", id, "1h"]] {
+        let late = operator(late).await;
+        assert_eq!(late.status.code(), Some(3), "{late:?}");
+        assert!(late.stderr.contains("has ended: alice answered \"approve\""), "{late:?}");
+    }
+    assert!(operator(&["list"]).await.stderr.contains("no question is open"));
+    let all = operator(&["list", "--all"]).await;
+    assert!(all.succeeded().contains("ended: alice answered \"approve\""), "{all:?}");
+    let shown = line(&operator(&["show", id, "--json"]).await);
+    assert_eq!((&shown["response"], &shown["responded_by"]), (&json!("approve"), &json!("alice")));
+
+    let log = operator(&["log", id]).await;
+    for words in ["intent.suspended, ci", "intent.suspension_extended, alice", "intent.resumed, alice", "fits together"] {
+        assert!(log.succeeded().contains(words), "{words}: {log:?}");
+    }
+    let log = operator(&["log", id, "--json"]).await;
+    let question = desk.operator.get("api/v1/suspensions?state=all").await.ok()["suspensions"][0].clone();
+    assert!(log.succeeded().contains(id) && !log.stdout.contains(text(&question["id"])), "the id is a capability: {log:?}");
+    let unknown = operator(&["show", "00000000"]).await;
+    assert!(unknown.status.code() == Some(3) && unknown.stderr.contains("placet list --all"), "{unknown:?}");
+}
+
+/// Who asked may take it back; the people asked read why.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_asker_and_an_admin_withdraw_a_question() {
+    let desk = Desk::open().await;
+    for (role, key) in [("agent", desk.key.clone()), ("admin", desk.site.key("admin", "boss").await.1)] {
+        let (asking, id) = desk.asked().await;
+        let question = desk.question().await;
+        let withdrawn = desk.site.run(desk.with_key(&key, &["withdraw", &id, "--reason", "done by hand"])).await;
+        assert!(withdrawn.succeeded().contains("withdrawn"), "{role}: {withdrawn:?}");
+        assert_eq!(asking.finish().await.status.code(), Some(2));
+        assert_eq!(desk.record(&question).await["resolution_reason"], json!("withdrawn"));
+    }
+}
+
+/// Somebody types "yes", "Deny" or the first letters: that counts where it fits one choice, and that choice says what it sends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_may_be_a_label_or_its_beginning_but_never_against_its_value() {
+    let desk = Desk::open().await;
+    let asked = async |choices: &[&str]| {
+        let asking = desk.site.start(desk.ask(&[&["Refund?"], choices].concat()));
+        desk.question().await;
+        let list = desk.site.run(desk.answer(&[])).await;
+        (asking, list.succeeded().split(' ').next().unwrap().to_owned())
+    };
+    let answer = async |id: &str, typed: &str| desk.site.run(desk.answer(&[id, typed])).await;
+
+    let (asking, id) = asked(&["--confirm"]).await;
+    assert_eq!(answer(&id, "YES").await.succeeded(), "Recorded yes by alice.\n");
+    assert_eq!(code(&asking.finish().await), (Some(0), "yes\n"));
+
+    let (asking, id) = asked(&["--choice", "eu-west=Europe", "--choice", "eu-north=Finland"]).await;
+    for unclear in ["eu", "e", "EU-"] {
+        let refused = answer(&id, unclear).await;
+        assert!(refused.status.code() == Some(3) && refused.stderr.contains("more than one"), "{refused:?}");
+    }
+    assert!(answer(&id, "maybe").await.stderr.contains("none of the answers"));
+    assert_eq!(answer(&id, "fin").await.succeeded(), "Recorded eu-north by alice.\n");
+    assert_eq!(code(&asking.finish().await), (Some(0), "eu-north\n"));
+
+    let (asking, id) = asked(&["--choice", "approve=Deny", "--choice", "other=Something else"]).await;
+    for lie in ["deny", "Deny", "d", "APPROVE", "other thing", "some"] {
+        let refused = answer(&id, lie).await;
+        assert_eq!(refused.status.code(), Some(3), "{lie}: {refused:?}");
+    }
+    let shown = desk.site.run(desk.answer(&[&id])).await;
+    assert!(shown.succeeded().contains("approve") && shown.stdout.to_lowercase().contains("may mislead"), "{shown:?}");
+    assert_eq!(answer(&id, "approve").await.succeeded(), "Recorded approve by alice.\n");
+    assert_eq!(code(&asking.finish().await), (Some(0), "approve\n"));
+}
+
+/// Every command that speaks to a server, with what it needs besides, and a role whose keys may not do it.
+fn commands(id: &str) -> Vec<(Vec<String>, &'static str)> {
+    let command = |words: &[&str], role| (words.iter().map(|word| (*word).to_owned()).collect(), role);
+    vec![
+        command(&["ask", "Go?"], "operator"),
+        command(&["ask", "Go?", "--preview"], "auditor"),
+        command(&["answer"], "channel"),
+        command(&["answer", id, "approve"], "auditor"),
+        command(&["list"], "channel"),
+        command(&["list", "--all"], "channel"),
+        command(&["show", id], "channel"),
+        command(&["log", id], "channel"),
+        command(&["withdraw", id], "operator"),
+        command(&["remind", id], "auditor"),
+        command(&["extend", id, "1h"], "auditor"),
+        command(&["status"], "channel"),
+    ]
+}
+
+fn fails(arguments: &[String], ended: &Finished, words: &[&str]) {
+    assert_eq!(code(ended), (Some(3), ""), "{arguments:?}: {ended:?}");
+    assert_eq!(ended.stderr.lines().count(), 1, "{arguments:?}: {ended:?}");
+    for word in words {
+        assert!(ended.stderr.contains(word), "{arguments:?}: {word} is missing in {}", ended.stderr);
+    }
+}
+
+/// A line that says what to do, exit 3 and nothing on standard output: scripts and people get no further with anything else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_command_says_what_is_wrong_with_its_key() {
+    let desk = Desk::open().await;
+    let (asking, id) = desk.asked().await;
+    let question = desk.question().await;
+    let mut roles = std::collections::BTreeMap::new();
+    for role in ["agent", "operator", "auditor"] {
+        roles.insert(role, desk.site.key(role, &format!("a-{role}")).await.1);
+    }
+    let gateway = ["keys", "create", "--role", "channel", "--name", "a-gateway", "--unbound"];
+    let gateway = desk.site.run(desk.site.command(gateway)).await;
+    roles.insert("channel", gateway.succeeded().trim_end().to_owned());
+    let (revoked_id, revoked) = desk.site.key("admin", "leaver").await;
+    desk.site.run(desk.site.command(["keys", "revoke", &revoked_id])).await.succeeded();
+    let status = harness::api::Api::new(&desk.site.base(), Some(&revoked));
+    while status.get("api/v1/intents").await.status != 401 {
+        sleep(LOOK).await;
+    }
+    for (arguments, role) in commands(&id) {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let with = async |key: &str| desk.site.run(desk.with_key(key, &words)).await;
+        let unknown = ["does not accept this API key", &desk.site.base()];
+        fails(&arguments, &with("placet_operator_unknown").await, &unknown);
+        fails(&arguments, &with(&revoked).await, &unknown);
+        fails(&arguments, &with(&roles[role]).await, &["this needs a key with the role"]);
+        let mut none = desk.with_key("", &words);
+        none.env_remove("PLACET_API_KEY");
+        fails(&arguments, &desk.site.run(none).await, &["no API key", "PLACET_API_KEY", "--key-file"]);
+    }
+    assert_eq!(desk.record(&question).await["resolution"], json!(null), "nothing happened to the question");
+    desk.respond("deny").await;
+    assert_eq!(code(&asking.finish().await), (Some(0), "deny\n"));
+}
+
+fn at(site: &Site, url: &str, arguments: &[String]) -> Command {
+    let mut command = site.command(arguments);
+    command.env("PLACET_URL", url).env("PLACET_API_KEY", "placet_operator_x");
+    command
+}
+
+/// An address is mistyped in few ways, and each has a right one that can be said.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_that_cannot_be_meant_is_answered_with_the_right_one() {
+    let site = Site::development();
+    let _server = site.serve().await;
+    let host = format!("127.0.0.1:{}", site.port());
+    for (url, words) in [
+        (host.clone(), vec!["no scheme", "http://127.0.0.1"]),
+        (format!("localhost:{}", site.port()), vec!["no scheme; write http://localhost"]),
+        ("placet.example.com".to_owned(), vec!["no scheme; write https://placet.example.com"]),
+        ("user:hunter2@placet.example.com".to_owned(), vec!["no user, no password"]),
+        (format!("https://{host}"), vec!["does not encrypt; write http://127.0.0.1"]),
+        (format!("http://{host}/api/v1"), vec!["/api/v1", "write http://127.0.0.1"]),
+        (format!("http://{host}/api/v1/"), vec!["/api/v1", "write http://127.0.0.1"]),
+        (format!("https://user:hunter2@{host}/api/v1"), vec!["no user, no password"]),
+        (format!("http://{host}/elsewhere"), vec!["is no Placet server", "PLACET_URL"]),
+        ("https://user:p@hunter2/w:rd@placet.example.com".to_owned(), vec!["no user, no password"]),
+        ("https://placet.invalid".to_owned(), vec!["https://placet.invalid/ could not be reached", "PLACET_URL"]),
+    ] {
+        let begun = Instant::now();
+        let ended = site.run(at(&site, &url, &["list".to_owned()])).await;
+        assert_eq!(code(&ended), (Some(3), ""), "{url}: {ended:?}");
+        for word in words {
+            assert!(ended.stderr.contains(word), "{url}: {word} is missing in {}", ended.stderr);
+        }
+        assert!(!ended.stderr.contains("hunter2"), "{ended:?}");
+        // What does not become right by waiting is not waited for.
+        assert!(url.contains("invalid") || begun.elapsed() < Duration::from_secs(5), "{url} took {:?}", begun.elapsed());
+    }
+    for (arguments, _) in commands("00000000") {
+        let mut nowhere = site.command(&arguments);
+        nowhere.env("PLACET_API_KEY", "placet_operator_x");
+        fails(
+            &arguments,
+            &site.run(nowhere).await,
+            &["no server is named", "PLACET_URL=https://", "--url", "http://127.0.0.1:7420"],
+        );
+    }
+}
+
+/// Nobody looks at a shell that says nothing for fifteen seconds and believes that it works.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_away_is_said_within_a_second() {
+    let site = Site::development();
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    for (address, ends) in [(silent.local_addr().unwrap(), false), (closed, true)] {
+        let url = format!("http://{address}");
+        let running: Vec<(Vec<String>, Instant, Running)> = commands("00000000")
+            .into_iter()
+            .map(|(arguments, _)| {
+                let command = at(&site, &url, &arguments);
+                (arguments, Instant::now(), site.start(command))
+            })
+            .collect();
+        for (arguments, begun, running) in &running {
+            heard(running, &format!("no answer from {url}/ yet")).await;
+            // All of them start at the same time here, on few processors.
+            assert!(begun.elapsed() < FIRST_WORD_WITHIN * 4, "{arguments:?} took {:?}", begun.elapsed());
+        }
+        for (arguments, _, running) in running {
+            if ends {
+                let ended = running.finish().await;
+                assert_eq!(code(&ended), (Some(3), ""), "{arguments:?}: {ended:?}");
+                assert!(ended.stderr.contains("the connection was refused") && ended.stderr.lines().count() == 2, "{ended:?}");
+            } else {
+                running.kill().await;
+            }
+        }
+    }
+    let alone = site.start(at(&site, &format!("http://{closed}"), &["list".to_owned()]));
+    let begun = Instant::now();
+    heard(&alone, "no answer from").await;
+    assert!(begun.elapsed() < FIRST_WORD_WITHIN, "{:?}", begun.elapsed());
+    alone.kill().await;
+}
+
+/// Completions and the manual know every command.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn completions_and_the_manual_name_every_command() {
+    let site = Site::development();
+    let commands = ["ask", "answer", "list", "show", "log", "withdraw", "remind", "extend", "status", "keys", "serve", "doctor"];
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let completions = site.run(site.command(["completions", shell])).await;
+        let missing: Vec<_> = commands.iter().filter(|name| !completions.succeeded().contains(**name)).collect();
+        assert!(missing.is_empty(), "{shell}: {missing:?}");
+    }
+    let manual = site.run(site.command(["man"])).await;
+    assert!(
+        manual.succeeded().contains(".TH placet 1") && commands.iter().all(|name| manual.stdout.contains(name)),
+        "{manual:?}"
+    );
+    let page = site.run(site.command(["man", "answer"])).await;
+    assert!(page.succeeded().contains(".TH placet\\-answer 1") || page.stdout.contains(".TH placet-answer 1"), "{page:?}");
+    assert!(page.stdout.contains("PLACET_API_KEY_FILE"), "{page:?}");
+    site.run(site.command(["man", "nonsense"])).await.refused(&["no command", "placet --help"]);
+}
