@@ -30,6 +30,7 @@ use crate::instance::{INSTANCE_SECRET, Instance};
 use crate::kill_points::{self, Point};
 use crate::metrics::Metrics;
 use crate::pages::{self, DEVELOPMENT_SECRET, Development, Pages};
+use crate::settings::Settings;
 use crate::store::allowance::Allowance;
 use crate::store::link::LINK_SECRET;
 use crate::store::sqlite::Exclusive;
@@ -109,12 +110,13 @@ impl App {
             tracing::info!(messages = released, "messages a server before this one had under way are due again");
         }
         recover(&*store).await?;
+        let settings = Settings::of(&config, address);
         let public_url = match config.public_url {
             Some(url) => url,
             None => own_url(address)?,
         };
         let nonce_secret = store.secret("answer-page-nonce").await?;
-        let instance = Instance::new(store.secret(INSTANCE_SECRET).await?);
+        let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);
         let link_secret = store.secret(LINK_SECRET).await?;
         let around =
             Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };

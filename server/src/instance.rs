@@ -1,10 +1,14 @@
 //! How a server proves to be the one on its database: the public URL may lead to any server that answers 200.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::ids::Entropy;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+
+use crate::settings::Settings;
 
 /// The name of the secret in the database; it proves this and nothing else.
 pub(crate) const INSTANCE_SECRET: &str = "instance";
@@ -12,32 +16,53 @@ pub(crate) const INSTANCE_SECRET: &str = "instance";
 pub(crate) const CHALLENGE_CHARS: usize = 43;
 /// What a proof is about: a proof is a signature under nothing else.
 const PROOF_DOMAIN: &[u8] = b"placet.instance.v1";
+/// What shows that somebody can read the database is about.
+const READER_DOMAIN: &[u8] = b"placet.reader.v1";
 
 /// The server on one database. Its `Debug` shows nothing.
 #[derive(Clone)]
 pub(crate) struct Instance {
     secret: [u8; 32],
+    /// What it runs with; unknown to who merely looks for it.
+    settings: Option<Arc<Settings>>,
 }
 
 impl Instance {
     pub(crate) fn new(secret: [u8; 32]) -> Self {
-        Self { secret }
+        Self { secret, settings: None }
+    }
+
+    /// The same, which knows what it runs with.
+    pub(crate) fn running_with(self, settings: Settings) -> Self {
+        Self { settings: Some(Arc::new(settings)), ..self }
+    }
+
+    /// What only who can read this server's database says about `challenge`.
+    pub(crate) fn read_by(&self, challenge: &str) -> String {
+        URL_SAFE_NO_PAD.encode(self.mac(READER_DOMAIN, challenge).finalize().into_bytes())
+    }
+
+    /// What it runs with, for who can read its database.
+    pub(crate) fn settings_for(&self, challenge: &str, reader: &str) -> Option<&Settings> {
+        let bytes = URL_SAFE_NO_PAD.decode(reader).ok()?;
+        self.mac(READER_DOMAIN, challenge).verify_slice(&bytes).ok()?;
+        self.settings.as_deref()
     }
 
     /// What only this server answers to `challenge`.
     pub(crate) fn prove(&self, challenge: &str) -> String {
-        URL_SAFE_NO_PAD.encode(self.mac(challenge).finalize().into_bytes())
+        URL_SAFE_NO_PAD.encode(self.mac(PROOF_DOMAIN, challenge).finalize().into_bytes())
     }
 
     /// Whether `proof` is what this server answers to `challenge`.
     pub(crate) fn proved_by(&self, challenge: &str, proof: &str) -> bool {
-        URL_SAFE_NO_PAD.decode(proof).is_ok_and(|bytes| self.mac(challenge).verify_slice(&bytes).is_ok())
+        URL_SAFE_NO_PAD.decode(proof).is_ok_and(|bytes| self.mac(PROOF_DOMAIN, challenge).verify_slice(&bytes).is_ok())
     }
 
-    fn mac(&self, challenge: &str) -> Hmac<Sha256> {
+    fn mac(&self, domain: &[u8], challenge: &str) -> Hmac<Sha256> {
         // Unwrap safety: HMAC takes a key of any length.
         let mac = Hmac::<Sha256>::new_from_slice(&self.secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
-        mac.chain_update(PROOF_DOMAIN).chain_update(challenge)
+        mac.chain_update(domain).chain_update(challenge)
     }
 }
 

@@ -14,6 +14,7 @@ pub mod metrics;
 pub mod pages;
 mod rates;
 mod reach;
+mod settings;
 pub mod store;
 pub mod telemetry;
 mod terminal;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::instance::{Instance, challenge};
+use crate::settings::Settings;
 
 /// How long one question may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -98,6 +99,26 @@ pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entrop
         Ok(answer) if answer.implementation == "placet" => Reached::OtherPlacet,
         Ok(_) | Err(_) => Reached::Other(status.as_u16()),
     })
+}
+
+/// What the server at an address runs with, if it is `instance` and says so.
+pub(crate) async fn settings(address: &Url, instance: &Instance, entropy: &dyn Entropy) -> Option<Settings> {
+    // Not to a stranger: who has the word of a reader can ask with it.
+    if ask(address, instance, entropy).await.ok()? != Reached::This {
+        return None;
+    }
+    let challenge = challenge(entropy);
+    let mut url = with_path(address, &[".well-known", "placet.json"]);
+    url.query_pairs_mut().append_pair("challenge", &challenge).append_pair("reader", &instance.read_by(&challenge));
+    let response = client().ok()?.get(url).send().await.ok()?;
+    let told: Told = serde_json::from_slice(&read(response).await).ok()?;
+    told.settings
+}
+
+/// What a server says to who can read its database; an older one says nothing of its settings.
+#[derive(Deserialize)]
+struct Told {
+    settings: Option<Settings>,
 }
 
 /// Whether the server at an address is ready, and what it says of that.

@@ -313,3 +313,48 @@ async fn settings_that_are_wrong_or_unwise_are_found() {
     left_out.env("PLACET_NOTIFY_ALLOW", "*@example.org");
     Said::by(&site, left_out).await.has("configuration", "warn", &["leaves out operators: ops@example.com"]);
 }
+
+/// The doctor is called when something is wrong, in a second terminal, which has none of the server's settings.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_second_terminal_the_running_server_is_examined() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    site.key("admin", "admin").await;
+    let _server = site.serve().await;
+    let bare = |site: &Site| {
+        let mut command = site.command(["doctor", "--json"]);
+        for name in ["OPERATORS", "NOTIFY_ALLOW", "SMTP_URL", "MAIL_FROM"] {
+            command.env_remove(format!("PLACET_{name}"));
+        }
+        command
+    };
+    let said = Said::by(&site, bare(&site)).await;
+    said.has(
+        "configuration",
+        "ok",
+        &["A server runs on this database", "production", "not those of this terminal", &site.base()],
+    );
+    said.has("public URL", "ok", &["leads to this server"]);
+    said.has("mail", "ok", &["not examined", "PLACET_SMTP_URL"]);
+    assert_eq!(said.checks("fail"), Vec::<&str>::new(), "{:#?}", said.findings);
+    let text = said.ended.stdout.clone();
+    assert!(
+        !text.contains("development mode") && !text.contains("no operators") && !text.contains("Nobody may be asked"),
+        "{text}"
+    );
+    // Who cannot read the database learns nothing of the settings.
+    let challenge = "a".repeat(43);
+    let asked = format!(".well-known/placet.json?challenge={challenge}&reader={}", "b".repeat(43));
+    let answer = harness::api::Api::new(&site.base(), None).get(&asked).await.ok();
+    assert_eq!(answer.as_object().unwrap().keys().collect::<Vec<_>>(), ["implementation", "proof"]);
+
+    let elsewhere = Site::development();
+    let mut lost = bare(&elsewhere);
+    lost.env("PLACET_LISTEN", format!("127.0.0.1:{}", site.port()));
+    let said = Said::by(&elsewhere, lost).await;
+    said.has("server", "warn", &["has another database", &site.base(), "PLACET_DATABASE_URL"]);
+    // Settings that are named are examined, for the next start.
+    let mut named = site.command(["doctor", "--json", "--public-url", "http://placet.example.com"]);
+    named.env_remove("PLACET_OPERATORS");
+    Said::by(&site, named).await.has("configuration", "fail", &["unencrypted"]);
+}

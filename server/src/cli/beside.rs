@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use url::Url;
+
 use super::remote::tell;
 use crate::clock::SystemEntropy;
 use crate::config::DatabaseArgs;
@@ -14,21 +16,26 @@ const LOOK_FOR: Duration = Duration::from_secs(2);
 
 /// Says so if the server that would be found from here has another database: a key made in this one does not count there.
 pub(super) async fn tell_of_another_server(store: &dyn Store, settings: &DatabaseArgs, database: &Database) {
-    let Ok(secret) = store.secret(INSTANCE_SECRET).await else { return };
-    let instance = Instance::new(secret);
     for address in settings.servers() {
-        let asked = tokio::time::timeout(LOOK_FOR, ask(&address, &instance, &SystemEntropy)).await;
-        match asked {
-            Ok(Ok(Reached::This)) => return,
-            Ok(Ok(Reached::OtherPlacet)) => {
-                return tell(format!(
-                    "the Placet server at {address} has another database than {}: what is done here does not count there. \
-                     Run this in that server's folder, or set PLACET_DATABASE_URL (or --config) as it has it",
-                    database.place()
-                ));
-            }
-            Ok(Ok(Reached::Other(_) | Reached::Redirected(..) | Reached::Gateway(_) | Reached::Nothing(_)) | Err(_)) | Err(_) => {
-            }
+        // By no secret at first: reading this database's would make one where no server has run yet.
+        if !is_other(&address, [0; 32]).await {
+            continue;
         }
+        let Ok(secret) = store.secret(INSTANCE_SECRET).await else { return };
+        if is_other(&address, secret).await {
+            tell(format!(
+                "the Placet server at {address} has another database than {}: what is done here does not count there. \
+                 Run this in that server's folder, or set PLACET_DATABASE_URL (or --config) as it has it",
+                database.place()
+            ));
+        }
+        return;
     }
+}
+
+/// Whether a Placet answers that does not know this secret.
+async fn is_other(address: &Url, secret: [u8; 32]) -> bool {
+    let instance = Instance::new(secret);
+    let asked = tokio::time::timeout(LOOK_FOR, ask(address, &instance, &SystemEntropy)).await;
+    matches!(asked, Ok(Ok(Reached::OtherPlacet)))
 }

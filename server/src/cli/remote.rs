@@ -13,7 +13,7 @@ use domain::text::{defanged, visible, visible_line};
 use placet::{CallError, Client, Problem, SecretString, SetupError, TransportError};
 use url::Url;
 
-use crate::config::{LISTEN_DEFAULT, is_loopback, secret_from_environment, shown};
+use crate::config::{LISTEN_DEFAULT, is_loopback, secret_from_environment};
 use crate::keys::KEY_CHARS_MAX;
 use crate::reach::{Unreached, why};
 use crate::telemetry::in_ascii;
@@ -78,11 +78,13 @@ impl RemoteArgs {
             .retry_for(RETRY_FOR)
             .outage_tolerance(BLIP);
         let builder = if self.allow_insecure { builder.allow_insecure() } else { builder };
-        let client = builder.build().map_err(|error| match error {
-            SetupError::Insecure => anyhow::anyhow!(
-                "http:// would send the key in the clear; write https://, or add --allow-insecure on a network that is itself trusted"
-            ),
-            other => anyhow::Error::new(other).context("the server's address (PLACET_URL, --url) or the API key cannot be used"),
+        let client = builder.build().map_err(|error| {
+            if matches!(error, SetupError::Insecure) {
+                return anyhow::anyhow!(
+                    "http:// would send the key in the clear; write https://, or add --allow-insecure on a network that is itself trusted"
+                );
+            }
+            anyhow::Error::new(error).context("the server's address (PLACET_URL, --url) or the API key cannot be used")
         })?;
         Ok(Remote { client, url, needs, told: AtomicBool::new(false) })
     }
@@ -94,10 +96,14 @@ impl RemoteArgs {
                  (a server on this machine without settings is at http://{LISTEN_DEFAULT})"
             );
         };
-        if !given.contains("://") {
-            bail!("the server's address {} has no scheme; write {}", shown(given), with_scheme(given));
+        // It is not repeated: it may hold a password.
+        if given.contains('@') {
+            bail!("the server's address must hold no user, no password and no @; write https://placet.example.com");
         }
-        let url = Url::parse(given).with_context(|| format!("the server's address {} is no URL", shown(given)))?;
+        if !given.contains("://") {
+            bail!("the server's address {given:?} has no scheme; write {}", with_scheme(given));
+        }
+        let url = Url::parse(given).with_context(|| format!("the server's address {given:?} is no URL"))?;
         let path = url.path().trim_end_matches('/');
         if let Some(before) = path.strip_suffix(API_PATH) {
             bail!("the server's address ends in {API_PATH}, which this program adds itself; write {}", with_path(&url, before));
@@ -119,11 +125,8 @@ impl RemoteArgs {
     }
 }
 
-/// An address with the scheme it was probably meant to have. One with a login is not repeated.
+/// An address with the scheme it was probably meant to have.
 fn with_scheme(given: &str) -> String {
-    if given.contains('@') {
-        return "https:// before it, and no user or password in it".to_owned();
-    }
     let local = Url::parse(&format!("http://{given}")).is_ok_and(|url| is_loopback(&url));
     format!("{}://{given}", if local { "http" } else { "https" })
 }
@@ -158,7 +161,7 @@ impl Remote {
         match problem.status {
             401 => anyhow::anyhow!("{} does not accept this API key: it is unknown there, or was revoked", self.url),
             403 if problem.is("forbidden") => anyhow::anyhow!("{problem}; this needs a key with the role {}", self.needs),
-            404 if problem.code.is_none() => {
+            404 if problem.code.is_none() || self.url.path() != "/" => {
                 anyhow::anyhow!("what answers at {} is no Placet server ({problem}); correct PLACET_URL or --url", self.url)
             }
             _ => anyhow::anyhow!("{problem}"),

@@ -42,19 +42,27 @@ pub(super) async fn compat() -> HttpResponse {
 ///
 /// No limit on how often: it costs one hash of a few bytes, less than reading the request.
 #[utoipa::path(get, path = "/.well-known/placet.json", tag = "discovery",
-    params(("challenge" = String, Query, description = "43 characters of base64url, fresh for each question")),
+    params(
+        ("challenge" = String, Query, description = "43 characters of base64url, fresh for each question"),
+        ("reader" = Option<String>, Query, description = "43 characters of base64url that only who can read the database can make; then the settings, without secrets, are in the answer")
+    ),
     responses((status = 200), (status = 422)))]
 pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let mut query = Query::new(request.query_string());
     let expected = format!("{CHALLENGE_CHARS} characters of base64url");
     let challenge = query.parsed("challenge", &expected, |text| is_challenge(text).then(|| text.to_owned()));
+    let reader = query.parsed("reader", &expected, |text| is_challenge(text).then(|| text.to_owned()));
     query.finish(true)?;
     let missing = || Rejection::Invalid { errors: vec![FieldError::new("challenge", "required", "must be given")] };
     let challenge = challenge.ok_or_else(missing)?;
     // Whoever kept a proof could pass for this server.
     let mut response = HttpResponse::Ok();
     response.insert_header(("cache-control", "no-store"));
-    Ok(response.json(json!({ "implementation": "placet", "proof": shared.instance.prove(&challenge) })))
+    let mut said = json!({ "implementation": "placet", "proof": shared.instance.prove(&challenge) });
+    if let Some(settings) = reader.and_then(|reader| shared.instance.settings_for(&challenge, &reader)) {
+        said["settings"] = serde_json::to_value(settings).unwrap_or_default();
+    }
+    Ok(response.json(said))
 }
 
 /// Shows the server's level of the retry cascade, read-only (RFC-0026).

@@ -1,5 +1,6 @@
 //! `placet doctor`: looks at everything a server needs, beside a running one, and changes nothing.
 
+mod beside;
 mod clock;
 mod configuration;
 mod database;
@@ -20,6 +21,7 @@ use self::finding::{Finding, Level};
 use super::remote::line_of_result;
 use super::say;
 use crate::config::{Config, ServeArgs, secret_from_environment};
+use crate::settings::Settings;
 use crate::store::{Database, Inspection};
 
 /// The name the mail server's address has in the environment.
@@ -39,7 +41,6 @@ pub(super) struct DoctorArgs {
 
 pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     let watch = clock::Watch::start();
-    let mut findings = Vec::new();
     let config = match secret_from_environment(SMTP_URL) {
         Ok(smtp_url) => {
             args.serve.smtp_url = smtp_url;
@@ -47,19 +48,46 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
         }
         Err(error) => Err(error),
     };
-    let inspection = look(&args.serve, &config, &mut findings).await;
+    let mut of_database = Vec::new();
+    let inspection = look(&args.serve, &config, &mut of_database).await;
+    let running = match inspection.as_ref().and_then(|seen| seen.secret) {
+        // Whoever names settings asks about those: they may be for the next start.
+        Some(secret) if !names_settings() => beside::running(&args.serve.database, secret).await,
+        Some(_) | None => None,
+    };
+    let mut findings = match &running {
+        Some((address, settings)) => configuration::running(address, settings),
+        None => configuration::check(&config),
+    };
+    if let (None, Ok(config), Some(inspection)) = (&running, &config, &inspection) {
+        findings.extend(configuration::fits(config, inspection));
+    }
+    findings.extend(of_database);
+    findings.extend(beside::other(&args.serve, inspection.as_ref()).await);
     if let Ok(config) = &config {
-        findings.extend(mail::check(config).await);
+        findings.extend(mail::check(config, running.as_ref().map(|(_, settings)| settings)).await);
         findings.extend(webhooks::check(config).await);
-        findings.push(public_url::check(config, inspection.as_ref()).await?);
+    }
+    let settings = match (&running, &config) {
+        (Some((_, settings)), _) => Some(settings.clone()),
+        (None, Ok(config)) => Some(Settings::of(config, config.listen)),
+        (None, Err(_)) => None,
+    };
+    if let Some(settings) = settings {
+        findings.extend(inspection.iter().flat_map(|seen| gateways::check(&settings.channels, seen)));
+        findings.push(public_url::check(&settings, inspection.as_ref()).await?);
     }
     findings.extend(watch.check(inspection.as_ref().and_then(|seen| seen.last_event))?);
     report(&findings, args.json)
 }
 
-/// The settings, the database and who can read what.
+/// Whether settings stand on the command line.
+fn names_settings() -> bool {
+    std::env::args_os().skip(2).any(|word| word != "--json")
+}
+
+/// The database and who can read what.
 async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut Vec<Finding>) -> Option<Inspection> {
-    findings.extend(configuration::check(config));
     // Wrong settings elsewhere are no reason not to look at the database.
     let database = match config {
         Ok(config) => Some(config.database.clone()),
@@ -73,10 +101,6 @@ async fn look(args: &ServeArgs, config: &anyhow::Result<Config>, findings: &mut 
         }
         None => (None, None),
     };
-    if let (Ok(config), Some(inspection)) = (config, &inspection) {
-        findings.extend(configuration::fits(config, inspection));
-        findings.extend(gateways::check(config, inspection));
-    }
     permissions::check(args, path.as_deref(), findings);
     inspection
 }

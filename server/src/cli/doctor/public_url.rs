@@ -6,17 +6,17 @@ use url::Url;
 
 use super::finding::Finding;
 use crate::clock::SystemEntropy;
-use crate::config::Config;
 use crate::instance::Instance;
 use crate::reach::{Reached, Unreached, ask};
+use crate::settings::Settings;
 use crate::store::Inspection;
 
 const CHECK: &str = "public URL";
 const START: &str = "Start the server and run the doctor again.";
 
-pub(super) async fn check(config: &Config, inspection: Option<&Inspection>) -> anyhow::Result<Finding> {
-    let local = Url::parse(&format!("http://{}/", dialled(config.listen)))?;
-    let public_url = config.public_url.as_ref().unwrap_or(&local);
+pub(super) async fn check(settings: &Settings, inspection: Option<&Inspection>) -> anyhow::Result<Finding> {
+    let local = Url::parse(&format!("http://{}/", dialled(settings.listen)))?;
+    let public_url = &Url::parse(&settings.public_url)?;
     let Some(inspection) = inspection else {
         let what_to_do = "Mend the database first, or start the server to make one.";
         return Ok(Finding::warn(
@@ -28,7 +28,7 @@ pub(super) async fn check(config: &Config, inspection: Option<&Inspection>) -> a
     let Some(secret) = inspection.secret else {
         return Ok(Finding::warn(CHECK, "No server has run on this database yet, so nothing can lead to it.", START));
     };
-    if config.listen.port() == 0 {
+    if settings.listen.port() == 0 {
         return Ok(Finding::warn(
             CHECK,
             "Port 0 takes any free port, so no address leads to it for long.",
@@ -38,7 +38,7 @@ pub(super) async fn check(config: &Config, inspection: Option<&Inspection>) -> a
     let instance = Instance::new(secret);
     let reached = ask(public_url, &instance, &SystemEntropy).await?;
     let runs = reached == Reached::This || ask(&local, &instance, &SystemEntropy).await? == Reached::This;
-    Ok(judge(public_url, config.listen, &reached, runs))
+    Ok(judge(public_url, settings.listen, &reached, runs))
 }
 
 /// Where to reach what listens on `listen`: every address of this machine means its loopback here.
