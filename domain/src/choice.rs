@@ -188,10 +188,13 @@ fn lean(words: &[Word]) -> Leaning {
 fn words_of(text: &str) -> Vec<Word> {
     let mut found = Vec::new();
     let mut spelt = String::new();
-    let spaced: String = text
-        .chars()
-        .flat_map(|c| sign(c).map_or_else(|| c.to_string(), |word| format!(" {word} ")).chars().collect::<Vec<_>>())
-        .collect();
+    let mut spaced = String::with_capacity(text.len());
+    for c in text.chars() {
+        match sign(c) {
+            Some(word) => spaced.extend([" ", word, " "]),
+            None => spaced.push(c),
+        }
+    }
     let is_part = |c: char| c.is_alphanumeric() || is_combining_mark(c) || is_apostrophe(c);
     for token in spaced.split(|c| !is_part(c)).filter(|token| !token.is_empty()) {
         let word = plain(token);

@@ -358,6 +358,31 @@ on_each_store! {
         assert_eq!(response(app, &asked).await, json!({"cap": 2500.5, "law": "Norway", "nonce": "mine", "copy": true}));
     }
 
+    /// Nobody can agree to what the page they have has left out, whatever they post from it.
+    async fn a_page_that_folds_something_takes_no_answer(app: &mut TestApp) {
+        let asked = asked(app, json!({"context": {"terms": "line\n".repeat(53)}})).await;
+        let mut person = app.person();
+        let folded = person.open(&asked.link).await;
+        assert!(folded.html.contains(" disabled>") && !folded.html.contains("name=\"nonce\""), "{}", folded.html);
+        for query in ["?show=nothing", "?end=reached", "?show=everything=", "?tried"] {
+            assert!(!person.open(&format!("{}{query}", asked.link)).await.html.contains("name=\"nonce\""), "{query}");
+        }
+        for nonce in ["", "x"] {
+            let page = person.post(&asked.link, &[("nonce", nonce), ("value", "approve"), ("comment", "kept")]).await;
+            assert_eq!(page.status, 403);
+            // What comes back shows everything, and its end has not been seen.
+            assert!(page.html.contains(" disabled>") && page.html.contains("id=\"end\"") && page.html.contains("kept</textarea>"));
+        }
+        assert_untouched(app, &asked).await;
+        let everything = format!("{}?show=everything", asked.link);
+        assert!(person.open(&everything).await.html.contains(" disabled>"));
+        let end = person.open(&format!("{everything}&end=reached")).await;
+        assert!(!end.html.contains(" disabled>"));
+        assert_untouched(app, &asked).await;
+        assert_eq!(person.post(&asked.link, &[("nonce", &end.nonce()), ("value", "approve")]).await.status, 303);
+        assert_eq!(response(app, &asked).await, json!("approve"));
+    }
+
     /// What cannot be read is not blamed on somebody else's page.
     async fn a_form_beyond_every_bound_is_refused_as_such(app: &mut TestApp) {
         let asked = asked(app, json!({"response_type": "text", "choices": []})).await;

@@ -322,7 +322,8 @@ async fn open_questions(app: &TestApp) -> Gallery {
         json!({"question": "What shall we write?", "response_type": "text", "choices": [], "context": {"log": clause}});
     vec![
         ("locked", long.clone(), None),
-        ("unlocked", format!("{long}?show=everything"), None),
+        ("everything", format!("{long}?show=everything"), None),
+        ("unlocked", format!("{long}?show=everything&end=reached"), None),
         ("locked-text", link(app, long_text).await, None),
         ("choice", link(app, refund()).await, None),
         ("confirm", link(app, confirm).await, None),
@@ -384,6 +385,65 @@ on_one_store! {
                 assert!(found.is_empty(), "{name} at {width} px: {}", found.join("\n"));
             }
         }
+    }
+
+    /// Nobody says yes to text that was never on their screen: its end unlocks the answers, with a script or without.
+    async fn the_end_of_a_long_text_unlocks_the_answers(app: &mut TestApp) {
+        let terms = (1..=60).map(|line| format!("{line}. The carrier is liable for what it loses.")).collect::<Vec<_>>().join("\n");
+        let live = "document.querySelectorAll('.choice:enabled').length";
+        for (width, javascript) in [(390, true), (1280, true), (390, false), (1280, false)] {
+            let link = link(app, with(refund(), json!({"context": {"order": "1", "terms": terms}}))).await;
+            let browser = Browser::start(BrowserOptions { width, height: 800, dark: false, javascript }).await;
+            browser.open(&link).await;
+            assert_eq!(browser.evaluate(live).await, 0);
+            browser.press("a[href^='?show=everything#']").await;
+            let hidden = browser.evaluate("document.getElementById('r1').getBoundingClientRect().top").await;
+            assert!((-1.0..400.0).contains(&hidden.as_f64().unwrap()), "it leads to what was hidden, not to {hidden}");
+            assert_eq!(browser.evaluate(live).await, 0, "its end is out of sight");
+            browser.screenshot(&shots().join(format!("everything-{width}-{javascript}.png"))).await;
+            if javascript {
+                let unlocked = format!(
+                    "new Promise((yes) => {{
+                        new MutationObserver(() => {live} && yes(true)).observe(document.body, {{ subtree: true, childList: true, attributes: true }});
+                        document.getElementById('end').scrollIntoView({{ block: 'center' }});
+                    }})"
+                );
+                assert_eq!(browser.evaluate(&unlocked).await, true);
+                assert!(!browser.text().await.contains("ocked"), "nothing is said to be locked any more");
+            } else {
+                browser.evaluate("document.getElementById('end').scrollIntoView({ block: 'center' })").await;
+                browser.press("#end a").await;
+                let below = "document.querySelector('.choice').getBoundingClientRect().top > document.querySelector('.kv').getBoundingClientRect().bottom";
+                assert_eq!(browser.evaluate(below).await, true, "the answers are below the end");
+            }
+            assert_eq!(browser.evaluate(live).await, 3);
+            browser.screenshot(&shots().join(format!("read-{width}-{javascript}.png"))).await;
+            browser.press("button[value=deny]").await;
+            assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"]);
+            assert_eq!(browser.console_errors().await, [""; 0]);
+        }
+    }
+
+    /// People on phones read before they press: what the agent sent comes first, and a bar says where the answers are.
+    async fn on_a_phone_what_the_agent_sent_comes_before_the_answers(app: &mut TestApp) {
+        let link = link(app, refund()).await;
+        let phone = browser(390, false).await;
+        phone.open(&link).await;
+        let tops = "['h1', '.kv', '#d', '.choice'].map((css) => document.querySelector(css).getBoundingClientRect().top)";
+        let tops: Vec<f64> = serde_json::from_value(phone.evaluate(tops).await).unwrap();
+        assert!(tops.is_sorted(), "{tops:?}");
+        let bar = "(() => { const bar = document.querySelector('.jump'), box = bar.getBoundingClientRect();
+            const hit = document.elementFromPoint(195, (box.top + box.bottom) / 2);
+            return [bar.localName, bar.textContent, box.bottom <= innerHeight + 1, hit === bar]; })()";
+        assert_eq!(phone.evaluate(bar).await, json!(["a", "3 answers below", true, true]));
+        phone.click(".jump").await;
+        let seen = "[...document.querySelectorAll('.choice')].map((button) => { const box = button.getBoundingClientRect();
+            return box.top >= 0 && button.contains(document.elementFromPoint(195, (box.top + box.bottom) / 2)); })";
+        assert_eq!(phone.evaluate(seen).await, json!([true, true, true]), "it leads to them");
+        let desk = browser(1280, false).await;
+        desk.open(&link).await;
+        assert_eq!(desk.evaluate("document.querySelector('.jump').offsetParent").await, json!(null));
+        assert_eq!(desk.evaluate(seen.replace("195", "(box.left + box.right) / 2").as_str()).await, json!([true, true, true]));
     }
 
     /// Paper has no buttons, no night and no countdown, and people who need their own colours get them without losing a border.

@@ -429,6 +429,37 @@ pub const SUPERSEDED: &str = "Replaced by a newer question";
 /// As [`ANSWERED_BY_YOU`].
 pub const CLOSED_UNDELIVERED: &str = "Closed: nobody could be reached";
 
+/// Names the title of an intent where part of it is not shown.
+pub const TITLE: &str = "Title";
+
+/// Names a question of which part is not shown.
+pub const QUESTION: &str = "Question";
+
+/// Names a key or label that is not shown whole.
+pub const A_KEY: &str = "the name of an entry";
+
+/// Names an answer that stands in a table.
+pub const ANSWER: &str = "Answer";
+
+/// Heads all that the agent sent with its question.
+pub const WHAT_THE_AGENT_SENT: &str = "What the agent sent";
+
+/// Names how sure the agent is.
+pub const CONFIDENCE: &str = "Confidence, from 0 to 1";
+
+/// Names the record of the decision to ask.
+pub const DECISION_RECORD: &str = "Why it asks";
+
+/// Names what the agent attached to a choice.
+pub fn attached_to(choice: &str) -> String {
+    format!("Attached to “{choice}”")
+}
+
+/// Names what the definition of a field says beyond what a page draws.
+pub fn more_about_a_field(field: &str) -> String {
+    format!("More about the field “{field}”")
+}
+
 // Rooms. The lines a chat room gets through a webhook; the agent's words between them are escaped before.
 
 /// Who asks.

@@ -17,15 +17,17 @@ use domain::channel::Channels;
 use domain::command::{Command, Respond};
 use domain::plan::Plan;
 use domain::problem::Rejection;
-use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, TEXT_ANSWER_BYTES_MAX};
+use domain::suspension::{CHOICE_LABEL_MAX, FallbackPolicy, Resolution, ResolutionReason, ResponseType, TEXT_ANSWER_BYTES_MAX};
+use domain::text::quoted;
+use domain::words;
 use serde_json::{Map, Value};
 
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
-use super::live::{SCRIPT, TIMES};
+use super::live::{SCRIPT, TIMES, UNLOCK};
 use super::view::{
     Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PlanRow,
-    Silence, Trouble, Typed, UnknownLink,
+    Reading, Silence, Trouble, Typed, UnknownLink,
 };
 use crate::admission::{Class, Refused};
 use crate::http::{Body, Failure, RETRY_AFTER_SECONDS, Shared, TurnedAway, read_body, to_its_end};
@@ -39,8 +41,6 @@ const OUTCOME_SHOWN: TimeDelta = TimeDelta::days(30);
 const COMMENT_BYTES_MAX: usize = 4 * 1024;
 /// Marks the redirect after an answer that did not count; it only chooses a sentence.
 const TRIED: &str = "tried";
-/// Asks for the page with nothing folded.
-const EVERYTHING: &str = "show=everything";
 
 /// What a browser sent.
 #[derive(Default)]
@@ -49,8 +49,16 @@ struct Form {
     value: Option<String>,
     comment: String,
     fields: BTreeMap<String, String>,
-    /// Whether long parts are folded, which locks the answers; never when a form comes back, because it was sent from a whole page.
-    folded: bool,
+}
+
+/// How an open question is shown.
+struct Shown<'a> {
+    /// What was typed before.
+    form: &'a Form,
+    /// How much of the question has been seen.
+    reading: Reading,
+    /// Why it is shown again.
+    error: Option<FormError>,
 }
 
 /// A form that arrived, and the room it takes until it is answered.
@@ -69,8 +77,8 @@ pub(super) async fn show(request: HttpRequest, token: Path<String>, shared: Data
         Err(refusal) => return refusal,
     };
     if link.is_open {
-        let folded = request.query_string() != EVERYTHING;
-        open_page(&request, &shared, &pages, &token, &link, &Form { folded, ..Form::default() }, None)
+        let reading = Reading::of_query(request.query_string());
+        open_page(&request, &shared, &pages, &token, &link, Shown { form: &Form::default(), reading, error: None })
     } else {
         let tried = request.query_string() == TRIED;
         pages.outcome_shown.send_replace(true);
@@ -180,14 +188,17 @@ async fn decided(
             return pages.trouble(status, Trouble::Unreadable);
         }
     };
+    // A nonce that fits is from a page that showed everything.
+    let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(&form.nonce, &cookie, &token));
+    let reading = if fits { Reading::ToTheEnd } else { Reading::Everything };
     let again = |error: FormError, status: StatusCode| {
-        let mut page = open_page(&request, &shared, &pages, &token, &link, form, Some(error));
+        let shown = Shown { form, reading, error: Some(error) };
+        let mut page = open_page(&request, &shared, &pages, &token, &link, shown);
         *page.status_mut() = status;
         page
     };
     // A question that has ended needs no second try: its outcome is shown instead.
     let ended = !link.is_open;
-    let fits = pages.brought_cookie(&request).is_some_and(|cookie| pages.nonce_fits(&form.nonce, &cookie, &token));
     let value = match form.answer(&link) {
         _ if !fits && ended => return to_outcome(&request),
         _ if !fits => return again(FormError::PageTooOld, StatusCode::FORBIDDEN),
@@ -268,8 +279,7 @@ fn open_page(
     pages: &Pages,
     token: &LinkToken,
     link: &LinkView,
-    form: &Form,
-    error: Option<FormError>,
+    Shown { form, reading, error }: Shown<'_>,
 ) -> HttpResponse {
     let (cookie, fresh) = pages.cookie(request, &*shared.entropy);
     let page = OpenQuestion {
@@ -277,6 +287,7 @@ fn open_page(
         asked: asked(link),
         before: link.question.asked_before.clone(),
         context: Value::Object(link.question.context.clone()),
+        beside: beside(link),
         answers: answers(link, form),
         now: link.now,
         expires_at: link.suspension.expires_at,
@@ -285,10 +296,11 @@ fn open_page(
         form_action: request.path().to_owned(),
         times_path: TIMES.path(),
         script_path: SCRIPT.path(),
+        unlock_path: UNLOCK.path(),
         nonce: pages.nonce(&cookie, token),
         comment: form.comment.clone(),
         error,
-        whole_page_href: form.folded.then(|| format!("?{EVERYTHING}")),
+        reading,
     };
     let mut response = pages.live_page(StatusCode::OK, page.render());
     if let Some(fresh) = fresh
@@ -297,6 +309,17 @@ fn open_page(
         tracing::error!(error = %error, "failed to set the cookie of an answer page");
     }
     response
+}
+
+/// What the agent sent beside the context: how sure it is, why it asked, and what it attached to its choices.
+fn beside(link: &LinkView) -> Vec<(String, Value)> {
+    let confidence = link.question.confidence_at_suspension.map(|sure| (words::CONFIDENCE.to_owned(), Value::from(sure)));
+    let decision = link.question.decision_record.clone().map(|record| (words::DECISION_RECORD.to_owned(), Value::Object(record)));
+    let attached = link.suspension.choices.iter().filter_map(|choice| {
+        let metadata = choice.metadata.clone()?;
+        Some((words::attached_to(&quoted(&choice.label, CHOICE_LABEL_MAX)), Value::Object(metadata)))
+    });
+    confidence.into_iter().chain(decision).chain(attached).collect()
 }
 
 fn asked(link: &LinkView) -> Asked {

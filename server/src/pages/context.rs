@@ -6,22 +6,20 @@
 use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
-use domain::text::{defanged, truncated, visible, visible_line};
+use domain::text::{defanged, quoted, truncated, visible, visible_line};
 use domain::words::{self, Amount};
 use serde_json::{Map, Value, json};
 
-/// A value longer than this many lines is folded.
-pub(super) const FOLDED_LINES_MAX: usize = 12;
-/// A value longer than this many characters is folded, so one endless line cannot hide behind the line limit.
-pub(super) const FOLDED_CHARS_MAX: usize = 1_200;
-/// More rows than this are folded.
-pub(super) const FOLDED_ROWS_MAX: usize = 40;
+use super::fold::{FOLDED_ROWS_MAX, Folding, Folds, Length, entries_kept};
+
 /// A form with more fields than this is not drawn; its definition is shown as text instead.
 pub(super) const FIELDS_MAX: usize = 50;
 /// A field offering more options than this makes the form one that is not drawn.
 pub(super) const OPTIONS_MAX: usize = 100;
 /// The longest option, in characters as shown; a longer one would be cut.
 pub(super) const OPTION_CHARS_MAX: usize = 200;
+/// The longest option, in characters as shown, that a closed list shows whole on a small phone.
+pub(super) const OPTION_CHARS_INLINE_MAX: usize = 24;
 /// A typed field value longer than this many bytes is refused.
 pub(super) const TYPED_BYTES_MAX: usize = 16 * 1_024;
 /// What the form's controls are called in the posted body: this prefix and the field's name.
@@ -29,28 +27,13 @@ pub(super) const TYPED_BYTES_MAX: usize = 16 * 1_024;
 /// The prefix keeps a field named `nonce` or `comment` apart from the page's own inputs.
 pub(super) const FIELD_PREFIX: &str = "field.";
 
-const LABEL_CHARS_MAX: usize = 200;
 const FIELD_NAME_CHARS_MAX: usize = 64;
 
-/// Whether long parts are shortened.
-///
-/// A page that shortens anything locks its answers and links to itself unshortened: nobody should
-/// be able to say yes to text they were not shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Length {
-    /// Long values end early and say how much is missing.
-    Folded,
-    /// Every character is shown.
-    Whole,
-}
-
-/// The context as a table, ready for the template.
+/// What the agent sent as a table, ready for the template.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Table {
     /// One row per key, nested objects one level deep as indented rows.
     pub rows: Vec<Row>,
-    /// What folding left out, one sentence fragment each, such as `41 lines of “Proposed text”`.
-    pub hidden: Vec<Hidden>,
     /// Rows left out because there were too many.
     pub rows_hidden: usize,
 }
@@ -58,8 +41,10 @@ pub(super) struct Table {
 /// One row: what the agent called it and what it said.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Row {
+    /// Where links to this row lead, if there are any.
+    pub anchor: Option<String>,
     /// The key, made readable.
-    pub label: String,
+    pub label: Folding,
     /// True inside a nested object.
     pub indented: bool,
     /// The value.
@@ -85,57 +70,54 @@ pub(super) enum Cell {
     Code(String),
 }
 
-/// One folded value: how much is hidden, and where.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Hidden {
-    /// Such as `41 lines`.
-    pub amount: String,
-    /// The row's label.
-    pub label: String,
-}
-
 impl Table {
-    /// Lays out `context`, leaving out the key `without` (the form's own definition).
-    pub(super) fn new(context: &Value, length: Length, without: Option<&str>) -> Self {
+    /// Lays out entries of one table of a page; `prefix` tells its rows from those of another.
+    pub(super) fn new<'a>(
+        entries: impl IntoIterator<Item = (String, &'a Value)>,
+        prefix: char,
+        length: Length,
+        folds: &mut Folds,
+    ) -> Self {
         let mut table = Self::default();
-        if let Some(entries) = context.as_object() {
-            table.add_entries(entries, length, without);
-        } else if !context.is_null() {
-            table.add(words::CONTEXT.to_owned(), false, context, length);
+        for (name, value) in entries {
+            let Some(inner) = value.as_object().filter(|inner| !inner.is_empty()) else {
+                table.add(name, false, cell(value), prefix, length, folds);
+                continue;
+            };
+            table.add(name, false, Cell::Group, prefix, length, folds);
+            for (key, value) in inner {
+                table.add(label(key), true, cell(value), prefix, length, folds);
+            }
         }
-        if length == Length::Folded && table.rows.len() > FOLDED_ROWS_MAX {
-            table.rows_hidden = table.rows.len() - FOLDED_ROWS_MAX;
+        let beyond = table.rows.len().saturating_sub(FOLDED_ROWS_MAX);
+        if let Some(first) = table.rows.get_mut(FOLDED_ROWS_MAX) {
+            let anchor = format!("{prefix}{FOLDED_ROWS_MAX}");
+            folds.note(Some(Amount::Entries(beyond)), words::WHAT_THE_AGENT_SENT, &anchor, length);
+            first.anchor = Some(anchor);
+        }
+        if length == Length::Folded {
+            table.rows_hidden = beyond;
             table.rows.truncate(FOLDED_ROWS_MAX);
         }
         table
     }
 
-    /// True when the reader does not see everything the agent sent.
-    pub(super) fn is_folded(&self) -> bool {
-        !self.hidden.is_empty() || self.rows_hidden > 0
+    fn add(&mut self, name: String, indented: bool, cell: Cell, prefix: char, length: Length, folds: &mut Folds) {
+        let anchor = format!("{prefix}{}", self.rows.len());
+        let before = folds.0.len();
+        let label = folds.line(name, words::A_KEY, &anchor, length);
+        let (cell, more) = fold(cell, &label.text, &anchor, length, folds);
+        let anchor = (folds.0.len() > before).then_some(anchor);
+        self.rows.push(Row { anchor, label, indented, cell, more });
     }
+}
 
-    fn add_entries(&mut self, entries: &Map<String, Value>, length: Length, without: Option<&str>) {
-        for (key, value) in entries.iter().filter(|(key, _)| Some(key.as_str()) != without) {
-            let Some(inner) = value.as_object().filter(|inner| !inner.is_empty()) else {
-                self.add(label(key), false, value, length);
-                continue;
-            };
-            self.rows.push(Row { label: label(key), indented: false, cell: Cell::Group, more: None });
-            for (key, value) in inner {
-                self.add(label(key), true, value, length);
-            }
-        }
-    }
-
-    fn add(&mut self, label: String, indented: bool, value: &Value, length: Length) {
-        let (cell, cut) = fold(cell(value), length);
-        if let Some(amount) = &cut {
-            let label = truncated(&label, 80);
-            self.hidden.push(Hidden { amount: words::amount(*amount), label });
-        }
-        let more = cut.map(words::amount_more);
-        self.rows.push(Row { label, indented, cell, more });
+/// The entries of what an agent sent, by their readable keys; what is no object has the name of all of it.
+pub(super) fn entries(sent: &Value) -> Vec<(String, &Value)> {
+    match sent {
+        Value::Object(entries) => entries.iter().map(|(key, value)| (label(key), value)).collect(),
+        Value::Null => Vec::new(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => vec![(words::CONTEXT.to_owned(), sent)],
     }
 }
 
@@ -175,61 +157,38 @@ fn formatted(value: &Value) -> String {
     defanged(&visible(&format!("{value:#}")))
 }
 
-fn fold(cell: Cell, length: Length) -> (Cell, Option<Amount>) {
-    if length == Length::Whole {
-        return (cell, None);
-    }
-    match cell {
-        Cell::Text(text) => fold_text(&text, Cell::Text),
-        Cell::Address(text) => fold_text(&text, Cell::Address),
-        Cell::Code(text) => fold_text(&text, Cell::Code),
-        Cell::List(items) => fold_list(items),
-        Cell::Group | Cell::Remark(_) => (cell, None),
-    }
+fn fold(cell: Cell, name: &str, anchor: &str, length: Length, folds: &mut Folds) -> (Cell, Option<String>) {
+    let (text, shape): (String, fn(String) -> Cell) = match cell {
+        Cell::Text(text) => (text, Cell::Text),
+        Cell::Address(text) => (text, Cell::Address),
+        Cell::Code(text) => (text, Cell::Code),
+        Cell::List(items) => return fold_list(items, name, anchor, length, folds),
+        Cell::Group | Cell::Remark(_) => return (cell, None),
+    };
+    let folding = folds.text(text, name, anchor, length);
+    (shape(folding.text), folding.more)
 }
 
-fn fold_text(text: &str, shape: fn(String) -> Cell) -> (Cell, Option<Amount>) {
-    let lines_count = text.lines().count();
-    let head = text.lines().take(FOLDED_LINES_MAX).collect::<Vec<_>>().join("\n");
-    let head_count = head.chars().count();
-    if head_count > FOLDED_CHARS_MAX {
-        let head = head.chars().take(FOLDED_CHARS_MAX).collect();
-        let cut = text.chars().count() - FOLDED_CHARS_MAX;
-        return (shape(head), Some(Amount::Characters(cut)));
+fn fold_list(mut items: Vec<String>, name: &str, anchor: &str, length: Length, folds: &mut Folds) -> (Cell, Option<String>) {
+    let kept = entries_kept(&items);
+    let cut = (kept < items.len()).then(|| Amount::Entries(items.len() - kept));
+    let more = folds.note(cut, name, anchor, length);
+    if more.is_some() {
+        items.truncate(kept);
     }
-    if lines_count > FOLDED_LINES_MAX {
-        return (shape(head), Some(Amount::Lines(lines_count - FOLDED_LINES_MAX)));
-    }
-    (shape(text.to_owned()), None)
-}
-
-/// A list folds like a text: by its entries, or by its size when a few entries are long.
-fn fold_list(mut items: Vec<String>) -> (Cell, Option<Amount>) {
-    let mut left = FOLDED_CHARS_MAX;
-    let mut kept = 0;
-    for item in items.iter().take(FOLDED_LINES_MAX) {
-        let count = item.chars().count();
-        if count > left || item.lines().count() > FOLDED_LINES_MAX {
-            break;
-        }
-        left -= count;
-        kept += 1;
-    }
-    let cut = items.len() - kept;
-    items.truncate(kept);
-    (Cell::List(items), (cut > 0).then_some(Amount::Entries(cut)))
+    (Cell::List(items), more)
 }
 
 /// `order_id` reads as "Order id". Keys that are not plain snake case stay as the agent wrote them.
-fn label(key: &str) -> String {
+pub(super) fn label(key: &str) -> String {
     let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     let spaced = key.replace('_', " ");
     let words = spaced.trim();
     if !plain || words.is_empty() {
-        return truncated(&visible_line(key), LABEL_CHARS_MAX);
+        return visible_line(key);
     }
     let (first, rest) = words.split_at(1);
-    truncated(&format!("{}{rest}", first.to_ascii_uppercase()), LABEL_CHARS_MAX)
+    format!("{}{rest}", first.to_ascii_uppercase())
 }
 
 /// The fields of a question whose `response_type` is `form`.
@@ -262,6 +221,8 @@ pub(super) struct Field {
     pub label: String,
     /// The hint below the label; may be empty.
     pub description: String,
+    /// What folding cut from either, such as `41 more lines`.
+    pub more: Vec<String>,
     /// The control and the type of the answer.
     pub kind: FieldKind,
     /// Whether it may stay empty.
@@ -338,10 +299,23 @@ impl Fields {
             name: "answer".to_owned(),
             label: words::YOUR_ANSWER.to_owned(),
             description: String::new(),
+            more: Vec::new(),
             kind: FieldKind::Textarea,
             required: true,
         };
         Self { fields: vec![field], by_agent: false }
+    }
+
+    /// The fields as they are shown.
+    pub(super) fn folded(mut self, length: Length, folds: &mut Folds) -> Self {
+        for (index, field) in self.fields.iter_mut().enumerate() {
+            let anchor = format!("f{index}");
+            let label = folds.line(std::mem::take(&mut field.label), words::A_KEY, &anchor, length);
+            let description = folds.text(std::mem::take(&mut field.description), &label.text, &anchor, length);
+            (field.label, field.description) = (label.text, description.text);
+            field.more = label.more.into_iter().chain(description.more).collect();
+        }
+        self
     }
 
     /// Turns what was typed, keyed by the field's name, into the answer's value, or says what needs a change.
@@ -362,7 +336,32 @@ impl Fields {
     }
 }
 
+/// What the definition of a form says of its fields beyond what a page draws, by the field.
+pub(super) fn not_drawn(definition: &Value) -> Vec<(String, Value)> {
+    const DRAWN: [&str; 6] = ["name", "label", "description", "type", "required", "options"];
+    let items = definition.as_array().into_iter().flatten().filter_map(Value::as_object);
+    let rest = |item: &Map<String, Value>| {
+        let others = item.iter().filter(|(key, _)| !DRAWN.contains(&key.as_str()));
+        let others: Map<String, Value> = others.map(|(key, value)| (key.clone(), value.clone())).collect();
+        let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
+        (!others.is_empty())
+            .then(|| (words::more_about_a_field(&quoted(&label(name), FIELD_NAME_CHARS_MAX)), Value::Object(others)))
+    };
+    items.filter_map(rest).collect()
+}
+
 impl Field {
+    /// What the agent receives the answer under, where the label does not say it.
+    pub(super) fn key(&self) -> Option<String> {
+        (label(&self.name) != self.label).then(|| visible_line(&self.name))
+    }
+
+    /// Whether a closed list would cut an option, so that all of them have to stand on the page.
+    pub(super) fn has_long_options(&self) -> bool {
+        let is_long = |option: &String| visible_line(option).chars().count() > OPTION_CHARS_INLINE_MAX;
+        matches!(&self.kind, FieldKind::Options(options) if options.iter().any(is_long))
+    }
+
     /// The control's name in the posted body.
     pub(super) fn posted_name(&self) -> String {
         format!("{FIELD_PREFIX}{}", self.name)
@@ -425,10 +424,11 @@ fn defined_field(item: &Value) -> Option<Field> {
     Some(Field {
         name: name.to_owned(),
         label: match text("label")?.filter(|text| !text.trim().is_empty()) {
-            Some(text) => truncated(&visible_line(text), LABEL_CHARS_MAX),
+            Some(text) => visible_line(text),
             None => label(name),
         },
         description: defanged(&visible(text("description")?.unwrap_or(""))),
+        more: Vec::new(),
         kind: defined_kind(text("type")?.unwrap_or("text"), item.get("options"))?,
         required: match item.get("required") {
             None | Some(Value::Null) => true,
@@ -472,7 +472,7 @@ mod tests {
     use super::*;
 
     fn row<'a>(table: &'a Table, label: &str) -> &'a Row {
-        table.rows.iter().find(|row| row.label == label).expect("the row is there")
+        table.rows.iter().find(|row| row.label.text == label).expect("the row is there")
     }
 
     // A key is how the person tells values apart; it must stay recognisable.
@@ -484,17 +484,22 @@ mod tests {
         assert_eq!(label("___"), "___");
     }
 
+    fn table(sent: &Value, length: Length) -> (Table, Folds) {
+        let mut folds = Folds::default();
+        (Table::new(entries(sent), 'r', length, &mut folds), folds)
+    }
+
     #[test]
     fn nested_objects_are_indented_once_and_then_formatted() {
         let context = json!({"order": {"id": 7, "lines": [{"sku": "a"}]}, "tags": ["x", "y"], "none": null});
-        let table = Table::new(&context, Length::Whole, None);
+        let (table, folds) = table(&context, Length::Whole);
         assert_eq!(row(&table, "Order").cell, Cell::Group);
         assert!(row(&table, "Id").indented);
         assert_eq!(row(&table, "Id").cell, Cell::Text("7".to_owned()));
         assert!(matches!(&row(&table, "Lines").cell, Cell::Code(text) if text.contains("\"sku\": \"a\"")));
         assert_eq!(row(&table, "Tags").cell, Cell::List(vec!["x".to_owned(), "y".to_owned()]));
         assert_eq!(row(&table, "None").cell, Cell::Remark("(nothing)"));
-        assert!(!table.is_folded());
+        assert_eq!(folds, Folds::default());
     }
 
     // An agent's link on our page would be phishing with our name on it.
@@ -502,45 +507,34 @@ mod tests {
     fn addresses_are_defanged_wherever_they_stand() {
         let context =
             json!({"a": "see https://evil.example/x", "b": ["https://evil.example/x"], "c": [{"d": "https://evil.example/x"}]});
-        for row in Table::new(&context, Length::Whole, None).rows {
+        for row in table(&context, Length::Whole).0.rows {
             let shown = format!("{:?}", row.cell);
             assert!(!shown.contains("evil.example"), "{shown}");
         }
     }
 
-    // Folding is what locks the answers, so its edge is exact.
     #[test]
-    fn values_fold_after_twelve_lines_and_say_how_much_is_missing() {
-        let lines = |count: usize| vec!["line"; count].join("\n");
-        let table = Table::new(&json!({"text": lines(12)}), Length::Folded, None);
-        assert!(!table.is_folded());
-        let table = Table::new(&json!({"proposed_text": lines(53)}), Length::Folded, None);
-        assert_eq!(row(&table, "Proposed text").more.as_deref(), Some("41 more lines"));
-        assert_eq!(table.hidden[0].amount, "41 lines");
-        assert!(!Table::new(&json!({"text": lines(53)}), Length::Whole, None).is_folded());
-    }
-
-    #[test]
-    fn one_endless_line_a_long_list_and_many_rows_fold_too() {
-        let endless = Table::new(&json!({"text": "x".repeat(1_201)}), Length::Folded, None);
-        assert_eq!(endless.rows[0].more.as_deref(), Some("1 more character"));
-        let list = Table::new(&json!({"list": vec!["x"; 14]}), Length::Folded, None);
-        assert_eq!(list.rows[0].more.as_deref(), Some("2 more entries"));
-        let many: Map<String, Value> = (0..50).map(|index| (format!("k{index}"), json!(index))).collect();
-        let many = Table::new(&Value::Object(many), Length::Folded, None);
-        assert_eq!((many.rows.len(), many.rows_hidden), (40, 10));
-        assert!(many.is_folded());
+    fn a_long_list_and_many_rows_fold_too() {
+        let (list, folds) = table(&json!({"list": vec!["x"; 14]}), Length::Folded);
+        assert_eq!((list.rows[0].more.as_deref(), folds.0.len()), (Some("2 more entries"), 1));
+        let many = Value::Object((0..50).map(|index| (format!("k{index}"), json!(index))).collect());
+        let (folded, folds) = table(&many, Length::Folded);
+        assert_eq!((folded.rows.len(), folded.rows_hidden, folds.0.len()), (40, 10, 1));
+        let (whole, folds) = table(&many, Length::Whole);
+        assert_eq!((whole.rows.len(), whole.rows_hidden, folds.0.len()), (50, 0, 1));
+        assert_eq!(whole.rows[40].anchor.as_deref(), Some("r40"));
     }
 
     #[test]
     fn hidden_characters_are_made_visible() {
         let context = json!({"k\u{202e}ey": "a\u{202e}b\u{0}", "deep": {"x": {"y": "\u{202e}"}}});
-        let shown: String = Table::new(&context, Length::Whole, None)
+        let (table, _) = table(&context, Length::Whole);
+        let shown: String = table
             .rows
             .iter()
             .flat_map(|row| match &row.cell {
-                Cell::Text(text) | Cell::Code(text) => [row.label.as_str(), text.as_str()],
-                Cell::Group | Cell::Remark(_) | Cell::Address(_) | Cell::List(_) => [row.label.as_str(), ""],
+                Cell::Text(text) | Cell::Code(text) => [row.label.text.as_str(), text.as_str()],
+                Cell::Group | Cell::Remark(_) | Cell::Address(_) | Cell::List(_) => [row.label.text.as_str(), ""],
             })
             .collect();
         assert!(shown.contains("k⟨U+202E⟩ey"), "{shown}");

@@ -51,9 +51,12 @@ pub(super) static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new("answe
 /// The script that tells times in the reader's own zone, on every page that has some.
 pub(super) static TIMES: LazyLock<Script> = LazyLock::new(|| Script::new("times", include_str!("assets/times.js")));
 
+/// The script that unlocks the answers to a question too long to be shown at once, on the page that shows all of it.
+pub(super) static UNLOCK: LazyLock<Script> = LazyLock::new(|| Script::new("unlock", include_str!("assets/unlock.js")));
+
 /// Serves a script.
 pub(super) async fn script(name: Path<String>) -> HttpResponse {
-    let Some(script) = [&*SCRIPT, &*TIMES, &*home::SCRIPT].into_iter().find(|script| script.name == *name) else {
+    let Some(script) = [&*SCRIPT, &*TIMES, &*UNLOCK, &*home::SCRIPT].into_iter().find(|script| script.name == *name) else {
         return HttpResponse::NotFound()
             .content_type("text/plain")
             .insert_header((CACHE_CONTROL, "no-store"))
@@ -134,6 +137,7 @@ mod tests {
             let bytes = script.text.len() + TIMES.text.len();
             assert!(bytes <= 4 * 1_024, "{bytes} bytes with {}", script.name);
         }
+        assert!(UNLOCK.text.len() <= 512, "{} bytes more on a long question", UNLOCK.text.len());
         assert!(
             SCRIPT.path().starts_with("/assets/answer-") && SCRIPT.path().len() == "/assets/answer-.js".len() + 2 * HASH_BYTES
         );

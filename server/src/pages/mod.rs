@@ -3,6 +3,7 @@
 mod answer;
 mod context;
 mod development;
+mod fold;
 mod guard;
 mod home;
 mod live;

@@ -4,6 +4,8 @@ use domain::choice::{Judgement, judge};
 use domain::suspension::{Style, SuspensionChoice};
 use domain::text::{visible, visible_line};
 
+use super::super::fold::{Folding, Folds, Length};
+
 /// With more choices than this, the answer column may be taller than the window and must not stick.
 const PINNED_CHOICES_MAX: usize = 5;
 
@@ -25,7 +27,7 @@ pub(super) struct Button {
     /// The value as it is read.
     pub sends: String,
     pub label: String,
-    pub description: String,
+    pub description: Folding,
     /// With a space before it, for the attribute.
     pub class: &'static str,
 }
@@ -42,19 +44,24 @@ impl Choices {
         self.judgement.warning()
     }
 
-    pub(super) fn buttons(&self) -> Vec<Button> {
-        let button = |(choice, style): (&SuspensionChoice, &Style)| Button {
-            value: choice.value.clone(),
-            sends: visible_line(&choice.value),
-            label: visible_line(&choice.label).trim().to_owned(),
-            description: visible(choice.description.as_deref().unwrap_or("").trim()),
-            class: match style {
-                Style::Primary => " primary",
-                Style::Danger => " danger",
-                Style::Default => "",
-            },
+    /// Labels and values are short and shown whole; a description folds.
+    pub(super) fn buttons(&self, length: Length, folds: &mut Folds) -> Vec<Button> {
+        let button = |(index, (choice, style)): (usize, (&SuspensionChoice, &Style))| {
+            let label = visible_line(&choice.label).trim().to_owned();
+            let description = visible(choice.description.as_deref().unwrap_or("").trim());
+            Button {
+                value: choice.value.clone(),
+                sends: visible_line(&choice.value),
+                description: folds.text(description, &label, &format!("c{index}"), length),
+                label,
+                class: match style {
+                    Style::Primary => " primary",
+                    Style::Danger => " danger",
+                    Style::Default => "",
+                },
+            }
         };
-        self.choices.iter().zip(&self.judgement.styles).map(button).collect()
+        self.choices.iter().zip(&self.judgement.styles).enumerate().map(button).collect()
     }
 
     /// True when the whole column surely fits a window beside the context.
@@ -92,9 +99,9 @@ mod tests {
     #[test]
     fn the_value_is_the_last_line_of_its_button() {
         let html = shown(SuspensionChoice::yes_no());
-        for (value, label) in [("yes", "Yes"), ("no", "No")] {
+        for (id, value, label) in [("c0", "yes", "Yes"), ("c1", "no", "No")] {
             let button = format!(
-                "<button class=\"choice\" type=\"submit\" name=\"value\" value=\"{value}\"><b dir=\"auto\">{label}</b>\
+                "<button class=\"choice\" id=\"{id}\" type=\"submit\" name=\"value\" value=\"{value}\"><b dir=\"auto\">{label}</b>\
                  <span class=\"sends\">sends <code><bdi>{value}</bdi></code></span></button>"
             );
             assert!(html.contains(&button), "{html}");

@@ -1,10 +1,12 @@
 //! What the agent gets: an answer, or what happens if nobody gives one.
 
-use domain::text::{truncated, visible_line};
-use serde_json::{Value, json};
+use domain::text::visible_line;
+use domain::words;
+use serde_json::Value;
 
-use super::super::context::{Length, Table};
-use super::{LINE_CHARS_MAX, is_phrase, phrase};
+use super::super::context::{Table, entries};
+use super::super::fold::{Folds, Length};
+use super::{is_phrase, phrase};
 
 /// What happens if nobody answers.
 #[derive(Debug, Clone)]
@@ -37,19 +39,15 @@ impl Given {
 
     /// The raw value of a choice.
     pub(super) fn code(&self) -> Option<String> {
-        let raw = |text: &str| truncated(&visible_line(text), LINE_CHARS_MAX);
-        self.label.as_ref().and(self.value.as_str()).map(raw)
+        self.label.as_ref().and(self.value.as_str()).map(visible_line)
     }
 
-    /// The whole of an answer that does not fit into a sentence.
-    pub(super) fn table(&self) -> Option<Table> {
-        let shown = self.words().is_some();
-        (!shown).then(|| {
-            if self.value.is_object() {
-                Table::new(&self.value, Length::Whole, None)
-            } else {
-                Table::new(&json!({ "answer": self.value }), Length::Whole, None)
-            }
-        })
+    /// What does not fit into a sentence.
+    pub(super) fn table(&self, length: Length, folds: &mut Folds) -> Option<Table> {
+        let rows = match &self.value {
+            Value::Object(_) => entries(&self.value),
+            value => vec![(words::ANSWER.to_owned(), value)],
+        };
+        self.words().is_none().then(|| Table::new(rows, 's', length, folds))
     }
 }

@@ -15,15 +15,17 @@ mod trouble;
 
 use chrono::{DateTime, Utc};
 use domain::text::{truncated, visible, visible_line};
+use domain::words;
 
 pub(super) use self::choices::Choices;
 pub(super) use self::given::{Given, Silence};
 pub(super) use self::moment::{machine, second};
-pub(super) use self::open::{Answers, FormError, OpenQuestion};
+pub(super) use self::open::{Answers, FormError, OpenQuestion, Reading};
 pub(super) use self::outcome::{Ending, Outcome};
 pub(super) use self::trouble::{Again, Trouble, TroublePage, Typed, UnknownLink};
 use super::context::Cell;
 pub(super) use super::context::{FieldError, FieldKind, FieldProblem, Fields};
+use super::fold::{Folding, Folds, Length};
 
 /// The one style sheet, inlined in every page so that a page is one response.
 ///
@@ -64,31 +66,41 @@ pub(super) struct Asked {
 
 impl Asked {
     fn agent(&self) -> String {
-        phrase(&self.agent)
+        line(&self.agent)
     }
 
-    fn intent_title(&self) -> String {
-        line(&self.intent_title)
-    }
-
-    fn headline(&self) -> String {
-        visible(self.parts().0)
-    }
-
-    fn explanation(&self) -> String {
-        visible(self.parts().1)
-    }
-
-    fn is_long(&self) -> bool {
-        self.parts().0.chars().count() > HEADLINE_CHARS_MAX
-    }
-
-    fn parts(&self) -> (&str, &str) {
-        let question = self.question.trim();
-        match question.split_once('\n') {
-            Some((headline, explanation)) => (headline.trim_end(), explanation.trim()),
-            None => (question, ""),
+    /// The card that asks; what it folds is noted.
+    fn card(&self, length: Length, folds: &mut Folds) -> Card {
+        let title = visible_line(&self.intent_title).trim().to_owned();
+        let title = folds.line(title, words::TITLE, "main", length);
+        let question = folds.text(visible(self.question.trim()), words::QUESTION, "q", length);
+        let (headline, explanation) = question.text.split_once('\n').unwrap_or((&question.text, ""));
+        Card {
+            agent: self.agent(),
+            title,
+            headline: headline.trim_end().to_owned(),
+            explanation: explanation.trim_start_matches('\n').to_owned(),
+            more: question.more,
         }
+    }
+}
+
+/// Who asks what, as the agent words it.
+#[derive(Debug)]
+struct Card {
+    agent: String,
+    title: Folding,
+    /// The first line of the question.
+    headline: String,
+    /// The rest of it.
+    explanation: String,
+    /// What is missing from the question.
+    more: Option<String>,
+}
+
+impl Card {
+    fn is_long(&self) -> bool {
+        self.headline.chars().count() > HEADLINE_CHARS_MAX
     }
 }
 

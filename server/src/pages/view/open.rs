@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::pressing::AskedBefore;
+use domain::text::visible_line;
 use domain::words;
 use serde_json::Value;
 
-use super::super::context::{Length, Table};
+use super::super::context::{Table, label, not_drawn};
+use super::super::fold::{Folds, Hidden, Length};
+use super::choices::Button;
 use super::moment::{Countdown, hour, machine, minute, near};
-use super::{Asked, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, Page, PlanRow, STYLESHEET, Silence, line};
+use super::{Asked, Card, Cell, Choices, FieldError, FieldKind, FieldProblem, Fields, Page, PlanRow, STYLESHEET, Silence, line};
 
 /// Rows of a plan that are shown without being asked for.
 const PLAN_ROWS_SHOWN: usize = 8;
@@ -24,8 +27,10 @@ pub(in crate::pages) struct OpenQuestion {
     pub asked: Asked,
     /// What was taken back for it, if anything was.
     pub before: Option<AskedBefore>,
-    /// The agent's context, shown after the choices.
+    /// The agent's context, shown before the choices.
     pub context: Value,
+    /// What else the agent sent, by our names for it.
+    pub beside: Vec<(String, Value)>,
     /// How it can be answered.
     pub answers: Answers,
     /// When this page is made.
@@ -42,14 +47,46 @@ pub(in crate::pages) struct OpenQuestion {
     pub times_path: String,
     /// Where the script is that keeps this page up to date.
     pub script_path: String,
+    /// Where the script is that unlocks the answers at the end of a long question.
+    pub unlock_path: String,
     /// Ties the form to the cookie and the link.
     pub nonce: String,
     /// What was typed as a comment before something went wrong.
     pub comment: String,
     /// Why the page is shown again instead of the result.
     pub error: Option<FormError>,
-    /// The address of this page with nothing folded. `None` shows everything at once.
-    pub whole_page_href: Option<String>,
+    /// How much of it the reader has seen.
+    pub reading: Reading,
+}
+
+/// How far somebody has come with a question that is too long to be shown at once.
+///
+/// Only a page that shows everything has the nonce an answer needs; on a short question that is every page.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::pages) enum Reading {
+    /// Long texts end early, and the answers are locked.
+    #[default]
+    Begun,
+    /// Everything is there. The answers are locked until the script has seen the end in view; without scripts, a link at the end
+    /// leads on.
+    Everything,
+    /// That link was followed: the answers are offered below the end.
+    ToTheEnd,
+}
+
+impl Reading {
+    /// What the query of an address asks for.
+    pub(in crate::pages) fn of_query(query: &str) -> Self {
+        match query {
+            "show=everything" => Self::Everything,
+            "show=everything&end=reached" => Self::ToTheEnd,
+            _ => Self::Begun,
+        }
+    }
+
+    fn length(self) -> Length {
+        if self == Self::Begun { Length::Folded } else { Length::Whole }
+    }
 }
 
 /// How a question can be answered.
@@ -113,20 +150,30 @@ impl FormError {
 impl OpenQuestion {
     /// Renders the page.
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
-        let length = if self.whole_page_href.is_some() { Length::Folded } else { Length::Whole };
-        let fields = match self.answers {
+        let (length, mut folds) = (self.reading.length(), Folds::default());
+        let card = self.asked.card(length, &mut folds);
+        let fallback = match &self.silence {
+            Silence::Fallback(given) => given.table(length, &mut folds),
+            Silence::Ends => None,
+        };
+        let form = match self.answers {
             Answers::Form { .. } => Some(Fields::from_context(&self.context)),
             Answers::Choices(_) | Answers::Text { .. } => None,
         };
-        let drawn = fields.as_ref().is_some_and(|fields| fields.by_agent).then_some("fields");
-        OpenPage {
-            page: &self.page,
-            open: self,
-            countdown: self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now)),
-            table: Table::new(&self.context, length, drawn),
-            fields,
-        }
-        .render()
+        let drawn = form.as_ref().is_some_and(|fields| fields.by_agent);
+        let left = if drawn { not_drawn(&self.context["fields"]) } else { Vec::new() };
+        let shown = |key: &String| !(drawn && key == "fields");
+        let context = self.context.as_object().into_iter().flatten().filter(|(key, _)| shown(key));
+        let context = context.map(|(key, value)| (label(key), value));
+        let beside = left.iter().chain(&self.beside).map(|(name, value)| (name.clone(), value));
+        let table = Table::new(context.chain(beside), 'r', length, &mut folds);
+        let buttons = match &self.answers {
+            Answers::Choices(choices) => choices.buttons(length, &mut folds),
+            Answers::Text { .. } | Answers::Form { .. } => Vec::new(),
+        };
+        let fields = form.map(|fields| fields.folded(length, &mut folds));
+        let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now));
+        OpenPage { page: &self.page, open: self, card, fallback, countdown, table, buttons, fields, folds: folds.0 }.render()
     }
 }
 
@@ -135,9 +182,14 @@ impl OpenQuestion {
 struct OpenPage<'a> {
     page: &'a Page,
     open: &'a OpenQuestion,
+    card: Card,
+    fallback: Option<Table>,
     countdown: Option<Countdown>,
     table: Table,
+    buttons: Vec<Button>,
     fields: Option<Fields>,
+    /// What is not shown at once.
+    folds: Vec<Hidden>,
 }
 
 impl OpenPage<'_> {
@@ -147,11 +199,21 @@ impl OpenPage<'_> {
     }
 
     fn locked(&self) -> bool {
-        self.table.is_folded()
+        !self.folds.is_empty() && self.open.reading != Reading::ToTheEnd
+    }
+
+    /// Whether long texts end early on this page.
+    fn folded(&self) -> bool {
+        !self.folds.is_empty() && self.open.reading == Reading::Begun
+    }
+
+    /// One column, in which the answers come after everything else.
+    fn slim(&self) -> bool {
+        self.fields.is_some() || self.open.reading == Reading::ToTheEnd
     }
 
     fn pinned(&self) -> bool {
-        matches!(&self.open.answers, Answers::Choices(choices) if choices.fit()) && !self.locked()
+        matches!(&self.open.answers, Answers::Choices(choices) if choices.fit()) && !self.folded()
     }
 
     /// The control of a field, which is also where the error summary's link leads. A text answer has only one.
@@ -174,9 +236,11 @@ impl OpenPage<'_> {
 
 #[cfg(test)]
 mod tests {
+    use domain::suspension::{Style, SuspensionChoice};
     use serde_json::json;
 
-    use super::super::samples::{at, open};
+    use super::super::Given;
+    use super::super::samples::{at, choice, open};
     use super::*;
 
     // The page must work for somebody without script, and a scanner that renders it must not decide anything.
@@ -237,15 +301,73 @@ mod tests {
     }
 
     #[test]
-    fn folded_text_locks_every_answer_and_the_whole_page_unlocks_them() {
+    fn folded_text_locks_every_answer_until_its_end_was_reached() {
         let context = json!({"proposed_text": "line\n".repeat(53)});
-        let folded = OpenQuestion { context, whole_page_href: Some("?show=everything".to_owned()), ..open() };
-        let html = folded.render().unwrap();
-        assert_eq!(html.matches(" disabled>").count(), 2);
+        let page = |reading| OpenQuestion { context: context.clone(), reading, ..open() }.render().unwrap();
+        let html = page(Reading::Begun);
+        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2, 0));
         assert!(html.contains("41 lines of “<bdi>Proposed text</bdi>” are hidden."));
-        assert!(html.contains("<a href=\"?show=everything\">Show everything</a>"));
-        let html = OpenQuestion { whole_page_href: None, ..folded }.render().unwrap();
-        assert!(!html.contains(" disabled>") && !html.contains("Show everything"));
+        assert!(html.contains("<a href=\"?show=everything#r0\">Show everything</a>"));
+        let html = page(Reading::Everything);
+        assert_eq!((html.matches(" disabled>").count(), html.matches("name=\"nonce\"").count()), (2, 1));
+        assert!(
+            html.contains("<tr id=\"r0\">")
+                && html.contains("href=\"?show=everything&amp;end=reached#d\"")
+                && !html.contains("hidden.")
+        );
+        let html = page(Reading::ToTheEnd);
+        assert!(!html.contains(" disabled>") && !html.contains("Show everything") && html.contains("class=\"wrap slim\""));
+        assert!(html.find("class=\"choices\"") > html.find("</table>"), "below the end");
+    }
+
+    /// An agent may hide the point in any text it sends; each of them counts.
+    #[test]
+    fn whatever_is_cut_locks_the_answers() {
+        let (long, endless) = ("line\n".repeat(13), "x".repeat(60_000));
+        let context = |value: Value| OpenQuestion { context: value, ..open() };
+        let asks = |question: &str| OpenQuestion { asked: Asked { question: question.to_owned(), ..open().asked }, ..open() };
+        let form = |fields: Value| OpenQuestion {
+            answers: Answers::Form { typed: BTreeMap::new() },
+            ..context(json!({ "fields": fields }))
+        };
+        let described = SuspensionChoice { description: Some(long.clone()), ..choice("a", "A", Style::Default) };
+        let fallback = Silence::Fallback(Given { label: None, value: json!(endless) });
+        let cases = [
+            ("a key", context(json!({endless.clone(): 1}))),
+            ("a key of a group", context(json!({"group": {endless.clone(): 1}}))),
+            ("the key of a group", context(json!({endless.clone(): {"a": 1}}))),
+            ("a value", context(json!({"a": long}))),
+            ("an entry", context(json!({"a": [long]}))),
+            ("a deep value", context(json!({"a": [{"b": endless}]}))),
+            ("rows", context(json!((0..41).map(|row| (format!("k{row}"), json!(row))).collect::<serde_json::Map<_, _>>()))),
+            ("what stands beside", OpenQuestion { beside: vec![("Decision".into(), json!({"reason": long}))], ..open() }),
+            ("the lines of a question", asks(&long)),
+            ("a question", asks(&endless)),
+            ("a title", OpenQuestion { asked: Asked { intent_title: "x".repeat(201), ..open().asked }, ..open() }),
+            ("a description", OpenQuestion { answers: Answers::Choices(Choices::new(vec![described])), ..open() }),
+            ("a fallback", OpenQuestion { silence: fallback, ..open() }),
+            ("the label of a field", form(json!([{"name": "a", "label": "x".repeat(201)}]))),
+            ("the description of a field", form(json!([{"name": "a", "description": long}]))),
+            ("a member no field has", form(json!([{"name": "a", "note": long}]))),
+            ("the name of such a member", form(json!([{"name": "a", endless: 1}]))),
+        ];
+        for (name, question) in cases {
+            let html = question.render().unwrap();
+            let buttons = html.matches("<button").count();
+            assert!(buttons > 0 && html.matches(" disabled>").count() == buttons, "{name} is hidden beside live buttons");
+            let (_, rest) = html.split_once("href=\"?show=everything#").unwrap();
+            let anchor = format!("id=\"{}\"", rest.split('"').next().unwrap());
+            let whole = OpenQuestion { reading: Reading::Everything, ..question }.render().unwrap();
+            assert!(whole.contains(&anchor) && whole.contains("id=\"end\""), "{name}: {anchor} leads nowhere");
+            assert!(whole.matches(" disabled>").count() == buttons, "{name}: its end was not seen");
+        }
+        for question in [
+            asks(&"x".repeat(1_200)),
+            OpenQuestion { asked: Asked { intent_title: "x".repeat(200), ..open().asked }, ..open() },
+            context(json!({"x".repeat(200): "line\n".repeat(12), "gap": "\n".repeat(3_900)})),
+        ] {
+            assert!(!question.render().unwrap().contains(" disabled>"));
+        }
     }
 
     // What somebody typed is never lost to an error, down to its first line break.
@@ -298,5 +420,15 @@ mod tests {
         assert!(html.contains("name=\"field.cc\" checked"));
         // The definition is drawn as fields and therefore not repeated as context.
         assert!(html.contains("Clause") && !html.contains(">Fields<"));
+        // A closed list would cut an option that is as long as this.
+        let long = json!({"fields": [{"name": "a", "options": ["x".repeat(25), "y"]}]});
+        let html = OpenQuestion { context: long, answers: Answers::Form { typed: BTreeMap::new() }, ..open() }.render().unwrap();
+        assert!(html.matches("type=\"radio\" name=\"field.a\"").count() == 2 && !html.contains("<select"), "{html}");
+        // What a label does not say is said beside it.
+        let renamed = json!({"fields": [{"name": "pay_all", "label": "Colour", "placeholder": "red"}]});
+        let html =
+            OpenQuestion { context: renamed, answers: Answers::Form { typed: BTreeMap::new() }, ..open() }.render().unwrap();
+        assert!(html.contains("<bdi>Colour</bdi> <code class=\"mute\"><bdi>pay_all</bdi></code>"), "{html}");
+        assert!(html.contains("Placeholder") && html.contains(">red</div>"), "{html}");
     }
 }

@@ -6,8 +6,9 @@ use domain::text::visible;
 use domain::words;
 
 use super::super::context::Table;
+use super::super::fold::{Folds, Length};
 use super::moment::{machine, minute, received, second};
-use super::{Asked, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
+use super::{Asked, Card, Cell, Given, Page, PlanRow, STYLESHEET, Silence, line, phrase, quoted};
 
 /// A question nobody can answer any more.
 #[derive(Debug, Clone)]
@@ -88,14 +89,18 @@ pub(in crate::pages) enum Ending {
 impl Outcome {
     /// Renders the page.
     pub(in crate::pages) fn render(&self) -> askama::Result<String> {
-        OutcomePage { page: &self.page, outcome: self, table: self.answer_table() }.render()
+        // Nothing can be decided here, so nothing is folded.
+        let (whole, none) = (Length::Whole, &mut Folds::default());
+        let card = self.asked.card(whole, none);
+        OutcomePage { page: &self.page, outcome: self, card, table: self.answered().and_then(|given| given.table(whole, none)) }
+            .render()
     }
 
-    fn answer_table(&self) -> Option<Table> {
+    fn answered(&self) -> Option<&Given> {
         match &self.ending {
             Ending::AnsweredByYou { given, .. }
             | Ending::AnsweredByAnother { given, .. }
-            | Ending::Expired { silence: Some(Silence::Fallback(given)), .. } => given.table(),
+            | Ending::Expired { silence: Some(Silence::Fallback(given)), .. } => Some(given),
             Ending::Expired { silence: Some(Silence::Ends) | None, .. }
             | Ending::Withdrawn { .. }
             | Ending::Superseded { .. }
@@ -109,6 +114,7 @@ impl Outcome {
 struct OutcomePage<'a> {
     page: &'a Page,
     outcome: &'a Outcome,
+    card: Card,
     table: Option<Table>,
 }
 

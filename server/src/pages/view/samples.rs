@@ -4,7 +4,7 @@ use chrono::{DateTime, TimeZone as _, Utc};
 use domain::suspension::{Style, SuspensionChoice};
 use serde_json::json;
 
-use super::{Answers, Asked, Choices, OpenQuestion, Page, PlanRow, Silence};
+use super::{Answers, Asked, Choices, OpenQuestion, Page, PlanRow, Reading, Silence};
 
 pub(super) fn at(hour: u32, minute: u32) -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 24, hour, minute, 4).unwrap()
@@ -40,6 +40,7 @@ pub(super) fn open() -> OpenQuestion {
         asked: asked(),
         before: None,
         context: json!({"order": "10-88421"}),
+        beside: Vec::new(),
         answers: Answers::Choices(approve_and_deny()),
         now: at(7, 16),
         expires_at: Some(at(9, 30)),
@@ -48,9 +49,10 @@ pub(super) fn open() -> OpenQuestion {
         form_action: "/a/plc_token".to_owned(),
         times_path: TIMES.to_owned(),
         script_path: "/assets/answer-0.js".to_owned(),
+        unlock_path: "/assets/unlock-0.js".to_owned(),
         nonce: "n0nce".to_owned(),
         comment: String::new(),
         error: None,
-        whole_page_href: None,
+        reading: Reading::default(),
     }
 }
