@@ -61,33 +61,63 @@ impl Judgement {
 pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
     let values: Vec<String> = choices.iter().map(|choice| look(&choice.value)).collect();
     let labels: Vec<String> = choices.iter().map(|choice| look(&choice.label)).collect();
+    let leanings: Vec<Leaning> = choices.iter().map(|choice| leaning(&choice.value)).collect();
     let mut misleading = BTreeSet::new();
     let mut doubtful = false;
-    for ((choice, value), label) in choices.iter().zip(&values).zip(&labels) {
-        let meant = (leaning(&choice.label), leaning(&choice.value));
-        let backs_out = meant.1 == Leaning::Yes && BACKING_OUT.iter().any(|word| look(word) == *label);
-        if backs_out || meant.0.contradicts(meant.1) || (label != value && values.contains(label)) {
+    for (((choice, value), label), sends) in choices.iter().zip(&values).zip(&labels).zip(&leanings) {
+        let says = leaning(&choice.label);
+        if says.contradicts(*sends) || says_no_to(choice, says, *sends) || (label != value && values.contains(label)) {
             misleading.insert(Misleading::Contradiction);
         }
         if mixes_alphabets(&choice.label) || mixes_alphabets(&choice.value) {
             misleading.insert(Misleading::MixedAlphabets);
         }
-        doubtful |= meant.0 == Leaning::Doubtful || meant.1 == Leaning::Doubtful;
+        doubtful |= says == Leaning::Doubtful || *sends == Leaning::Doubtful;
     }
     if has_twins(values) || has_twins(labels) {
         misleading.insert(Misleading::Alike);
     }
     let neutral = doubtful || !misleading.is_empty();
-    let style = |choice: &SuspensionChoice| match (choice.style, leaning(&choice.value)) {
+    let style = |(choice, sends): (&SuspensionChoice, &Leaning)| match (choice.style, sends) {
         (Style::Primary, Leaning::Yes) if !neutral => Style::Primary,
         (Style::Danger, Leaning::No) if !neutral => Style::Danger,
         (Style::Primary | Style::Danger | Style::Default, _) => Style::Default,
     };
-    Judgement { styles: choices.iter().map(style).collect(), misleading }
+    Judgement { styles: choices.iter().zip(&leanings).map(style).collect(), misleading }
 }
 
+/// Whether a choice says no to what it sends in a way that its label as a whole does not tell: as a button that lets people out, by a verb
+/// of refusal in the middle of a label or at the beginning of a description, or by a no to the very words of the value.
+fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool {
+    let label = words_of(&choice.label.nfkc().collect::<String>().to_lowercase());
+    match sends {
+        Leaning::Yes => {
+            let button = plain(choice.label.trim_matches(|c: char| !c.is_alphanumeric()));
+            let refuses = label.contains(&Word::Refuse) && !label.contains(&Word::Yes) && !label.contains(&Word::Not);
+            let description = choice.description.as_deref().unwrap_or_default();
+            let opens = words_of(description).into_iter().find(|word| *word != Word::Small);
+            refuses || opens == Some(Word::Refuse) || BACKING_OUT.iter().any(|word| plain(word) == button)
+        }
+        Leaning::Unknown if says == Leaning::No => {
+            let (of_label, of_value) = (tokens(&choice.label), tokens(&camel_apart(&choice.value)));
+            !of_value.is_empty() && of_value.iter().all(|word| of_label.contains(word))
+        }
+        Leaning::Unknown | Leaning::No | Leaning::Doubtful => false,
+    }
+}
+
+/// How a text looks as a whole; punctuation around it and the width of spaces in it make no difference.
 fn look(text: &str) -> String {
-    skeleton(text.trim())
+    let around = |c: char| c.is_whitespace() || ".,:;!?…*_~|\"'“”‘’«»()[]{}<>".contains(c);
+    let bare = text.trim_matches(around);
+    let shown = if bare.is_empty() { text.trim() } else { bare };
+    skeleton(&shown.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The words of a text in their plain form.
+fn tokens(text: &str) -> Vec<String> {
+    let apart: String = text.nfkc().collect();
+    apart.split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()).map(plain).collect()
 }
 
 fn has_twins(mut looks: Vec<String>) -> bool {
@@ -117,6 +147,8 @@ impl Leaning {
 enum Word {
     Yes,
     No,
+    /// A no that is done: a verb, and not as "refused" is.
+    Refuse,
     /// Turns what follows around.
     Not,
     /// Says nothing by itself.
@@ -132,20 +164,24 @@ const YES: &str = "yes yeah yep yup y approve approved approves approving accept
     goedkeuren goedgekeurd toestaan tak zatwierdz godkann да одобрить одобряю одобрено разрешить принять так схвалити";
 
 /// A no in every question.
-const NO: &str = "no nope nah nay n deny denied denies denying reject rejected rejects rejecting refuse refused refuses refusing \
-    decline declined declines declining disallow disallowed disapprove disapproved disagree disagreed forbid forbidden \
-    prohibit prohibited veto vetoed false nein nie ablehnen abgelehnt verweigern verweigert verbieten verboten untersagen \
-    non refuser refuse rejeter rejete interdire rechazar rechazado denegar denegado negar negado recusar rejeitar rifiutare rifiutato \
-    negare nee weigeren afwijzen odrzuc avvisa neka нет отклонить отклонено отказать отказ запретить отвергнуть ні відхилити відмовити";
+const NO: &str = "no nope nah nay n denied rejected refused declined disallowed disapproved disagreed forbidden prohibited vetoed \
+    false nein nie abgelehnt verweigert verboten non rejete rechazado denegado negado rifiutato nee não nej nei hayır όχι لا \
+    нет отклонено отказ ні";
+
+/// A no that is done, in every question.
+const REFUSE: &str = "deny denies denying reject rejects rejecting refuse refuses refusing decline declines declining disallow \
+    disapprove disagree forbid prohibit veto withhold ablehnen verweigern verbieten untersagen refuser rejeter interdire rechazar denegar \
+    negar recusar rejeitar rifiutare negare weigeren afwijzen odrzuc avvisa neka отклонить отказать запретить отвергнуть відхилити \
+    відмовити";
 
 /// What turns the words after it around.
 const NOT: &str = "not dont doesnt didnt never cannot cant wont wouldnt shouldnt mustnt isnt arent nicht kein keine niet geen \
-    pas jamais nunca mai не никогда нельзя";
+    ne pas jamais nunca не никогда нельзя";
 
 /// Words that change nothing about a yes or a no before or behind them.
 const SMALL: &str = "i we you it this that the a an to do does did will would should must can could may might is are was am be been \
     please sorry must have has had and so go ahead absolutely definitely certainly surely really simply just my our your hereby \
-    ich wir bitte das es je nous ne me te se yo lo la le el un une der die den dies";
+    ich wir bitte das es je nous me te se yo lo la le el un une der die den dies";
 
 /// Buttons that let people out of a question everywhere else; behind one, an `approve` is a trap.
 const BACKING_OUT: [&str; 14] = [
@@ -155,7 +191,7 @@ const BACKING_OUT: [&str; 14] = [
 
 /// Signs that are read as words.
 const YES_SIGNS: &str = "✅✔✓☑👍👌🆗";
-const NO_SIGNS: &str = "❌✖✗✘❎🚫⛔👎🛑🙅";
+const NO_SIGNS: &str = "❌✖✕✗✘☒❎🚫⛔👎🛑🙅🆖🈲";
 
 /// Parts of words of languages that write none apart.
 const YES_PARTS: [&str; 8] = ["同意", "批准", "允许", "承認", "許可", "はい", "승인", "허용"];
@@ -166,20 +202,23 @@ fn leaning(text: &str) -> Leaning {
     let apart: String = text.nfkc().collect();
     let seen = skeleton(text);
     // A capital may look like a letter of another alphabet where its small one does not: `Н` and `н`.
-    let readings = [words_of(&apart.to_lowercase()), words_of(&apart), words_of(&seen), words_of(&camel_apart(&apart))];
-    let leanings = readings.map(|words| lean(&words));
-    leanings.into_iter().find(|leaning| *leaning != Leaning::Unknown).unwrap_or(Leaning::Unknown)
+    let readings = [apart.to_lowercase(), apart.clone(), seen, camel_apart(&apart)];
+    let mut leanings = readings.iter().map(|reading| lean(&words_of(reading)));
+    leanings.find(|leaning| *leaning != Leaning::Unknown).unwrap_or(Leaning::Unknown)
 }
 
 fn lean(words: &[Word]) -> Leaning {
-    let is_negative = |word: &Word| matches!(word, Word::No | Word::Not);
+    let is_negative = |word: &Word| matches!(word, Word::No | Word::Refuse | Word::Not);
     let says_more = |words: &[Word]| words.contains(&Word::Other);
     let Some(first) = words.iter().position(|word| is_negative(word) || *word == Word::Yes) else { return Leaning::Unknown };
     let Some(negative) = words.iter().position(is_negative) else {
         return if says_more(&words[..first]) && says_more(&words[first..]) { Leaning::Doubtful } else { Leaning::Yes };
     };
     // "Do not reject" may be either, and so may be "Approve, but do not notify" and "Refund with no delay".
-    let turned = words.iter().position(|word| *word == Word::Not).is_some_and(|not| words[not..].contains(&Word::No));
+    let turned = words
+        .iter()
+        .position(|word| *word == Word::Not)
+        .is_some_and(|not| words[not..].iter().any(|word| matches!(word, Word::No | Word::Refuse)));
     let leads = !says_more(&words[..negative]) && first == negative;
     if !turned && (leads || !says_more(&words[negative..])) { Leaning::No } else { Leaning::Doubtful }
 }
@@ -230,7 +269,7 @@ fn plain(word: &str) -> String {
 
 /// What each word of the tables says, by its plain form; of a word in two of them the no counts.
 static VOCABULARY: LazyLock<HashMap<String, Word>> = LazyLock::new(|| {
-    let tables = [(SMALL, Word::Small), (YES, Word::Yes), (NOT, Word::Not), (NO, Word::No)];
+    let tables = [(SMALL, Word::Small), (YES, Word::Yes), (NOT, Word::Not), (NO, Word::No), (REFUSE, Word::Refuse)];
     let words = |(table, word): (&'static str, Word)| table.split_whitespace().map(move |entry| (plain(entry), word));
     tables.into_iter().flat_map(words).collect()
 });
@@ -334,7 +373,18 @@ mod tests {
             "ⓓⓔⓝⓨ",
             "Do not refund",
             "dec|ine",
-            "D3ny no",
+            "Cancel!",
+            "✕ Cancel",
+            "← Back",
+            "Final decision: deny it today",
+            "Answer: DENY (final)",
+            "Withhold approval",
+            "Não",
+            "Nej",
+            "Hayır",
+            "Όχι",
+            "لا",
+            "☒",
         ] {
             let found = judged("approve", label);
             assert!(found.misleading.contains(&Misleading::Contradiction), "{label}");
@@ -349,6 +399,27 @@ mod tests {
                 assert_eq!(contradicts, label != "Go ahead", "{label} sends {value}");
             }
         }
+    }
+
+    /// A description stands between the label and the value.
+    #[test]
+    fn a_description_that_refuses_what_is_sent_is_warned_of() {
+        let described = |value: &str, description: &str| {
+            let described =
+                SuspensionChoice { description: Some(description.into()), ..choice(value, "Option A", Style::Primary) };
+            judge(&[described]).misleading.contains(&Misleading::Contradiction)
+        };
+        assert!(described("approve", "Deny the refund. Nothing is paid.") && described("yes", "I refuse."));
+        assert!(!described("deny", "Deny the refund.") && !described("approve", "No further mail is sent."));
+    }
+
+    #[test]
+    fn a_no_to_the_words_of_a_value_is_a_contradiction() {
+        for (value, label) in [("refund", "Do not refund"), ("deployNow", "Don’t deploy now"), ("delete_all", "Never delete all")]
+        {
+            assert!(judged(value, label).misleading.contains(&Misleading::Contradiction), "{label} sends {value}");
+        }
+        assert!(judged("keep", "Do not refund").misleading.is_empty());
     }
 
     #[test]
@@ -413,6 +484,11 @@ mod tests {
         assert_eq!(found(("sell", "One"), ("sell ", "Two")), alike);
         assert_eq!(found(("sell", "One"), ("ѕеll", "Two")), BTreeSet::from([Misleading::Alike, Misleading::MixedAlphabets]));
         assert_eq!(found(("sell", "Keep"), ("keep", "Wait")), BTreeSet::from([Misleading::Contradiction]));
+        assert_eq!(found(("eu", "US."), ("us", "EU!")), BTreeSet::from([Misleading::Contradiction]));
+        assert_eq!(found(("a", "Refund"), ("b", "Refund.")), alike);
+        assert_eq!(found(("a", "Refund  now"), ("b", "Refund now")), alike);
+        assert_eq!(found(("a", "5 €"), ("b", "5 $")), BTreeSet::new());
+        assert_eq!(found(("a", "+"), ("b", "-")), BTreeSet::new());
         assert_eq!(found(("sell", "Sell"), ("keep", "Keep")), BTreeSet::new());
     }
 
