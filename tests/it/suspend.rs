@@ -104,7 +104,6 @@ on_each_store! {
         assert_eq!(record["choices"], json!([{"value": "a", "label": "A", "style": "default", "metadata": {"k": 1}}]));
     }
 
-    /// Only an active intent can wait; a second question beside the first would make answers ambiguous.
     /// In less than five minutes nobody can be expected to have read a mail: an agent would approve itself.
     async fn a_fallback_needs_the_window_the_operator_says(app: &mut TestApp) {
         app.restart_with(|config| config.asking.fallback_min_window_seconds = FALLBACK_MIN_WINDOW_SECONDS).await;
@@ -126,6 +125,7 @@ on_each_store! {
         }
     }
 
+    /// Only an active intent can wait; a second question beside the first would make answers ambiguous.
     async fn only_an_active_intent_can_be_suspended(app: &mut TestApp) {
         let agent = app.agent();
         let draft = agent.post("api/v1/intents", json!({"title": "t"})).await.ok();

@@ -14,7 +14,7 @@ use anyhow::Context;
 
 use super::inspect::beside;
 
-/// The files beside a database that must stay what they are while it is open: the log and its index, and the lock of whoever serves.
+/// The files beside a database that must stay what they are while it is open: the log and its index, and the lock of the server.
 const BESIDE: [&str; 3] = ["-wal", "-shm", SERVE_LOCK];
 /// The ending of the file that a server locks; SQLite's own locks come and go with each transaction.
 pub(super) const SERVE_LOCK: &str = ".serve-lock";
@@ -61,6 +61,12 @@ impl Identity {
             let why = format!("{path} was {became} while the server ran: stop the server, put the file back, and start it");
             Some(self.lost.get_or_init(|| why).clone())
         })
+    }
+
+    /// Whether the database itself is no longer under its name.
+    pub(super) fn is_astray(&self) -> bool {
+        let (path, opened) = &self.files[0];
+        path.metadata().map_or(true, |about| number(&about) != *opened)
     }
 
     /// Says so if the database has another name.

@@ -74,7 +74,7 @@ trait Job: Send {
     fn run(&mut self, rows: &mut Writing<'_>, env: &Env<'_>) -> RowsResult<()>;
     /// Answers, after the commit.
     fn answer(self: Box<Self>);
-    /// Answers that it failed and left nothing behind.
+    /// Answers that it failed: it left nothing behind, or what it left is not known to last.
     fn fail(self: Box<Self>, error: StoreError);
     /// Whether it is the last one.
     fn is_last(&self) -> bool {
@@ -147,6 +147,10 @@ impl Writer {
         std::thread::Builder::new().name("store-writer".into()).spawn(move || {
             let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 run(&mut conn, ids, &queue, &identity, &outside, &watch);
+                // A database that went to another name may be served there, with a log of its own: what this log holds would overwrite it.
+                if identity.is_astray() {
+                    return;
+                }
                 // Who copies the file of a stopped server gets all of it: no commit is left in the log alone.
                 if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
                     tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
