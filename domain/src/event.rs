@@ -367,26 +367,8 @@ impl Event {
                 "escalated_to": escalated_to,
                 "channel_hint": channel_hint,
             }),
-            Self::SuspensionReminded(reminded) => by(
-                reminded.credential,
-                json!({
-                    "suspension_id": reminded.suspension_id,
-                    "attempt": reminded.attempt,
-                    "notify_to": reminded.notify_to,
-                    "reminded_by": reminded.reminded_by,
-                }),
-            ),
-            Self::SuspensionExtended(extended) => by(
-                extended.credential,
-                json!({
-                    "suspension_id": extended.suspension_id,
-                    "cause": match extended.cause { ExtensionCause::Request => "request", ExtensionCause::Outage => "outage" },
-                    "old_expires_at": naive(extended.old_expires_at),
-                    "new_expires_at": naive(extended.new_expires_at),
-                    "reason": extended.reason,
-                    "extended_by": extended.extended_by,
-                }),
-            ),
+            Self::SuspensionReminded(reminded) => reminded_payload(reminded),
+            Self::SuspensionExtended(extended) => extended_payload(extended),
             Self::SuspensionUndeliverable { suspension_id } => json!({ "suspension_id": suspension_id }),
             Self::SuspensionCancelled { suspension_id, reason, note, cancelled_by, credential } => by(
                 *credential,
@@ -496,6 +478,28 @@ fn suspended_payload(suspension: &Suspension, question: &Question) -> Value {
     payload["suspension_id"] = json!(suspension.id);
     payload["asked_by"] = json!(suspension.asked_by.name);
     payload
+}
+
+fn reminded_payload(reminded: &Reminded) -> Value {
+    let payload = json!({
+        "suspension_id": reminded.suspension_id,
+        "attempt": reminded.attempt,
+        "notify_to": reminded.notify_to,
+        "reminded_by": reminded.reminded_by,
+    });
+    by(reminded.credential, payload)
+}
+
+fn extended_payload(extended: &Extended) -> Value {
+    let payload = json!({
+        "suspension_id": extended.suspension_id,
+        "cause": match extended.cause { ExtensionCause::Request => "request", ExtensionCause::Outage => "outage" },
+        "old_expires_at": naive(extended.old_expires_at),
+        "new_expires_at": naive(extended.new_expires_at),
+        "reason": extended.reason,
+        "extended_by": extended.extended_by,
+    });
+    by(extended.credential, payload)
 }
 
 fn renotified_payload(renotified: &Renotified) -> Value {

@@ -123,12 +123,22 @@ fn pieces(form: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     const TOKEN: &str = "plc_AAAAAAAAAAdq7hXk0Yw3v-T_9mZQ1nB4cR8sLfGjPuEoI2yWVxDaKtHz";
 
     fn printable(text: &str) -> String {
-        text.bytes().map(|byte| format!("={byte:02X}")).collect()
+        hex(text, '=').to_uppercase()
+    }
+
+    /// Each byte as two digits behind a mark.
+    fn hex(text: &str, mark: char) -> String {
+        text.bytes().fold(String::new(), |mut hex, byte| {
+            write!(hex, "{mark}{byte:02x}").unwrap();
+            hex
+        })
     }
 
     /// Every way a mail server may quote a part of a mail: none of them may leave a part of the link in a log that is kept.
@@ -139,8 +149,8 @@ mod tests {
             TOKEN.to_uppercase(),
             printable(TOKEN),
             printable(TOKEN).to_lowercase(),
-            TOKEN.bytes().map(|byte| format!("%{byte:02x}")).collect(),
-            TOKEN.chars().map(|c| format!("{c} ")).collect(),
+            hex(TOKEN, '%'),
+            TOKEN.chars().flat_map(|c| [c, ' ']).collect(),
             TOKEN.replace('_', "⟨U+000D⟩_"),
         ];
         for at in 1..TOKEN.len() {

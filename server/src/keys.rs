@@ -118,7 +118,6 @@ fn tie(
 ) -> Result<Option<Vec<String>>, FieldError> {
     let error = |rule, message: String| Err(FieldError::new("for", rule, message));
     match (role, tied_to, unbound) {
-        (Role::Channel, None, true) => Ok(None),
         (Role::Channel, Some(mut names), false) => {
             if names.is_empty() || names.len() > TIED_TO_MAX {
                 return error("length", format!("names 1 to {TIED_TO_MAX} channels"));
@@ -142,7 +141,7 @@ fn tie(
         (Role::Channel, Some(_), true) => {
             error("conflict", "a gateway is either tied to webhooks (for) or unbound, not both".into())
         }
-        (_, None, false) => Ok(None),
+        (Role::Channel, None, true) | (_, None, false) => Ok(None),
         (role, _, _) => {
             error("role", format!("only a key with the role channel is tied or unbound, and this one has the role {role}"))
         }

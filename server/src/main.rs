@@ -15,7 +15,8 @@ async fn main() -> ExitCode {
         Err(code) => return code,
     };
     placet_server::telemetry::init(cli.log_filter());
-    match cli.run().await {
+    // Boxed: it holds the futures of all commands.
+    match Box::pin(cli.run()).await {
         Ok(code) => code,
         Err(error) => {
             tell(format!("{error:#}"));

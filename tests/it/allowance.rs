@@ -1,5 +1,7 @@
 //! How much an agent may write, and what of the disk is kept for people.
 
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
 use domain::authority::Role;
 use domain::log::Sealed;
 use harness::api::Api;

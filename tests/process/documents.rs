@@ -29,7 +29,8 @@ struct Block {
 fn blocks() -> Vec<Block> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let folder = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let documents = folder.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}"));
+    let documents =
+        folder.filter(|name| Path::new(name).extension().is_some_and(|ending| ending == "md")).map(|name| format!("docs/{name}"));
     let mut blocks: Vec<Block> = Vec::new();
     for document in documents.chain(["README.md".to_owned()]) {
         let text = std::fs::read_to_string(root.join(&document)).unwrap();

@@ -161,7 +161,7 @@ impl Cli {
         match self.command {
             Command::Serve(args) => serve::run(*args).await?,
             Command::Keys(command) => keys::run(command).await?,
-            Command::Ask(args) => return Ok(ask::run(*args).await),
+            Command::Ask(args) => return Ok(Box::pin(ask::run(*args)).await),
             Command::Answer(args) => return Ok(answer::run(args).await),
             Command::List(args) => return Ok(look::list(args).await),
             Command::Show(args) => return Ok(look::show(args).await),

@@ -89,13 +89,11 @@ struct MailRow {
 
 /// Shows the page.
 pub(super) async fn show(request: HttpRequest, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
-    match pages.holder(&request) {
-        Some(holder) => inside(&holder, &shared, &pages, Tried::default()).await,
-        None => {
-            let page = HomePage { page: pages.plain(), development: pages.development.is_some(), inside: None };
-            pages.page(StatusCode::OK, page.render())
-        }
+    if let Some(holder) = pages.holder(&request) {
+        return inside(&holder, &shared, &pages, Tried::default()).await;
     }
+    let page = HomePage { page: pages.plain(), development: pages.development.is_some(), inside: None };
+    pages.page(StatusCode::OK, page.render())
 }
 
 /// What was asked here and could not be, to be shown again.

@@ -107,7 +107,8 @@ impl ReferencePage {
 
 /// Takes out of the operations what many of them say in the same words, and returns it.
 fn said_once(groups: &mut [Group]) -> (Vec<Response>, Vec<Field>) {
-    let (mut answers, mut parameters): (Vec<(Response, usize)>, Vec<(Field, usize)>) = (Vec::new(), Vec::new());
+    let mut answers: Vec<(Response, usize)> = Vec::new();
+    let mut parameters: Vec<(Field, usize)> = Vec::new();
     for operation in groups.iter().flat_map(|group| &group.operations) {
         for response in operation.responses.iter().filter(|response| response.is_refusal()) {
             match answers.iter_mut().find(|(known, _)| known.says_the_same(response)) {
