@@ -283,10 +283,14 @@ async fn a_server_that_is_away_is_said_within_a_second() {
             }
         }
     }
-    let alone = site.start(at(&site, &format!("http://{closed}"), &["list".to_owned()]));
+    // What a process takes to start on a busy machine is not its fault.
     let begun = Instant::now();
+    site.run(site.command(["--version"])).await.succeeded();
+    let start = begun.elapsed();
+    let begun = Instant::now();
+    let alone = site.start(at(&site, &format!("http://{closed}"), &["list".to_owned()]));
     heard(&alone, "no answer from").await;
-    assert!(begun.elapsed() < FIRST_WORD_WITHIN, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < FIRST_WORD_WITHIN + start, "{:?}, of which {start:?} are the start", begun.elapsed());
     alone.kill().await;
 }
 

@@ -26,7 +26,7 @@ pub(super) const REMOTE_COMMANDS: [&str; 9] = ["answer", "ask", "extend", "list"
 /// How long a call is repeated before its failure is told: somebody waits at a shell.
 const RETRY_FOR: Duration = Duration::from_secs(15);
 /// How long a server may take before the person who waits hears that it does.
-const FIRST_WORD: Duration = Duration::from_millis(700);
+const FIRST_WORD: Duration = Duration::from_millis(400);
 /// How long an outage may last before it is worth a word to the person who waits.
 pub(super) const BLIP: Duration = Duration::from_secs(2);
 /// What every server of ours adds to its address.
