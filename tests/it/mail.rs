@@ -319,10 +319,11 @@ on_each_store! {
         assert!(!text.contains(['\u{202e}', '\u{200b}', '\u{7}']));
         assert!(!text.contains("http://evil") && !text.contains("https://evil") && !mail.html().contains("//evil.example"));
         assert_eq!(mail.links_under(&app.base).iter().filter(|url| **url != link).count(), 0);
-        assert_eq!(page.html.matches("<a ").count(), 2, "one to the content, and one to this page again");
+        assert_eq!(page.html.matches("<a ").count(), 4, "to the content, to the answers, to all of it, and to this page again");
 
         // And it is a question like any other: the value the agent gets is the one it offered, to the byte.
-        let posted = person.post(&link, &[("nonce", &page.nonce()), ("value", "<script>")]).await;
+        let whole = person.open(&format!("{link}?show=everything")).await;
+        let posted = person.post(&link, &[("nonce", &whole.nonce()), ("value", "<script>")]).await;
         assert_eq!(posted.status, 303, "{}", posted.html);
         assert_eq!(agent.suspension(asked["id"].as_str().unwrap()).await["response"], json!("<script>"));
         assert!(!person.open(&link).await.html.replacen("<script src=\"/assets/times-", "", 1).contains("<script"));

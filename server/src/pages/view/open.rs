@@ -213,7 +213,7 @@ impl OpenPage<'_> {
     }
 
     fn pinned(&self) -> bool {
-        matches!(&self.open.answers, Answers::Choices(choices) if choices.fit()) && !self.folded()
+        matches!(&self.open.answers, Answers::Choices(choices) if choices.fit()) && !self.folded() && !self.slim()
     }
 
     /// The control of a field, which is also where the error summary's link leads. A text answer has only one.
