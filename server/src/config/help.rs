@@ -17,6 +17,6 @@ In the file (--config), in TOML: the flags above but --config, --dev and --after
   [channels]            unknown = \"warn\" or \"reject\", default
   [[channels.webhook]]  name, url, secret, secret_file, previous_secret, previous_secret_file, allow_subnets, recipient, links, template
   [questions]           secrets = \"warn\" or \"refuse\", min_distance_seconds, asks_per_hour, min_interval_seconds
-  [limits]              concurrent_requests, connections, key_requests_per_minute
+  [limits]              concurrent_requests, connections, key_requests_per_minute, agent_bytes_per_day, reserve_bytes
 
 What each of them means: docs/operating.md";
