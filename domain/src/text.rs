@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use chrono::{DateTime, Datelike as _, TimeDelta, Utc};
+use unicode_normalization::char::is_combining_mark;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::words;
@@ -122,6 +123,9 @@ fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
 /// More accents on one letter than any language writes; a taller stack would paint over the lines around it.
 const MARKS_MAX: usize = 4;
 
+/// More signs of any script than one of its letters has; what is too many of them stands alone, each on a circle of its own.
+const ALL_MARKS_MAX: usize = 6;
+
 /// More characters than any letter or emoji is made of: a kiss between two people of two colours has ten. A line cannot be broken inside
 /// of one, so a longer one would leave its box.
 const CLUSTER_CHARS_MAX: usize = 12;
@@ -140,16 +144,18 @@ fn is_mark(c: char) -> bool {
 fn inert(text: &str, line_feed: char) -> String {
     let mut out = String::with_capacity(text.len());
     let mut previous = None;
-    let mut marks = 0;
+    let (mut marks, mut all_marks) = (0, 0);
     let mut chars = text.graphemes(true).flat_map(|cluster| cluster.chars().enumerate()).peekable();
     while let Some((position, c)) = chars.next() {
         let next = chars.peek().map(|&(position, c)| Next { c, joined: position > 0 });
         marks = if is_mark(c) { marks + 1 } else { 0 };
+        all_marks = if is_combining_mark(c) { all_marks + 1 } else { 0 };
         match c {
             '\r' if next.is_some_and(|next| next.c == '\n') => {}
             '\n' => out.push(line_feed),
             '\t' => out.push(' '),
             _ if marks > MARKS_MAX
+                || all_marks > ALL_MARKS_MAX
                 || position >= CLUSTER_CHARS_MAX
                 || strikes_out(c)
                 || (is_invisible(c) && !shapes_an_emoji(previous, c, next)) =>

@@ -259,7 +259,7 @@ async fn refusals(app: &TestApp) -> Gallery {
 }
 
 /// Writes a page to a file and returns the file's address.
-fn saved(name: &str, html: &str) -> String {
+pub(crate) fn saved(name: &str, html: &str) -> String {
     let file = shots().join(format!("{name}.html"));
     std::fs::write(&file, html).unwrap();
     format!("file://{}", file.canonicalize().unwrap().display())
