@@ -19,7 +19,7 @@ use crate::texts::texts;
 const WIDTHS: [u32; 3] = [1280, 390, 320];
 
 /// How many of the texts `./test` takes.
-const SAMPLE: usize = 10;
+const SAMPLE: usize = 4;
 
 /// What is wrong with where the words of a page are: each text inside of the window and of every box that would clip it, and hit where
 /// it begins and ends. Also counts the texts.

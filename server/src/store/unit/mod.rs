@@ -34,7 +34,7 @@ use domain::planted::{Bug, planted};
 use domain::pressing::{ASKS_WITHIN_SECONDS, AskedBefore, Pressing};
 use domain::problem::Rejection;
 use domain::secrets::title_findings;
-use domain::suspension::{Asker, Question};
+use domain::suspension::{Asker, Question, Suspension};
 use domain::time::seconds;
 use domain::wire::{IntentView, SuspensionRecord};
 
@@ -247,13 +247,21 @@ fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTim
         // A replay of suspend shows the suspension as it is by now, whatever that is.
         let row = rows.reads().suspension_at(suspension)?;
         let question = rows.reads().question(&row)?;
-        let record = Box::new(SuspensionRecord::of(&row.suspension, &question));
+        let warnings = warned_before(request, &row.suspension, &question);
+        let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(&row.suspension, &question) });
         return Ok(Ok(Some(Outcome::Suspension { record, version: loaded.intent.version })));
     }
     match kept_under(rows, key, now)? {
         Err(rejection) => Ok(Err(rejection)),
         Ok(kept) => Ok(Ok(kept.map(|kept| recalled(rows, &kept)).transpose()?)),
     }
+}
+
+/// What the asker was told of the deadline; the reply may have been lost, so a repetition is told as well.
+fn warned_before(request: &Request, asked: &Suspension, question: &Question) -> Vec<String> {
+    let Ok(Command::Suspend(suspend)) = &request.command else { return Vec::new() };
+    let suspend = Suspend { question: question.clone(), ..(**suspend).clone() };
+    suspend.deadline_warning(asked.suspended_at).into_iter().collect()
 }
 
 /// The suspension a write is about: the one it names, else the one its intent shows.
