@@ -44,10 +44,7 @@ impl Given {
 
     /// What does not fit into a sentence.
     pub(super) fn table(&self, length: Length, folds: &mut Folds) -> Option<Table> {
-        let rows = match &self.value {
-            Value::Object(_) => entries(&self.value),
-            value => vec![(words::ANSWER.to_owned(), value)],
-        };
+        let rows = if self.value.is_object() { entries(&self.value) } else { vec![(words::ANSWER.to_owned(), &self.value)] };
         self.words().is_none().then(|| Table::new(rows, 's', length, folds))
     }
 }
