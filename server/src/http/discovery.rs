@@ -44,7 +44,7 @@ pub(super) async fn compat() -> HttpResponse {
 #[utoipa::path(get, path = "/.well-known/placet.json", tag = "discovery",
     params(
         ("challenge" = String, Query, description = "43 characters of base64url, fresh for each question"),
-        ("reader" = Option<String>, Query, description = "43 characters of base64url that only who can read the database can make; then the settings, without secrets, are in the answer")
+        ("reader" = Option<String>, Query)
     ),
     responses((status = 200), (status = 422)))]
 pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
