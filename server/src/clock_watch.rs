@@ -54,7 +54,7 @@ struct Seen {
     lead: Option<TimeDelta>,
     /// Until when, since boot, the clock is not trusted.
     unsteady_until: Option<Duration>,
-    /// When, since boot, the newest jump was noticed whose time nobody has given back yet.
+    /// When, since boot, the newest jump was noticed whose time is not given back yet.
     jumped_at: Option<Duration>,
 }
 

@@ -1,6 +1,6 @@
 //! Logs: on standard error, so that standard output stays for results.
 //!
-//! Whoever reads them may do so on a terminal, and what others wrote (a mail server's reply, a name) may be in them: no character of theirs
+//! A log may be read on a terminal, and what others wrote (a mail server's reply, a name) may be in them: no character of theirs
 //! acts on it, and no line of theirs begins at the margin.
 
 use std::fmt;
