@@ -28,7 +28,7 @@ pub(super) fn admit<R: Rows>(
     if withdraws || matches!(action, Action::Respond | Action::Cancel) {
         return Ok(Ok(()));
     }
-    if env.allowance.is_short_of_room(env.clock.running()) {
+    if env.allowance.is_short_of_room() {
         return Ok(Err(Rejection::NoRoom));
     }
     let bytes_per_day = env.allowance.agent_bytes_per_day;

@@ -149,7 +149,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
     if presence::hold(rows.reads(), env.watch)?.is_some() {
         return Ok(leased);
     }
-    if env.allowance.is_short_of_room(env.clock.running()) {
+    if env.allowance.is_short_of_room() {
         leased.next_due = Some(now + TimeDelta::seconds(NO_ROOM_SECONDS));
         return Ok(leased);
     }

@@ -24,7 +24,7 @@ pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> 
     }
     let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
     for timer in &due {
-        if timer.kind == TimerKind::Attempt && env.allowance.is_short_of_room(env.clock.running()) {
+        if timer.kind == TimerKind::Attempt && env.allowance.is_short_of_room() {
             // People are asked again once there is room; what was missed by then is made up in one message.
             rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(NO_ROOM_SECONDS), ..*timer })?;
             rows.delete_timer(*timer)?;
