@@ -20,7 +20,7 @@ const BOUNDARY: &str = "=_placet_parts";
 const MESSAGE_ID_BYTES_MAX: usize = 250;
 /// Why a message to an address that breaks the rule is not sent, by whatever channel.
 pub(crate) const NO_PLAIN_ADDRESS: &str =
-    "the recipient is no plain e-mail address: a mail server might carry it to somebody else, so it was not sent";
+    "the recipient is not a plain e-mail address: a mail server might carry the message elsewhere, so it was not sent";
 
 /// A mail as it is sent, beside the words it was made from.
 pub(crate) struct Composed {

@@ -19,7 +19,7 @@ use crate::{
 pub const MAILS_KEPT_MAX: usize = 500;
 
 /// Why a mail that is only shown is reported as lost.
-const REACHES_NOBODY: &str = "kept in memory: this server is in development, so nobody was told";
+const REACHES_NOBODY: &str = "kept in memory: this server is in development, so the mail was not sent";
 
 const FROM: &str = "Placet <placet@localhost>";
 

@@ -3,7 +3,7 @@ use std::fmt;
 use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::choice::judge;
-use domain::text::{deadline, defanged, moment, time_left, truncated, visible, visible_line};
+use domain::text::{deadline, defanged, moment, repeats, time_left, truncated, visible, visible_line};
 use domain::words;
 
 use crate::columns::{TEXT_COLUMNS, columns, truncated_to_columns, wrapped};
@@ -134,12 +134,13 @@ impl Mail {
     fn of(message: &Message) -> Self {
         let (question, question_is_cut) = question(&message.question);
         let (choices, choices_left_out) = choices(&message.answers);
+        let title = if repeats(&message.intent_title, &message.question) { "" } else { &message.intent_title };
         Self {
             subject: subject(message),
             host: truncated(&ours(&message.public_host), HOST_CHARS_MAX),
             opening: opening(message),
             agent: agents(&message.agent, AGENT_CHARS_MAX),
-            title: agents(&message.intent_title, AGENT_CHARS_MAX),
+            title: agents(title, AGENT_CHARS_MAX),
             question,
             question_is_cut,
             deadline: message.expires_at.map(|at| Deadline {
@@ -399,6 +400,20 @@ mod tests {
     }
 
     #[test]
+    fn a_title_made_from_the_question_is_not_said_again() {
+        let mut message = sample::question();
+        message.intent_title.clone_from(&message.question);
+        let rendered = render(&message).unwrap();
+        assert!(
+            rendered.text.contains("\nrefund-agent asks\n") || rendered.text.starts_with("refund-agent asks\n"),
+            "{}",
+            rendered.text
+        );
+        // In the title of the document, which repeats the subject, and as the question.
+        assert_eq!(rendered.html.matches("Refund €412.00 to Marta Kowalska").count(), 2, "{}", rendered.html);
+    }
+
+    #[test]
     fn a_reminder_says_so_first() {
         let rendered = render(&sample::reminder()).unwrap();
         assert_eq!(rendered.subject, "Re: [Placet] Refund €412.00 to Marta Kowalska for order 10-88421?");
@@ -551,7 +566,7 @@ mod tests {
         message.answers = Answers::Choices(vec![choice("approve", "I deny"), choice("deny", "Deny it")]);
         let rendered = render(&message).unwrap();
         for part in [rendered.text.replace('\n', " "), rendered.html] {
-            assert!(part.contains("may mislead. An answer says one thing and sends another. Go by the word"), "{part}");
+            assert!(part.contains("may mislead. An answer says one thing and sends another. Trust the value"), "{part}");
         }
         assert!(!render(&sample::question()).unwrap().text.contains("mislead"));
     }

@@ -76,7 +76,7 @@ impl SmtpServer {
             return Err(SettingsError::Login);
         }
         let url =
-            Url::parse(address).map_err(|_| SettingsError::Url("it is no URL like smtps://user:password@mail.example.com"))?;
+            Url::parse(address).map_err(|_| SettingsError::Url("it is not a URL like smtps://user:password@mail.example.com"))?;
         let host = host(&url)?;
         let security = security(&url, &host, allow_insecure)?;
         let port = url.port().unwrap_or(match security {

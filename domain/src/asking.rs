@@ -225,12 +225,12 @@ impl AskingPolicy {
         let mut routes = (1..=attempts)
             .flat_map(|attempt| self.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)))
             .peekable();
-        let nobody = "; unless somebody answers through the API, it ends as undeliverable";
+        let nobody = "; unless a person answers through the API, it ends as undeliverable";
         if routes.peek().is_none() {
-            let why = "nobody is told: notify_to is absent and the server has no default operators";
+            let why = "no person is told: notify_to is absent and the server has no default operators";
             check.warnings.push([why, nobody].concat());
         } else if !routes.any(|route| self.channels.carries_links(route.channel)) {
-            let why = "nobody who is told can answer: no channel it goes by carries the link";
+            let why = "no person who is told can answer: no channel that carries the message carries the link";
             check.warnings.push([why, nobody].concat());
         }
     }

@@ -36,6 +36,14 @@ pub fn quoted(text: &str, max_chars: usize) -> String {
     truncated(words.trim(), max_chars)
 }
 
+/// Whether a title only repeats how its question begins, as one does that was made from the question. It says nothing more, so it is left out.
+#[must_use]
+pub fn repeats(title: &str, question: &str) -> bool {
+    let (title, question) = (title.trim(), question.trim());
+    let first_line = question.lines().next().unwrap_or_default().trim_end();
+    title == question || title == first_line || title.strip_suffix('…').is_some_and(|start| question.starts_with(start))
+}
+
 /// Cuts `text` to at most `max_chars` characters; the last one is an ellipsis when something was cut.
 #[must_use]
 pub fn truncated(text: &str, max_chars: usize) -> String {
@@ -289,6 +297,16 @@ mod tests {
 
     fn at(year: i32, month: u32, day: u32, hour: u32, minute: u32) -> DateTime<Utc> {
         Utc.with_ymd_and_hms(year, month, day, hour, minute, 0).unwrap()
+    }
+
+    #[test]
+    fn a_title_that_repeats_the_question_is_told_from_one_that_says_more() {
+        for title in ["Deploy?", " Deploy? ", "Deploy?\n\nTo eu.", "Dep…"] {
+            assert!(repeats(title, "Deploy?\n\nTo eu."), "{title:?}");
+        }
+        for title in ["Deploy", "deploy?", "Deploy? Yes", "Dop…", "Release 4"] {
+            assert!(!repeats(title, "Deploy?\n\nTo eu."), "{title:?}");
+        }
     }
 
     /// A reordered or hidden part of a question makes a person approve what they did not read.

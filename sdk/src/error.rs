@@ -12,8 +12,8 @@ use crate::problem::Problem;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// The address is no URL.
-    #[error("the server's address is no URL")]
+    /// The address is not a URL.
+    #[error("the server's address is not a URL")]
     InvalidAddress(#[source] url::ParseError),
     /// The address is a URL, but not one of a server: wrong scheme, or with a user, a query or a fragment.
     #[error("the server's address must be a plain https:// or http:// URL, without user, query or fragment")]

@@ -315,7 +315,7 @@ async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option
     if config.mode == Mode::DevelopmentByDefault {
         store.close().await;
         anyhow::bail!(
-            "{} has been served in production, and without a mail server this start would be development, in which nobody is told; \
+            "{} has been served in production, and without a mail server this start would be development, in which no message leaves the machine; \
              set PLACET_SMTP_URL and the rest as before (is the environment or --config missing?), or add --dev if that is what you want",
             config.database
         );
@@ -483,7 +483,7 @@ fn own_url(listening: SocketAddr) -> anyhow::Result<Url> {
     if address.ip().is_unspecified() {
         address.set_ip(network_address(listening.ip()).with_context(|| {
             format!(
-                "no network was found to be reached from; listen on one address instead, such as --listen 192.168.1.5:{}",
+                "this machine has no network address that a phone could reach; listen on one address instead, such as --listen 192.168.1.5:{}",
                 address.port()
             )
         })?);

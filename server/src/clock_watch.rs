@@ -68,9 +68,11 @@ impl ClockWatch {
 
     /// Looks, and says whether what the wall clock says may be acted upon.
     pub(crate) fn is_steady(&self) -> bool {
-        let Some((boot, wall)) = self.both() else { return true };
-        let lead = (wall - DateTime::UNIX_EPOCH) - TimeDelta::from_std(boot).unwrap_or(TimeDelta::MAX);
+        let clocks = self.both();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without a look nothing is learned: a wait that has begun goes on.
+        let Some((boot, wall)) = clocks else { return seen.unsteady_until.is_none() };
+        let lead = (wall - DateTime::UNIX_EPOCH) - TimeDelta::from_std(boot).unwrap_or(TimeDelta::MAX);
         let step = seen.lead.replace(lead).map_or(TimeDelta::zero(), |before| lead - before);
         if step > TimeDelta::seconds(STEP_SECONDS_MAX) {
             tracing::warn!(

@@ -281,7 +281,7 @@ fn check_public_url(text: &str) -> anyhow::Result<Url> {
     if !is_plain(text) {
         bail!("the public URL must be a scheme, a host and perhaps a port, nothing else, and no @");
     }
-    let url = Url::parse(text).context("the public URL is no URL; write https://placet.example.com")?;
+    let url = Url::parse(text).context("the public URL is not a URL; write https://placet.example.com")?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         bail!("the public URL must begin with https:// and name a host");
     }

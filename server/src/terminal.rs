@@ -14,8 +14,6 @@ const COLUMNS_DEFAULT: usize = 80;
 const COLUMNS_MIN: usize = 24;
 /// The fewest columns left to the words behind what stands before them.
 const TEXT_COLUMNS_MIN: usize = 8;
-/// How many empty lines stand one after the other before the rest of them is only counted.
-const EMPTY_LINES_MAX: usize = 2;
 
 /// Whether a person can be asked: what is typed is theirs, and they see the question and what became of it.
 pub(crate) fn can_ask() -> bool {
@@ -53,7 +51,7 @@ pub(crate) fn laid_out(text: &str, before: &str, between: &str, columns: usize) 
     let taken = width(before).max(width(between));
     let room = columns.saturating_sub(taken).max(TEXT_COLUMNS_MIN);
     let mut out = String::new();
-    for (index, line) in counted(broken(text, room)).iter().enumerate() {
+    for (index, line) in broken(text, room).iter().enumerate() {
         let start = if index == 0 { before } else { between };
         let end = if index == 0 { "" } else { "\n" };
         out.push_str(end);
@@ -110,30 +108,6 @@ fn belongs_to_the_one_before(c: char) -> bool {
     matches!(c, JOINER | '\u{0300}'..='\u{036F}' | '\u{20E3}' | '\u{FE0E}' | '\u{FE0F}')
 }
 
-/// Counts empty lines instead of showing all of them: thousands would push what stands above out of sight.
-fn counted(lines: Vec<String>) -> Vec<String> {
-    let mut out = Vec::with_capacity(lines.len());
-    let mut empty = 0;
-    for line in lines {
-        if line.is_empty() {
-            empty += 1;
-            continue;
-        }
-        push_empty(&mut out, std::mem::take(&mut empty));
-        out.push(line);
-    }
-    push_empty(&mut out, empty);
-    out
-}
-
-fn push_empty(out: &mut Vec<String>, empty: usize) {
-    if empty <= EMPTY_LINES_MAX {
-        out.resize(out.len() + empty, String::new());
-    } else {
-        out.push(format!("⟨{empty} empty lines⟩"));
-    }
-}
-
 fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
@@ -182,13 +156,5 @@ mod tests {
         assert_eq!(laid_out("☎\u{FE0F}☎\u{FE0F}☎\u{FE0F}", "", "", 8), "☎\u{FE0F}☎\u{FE0F}\n☎\u{FE0F}");
         assert_eq!(laid_out("abcdefge\u{301}", "", "", 8), "abcdefg\ne\u{301}");
         assert!(laid_out(&"👧\u{200D}".repeat(9), "", "", 8).lines().all(|line| width(line) <= 8));
-    }
-
-    #[test]
-    fn empty_lines_are_counted_and_push_nothing_out_of_sight() {
-        assert_eq!(laid_out("a\n\n\nb", "> ", "> ", 40), "> a\n>\n>\n> b");
-        assert_eq!(laid_out("a\n\n\n\nb", "> ", "> ", 40), "> a\n> ⟨3 empty lines⟩\n> b");
-        let filled = laid_out(&format!("a{}b", "\n \n".repeat(2_000)), "> ", "> ", 40);
-        assert_eq!(filled.lines().count(), 3, "{filled}");
     }
 }

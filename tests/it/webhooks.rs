@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
 use domain::channel::{EMAIL, Reach};
-use harness::app::{OPERATOR, TestApp};
+use harness::app::{Backend, OPERATOR, TestApp};
 use harness::receiver::{Answer, Receiver, SECRET, add, webhook};
 use harness::smtp::Fault;
 use placet_server::config::Config;
@@ -211,6 +211,32 @@ async fn what_was_sent_without_a_link_has_none_under_later_settings() {
     let told: Vec<_> = app.smtp.received().into_iter().flat_map(|mail| mail.to).collect();
     assert_eq!(told, ["lead@example.com"]);
     app.finish().await;
+}
+
+/// A person whom the pager asked an hour ago is not told by mail of the others who did not answer, as if it were the first they hear.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_person_who_was_asked_by_another_channel_is_not_told_of_the_others() {
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        let receiver = Receiver::start().await;
+        let pager = |config: &mut Config| add(config, vec![(webhook("pager", &receiver), Reach::People)], &["pager"]);
+        let app = TestApp::start_on(backend, pager).await;
+        let rung = |people: &str| json!([{"attempt": 2, "notify_to": people, "channel_hint": EMAIL}]);
+        for person in ["lead@example.com", "duty@example.com"] {
+            let policy = json!({"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": rung(person)});
+            let people = [OPERATOR, "lead@example.com"];
+            app.ask(json!({"notify_to": people, "timeout_seconds": 7200, "retry_policy": policy})).await;
+        }
+        assert_eq!(receiver.posted().len(), 4);
+        app.advance(3_600).await;
+        let mut mails = [app.smtp.next_mail().await, app.smtp.next_mail().await];
+        mails.sort_by_key(|mail| mail.to.clone());
+        let [duty, lead] = mails;
+        assert_eq!((&duty.to[..], &lead.to[..]), (&["duty@example.com".to_owned()][..], &["lead@example.com".to_owned()][..]));
+        assert!(duty.text().contains("Asked before"), "{}", duty.text());
+        assert_eq!(lead.subject(), "[Placet] Refund order 12345?");
+        assert!(!lead.text().contains("Asked before") && !lead.text().contains("You are asked because"), "{}", lead.text());
+        app.finish().await;
+    }
 }
 
 /// What the operator sees of the messages about a question.

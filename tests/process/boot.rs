@@ -296,7 +296,9 @@ async fn a_start_says_that_nobody_is_asked_and_what_it_made() {
     command.env_remove("PLACET_OPERATORS");
     let mut server = site.start(command);
     assert!(server.line_with("Made a new database: ").await.ends_with("/data/placet.db"));
-    server.line_with("No operators are set, so a question that names nobody reaches nobody. Start with PLACET_OPERATORS=").await;
+    server
+        .line_with("No operators are set, so a question without notify_to reaches no person. Start with PLACET_OPERATORS=")
+        .await;
     server.signal("TERM").await;
     let first = server.finish().await;
     let second = site.serve().await;

@@ -118,7 +118,7 @@ async fn settings_that_cannot_be_used_are_refused_in_a_line() {
         assert!(!ended.stderr.contains("hunter2"), "{}", ended.stderr);
     }
     for (url, words) in [
-        ("placet.example.com", vec!["the public URL", "is no URL"]),
+        ("placet.example.com", vec!["the public URL", "is not a URL"]),
         ("https://placet.example.com/approvals", vec!["a scheme, a host"]),
         ("ftp://placet.example.com", vec!["must begin with https://"]),
     ] {

@@ -215,7 +215,7 @@ fn endpoint(text: &SecretString, filter: &AddressFilter) -> Result<Url, WebhookS
     if !domain::login::is_plain(text.expose_secret()) {
         return refused("must hold no user and no password (requests are signed), and an @ elsewhere is written %40");
     }
-    let Ok(url) = Url::parse(text.expose_secret()) else { return refused("is no URL") };
+    let Ok(url) = Url::parse(text.expose_secret()) else { return refused("is not a URL") };
     if !matches!(url.scheme(), "http" | "https") {
         return refused("must begin with https://");
     }

@@ -362,7 +362,7 @@ fn no_spelling_of_an_address_is_an_endpoint() {
                 for allow in [&[][..], &["198.41.0.0/24", "2a00::/16"]] {
                     let refused = settings(&url, allow).check().unwrap_err();
                     let leads_here = matches!(refused, WebhookSettingsError::Address(Refusal::Address(_)))
-                        || ["leads to this machine", "is no URL", "a dot at the end"]
+                        || ["leads to this machine", "is not a URL", "a dot at the end"]
                             .iter()
                             .any(|why| refused.to_string().contains(why));
                     assert!(leads_here, "{url}: {refused}");

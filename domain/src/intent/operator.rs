@@ -99,7 +99,7 @@ pub(super) fn remind(
     let ways = ways_again(open.attempt, asked);
     let notify_to = recipients_of(&ways);
     if notify_to.is_empty() {
-        return Err(Rejection::invalid("notify_to", "required", "the question names nobody who could be reminded").into());
+        return Err(Rejection::invalid("notify_to", "required", "the question names no person who could be reminded").into());
     }
     let attempt = open.attempt;
     let (reminded_by, credential) = (by.subject.clone(), by.credential);

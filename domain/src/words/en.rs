@@ -106,7 +106,7 @@ pub const A_WORD_MIXES_ALPHABETS: &str = "A word of an answer mixes letters of d
 pub const SENDS: &str = "sends";
 
 /// Below the warnings.
-pub const GO_BY_WHAT_IT_SENDS: &str = "Go by the word behind “sends”: it is exactly what the agent receives.";
+pub const GO_BY_WHAT_IT_SENDS: &str = "Trust the value after “sends”: it is exactly what the agent receives.";
 
 // Mails. Sentences of the text part and of the HTML part, and the plan in both.
 
@@ -260,7 +260,7 @@ pub fn falls_back_for_the_asker(fallback: &str, requires_delivery: bool) -> Stri
 pub const FAILS_FOR_THE_ASKER: &str = "If nobody answers, there is no decision: the agent is told so, and its work is abandoned.";
 
 /// The end, for the asker: there is none.
-pub const STAYS_OPEN_FOR_THE_ASKER: &str = "It has no deadline: it stays open until somebody answers, or it is withdrawn.";
+pub const STAYS_OPEN_FOR_THE_ASKER: &str = "It has no deadline: it stays open until a person answers, or it is withdrawn.";
 
 /// Stands for a fallback that is not one line of text.
 pub const THE_VALUES_IT_NAMED: &str = "the values it named";
@@ -415,7 +415,7 @@ pub const SERVER_FAILED: &str = "The server failed.";
 pub const ANSWERED_BY_YOU: &str = "Answered by you";
 
 /// As [`ANSWERED_BY_YOU`].
-pub const ANSWERED_BY_ANOTHER: &str = "Answered by somebody else";
+pub const ANSWERED_BY_ANOTHER: &str = "Answered by another person";
 
 /// As [`ANSWERED_BY_YOU`].
 pub const CLOSED_UNANSWERED: &str = "Closed: nobody answered in time";

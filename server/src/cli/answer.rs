@@ -159,7 +159,7 @@ async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, arg
             "responded_by": recorded.responded_by, "responded_at": rfc3339(recorded.responded_at),
         }));
     }
-    let said = format!("Recorded {} by {}.", inert_line(&question::typed(&recorded.value)), inert_line(&recorded.responded_by));
+    let said = format!("Recorded {} by {}.", inert_line(&question::typed(&recorded.value)), remote::name(&recorded.responded_by));
     print_laid_out(&terminal::laid_out(&said, "", "    ", terminal::columns()))
 }
 

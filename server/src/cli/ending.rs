@@ -5,7 +5,7 @@ use domain::time::rfc3339;
 use placet::{Answer, CancelReason, Resolution, ResolutionReason, Source, Status, SuspensionRecord, TimeoutReason};
 use serde_json::{Value, json};
 
-use super::remote::inert_line;
+use super::remote::{inert_line, name};
 
 /// The longest answer in a sentence, in characters.
 const VALUE_CHARS_MAX: usize = 200;
@@ -120,7 +120,7 @@ impl Ending {
         let value = truncated(&inert_line(&self.value(record).unwrap_or_default()), VALUE_CHARS_MAX);
         match self {
             Self::Answered | Self::Declined => {
-                let by = inert_line(record.responded_by.as_deref().unwrap_or("somebody"));
+                let by = name(record.responded_by.as_deref().unwrap_or("a person"));
                 let comment = record.metadata.as_ref().and_then(|metadata| metadata.get("comment")).and_then(Value::as_str);
                 let comment = comment.map(|comment| format!(", and said: {}", inert_line(comment))).unwrap_or_default();
                 format!("{by} answered {value:?}{comment}")
@@ -128,7 +128,7 @@ impl Ending {
             Self::Fallback => format!("nobody answered in time, so the fallback {value:?} was used"),
             Self::Expired => "nobody answered in time".to_owned(),
             Self::Undeliverable => {
-                "nobody received the question; the people may be fine, so look at the server's mail settings".to_owned()
+                "no message about the question could be delivered; check the server's mail settings (placet doctor)".to_owned()
             }
             Self::Withdrawn => "the question was withdrawn".to_owned(),
             Self::Superseded => "the question was superseded by a newer one".to_owned(),

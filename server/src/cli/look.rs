@@ -67,7 +67,7 @@ async fn listed(args: &ListArgs) -> anyhow::Result<()> {
     let questions = if args.all { question::all(&remote).await? } else { question::open(&remote).await? };
     print_list(&questions, args.json)?;
     if questions.is_empty() && !args.json {
-        tell(if args.all { "nobody has asked a question yet that this key may read" } else { "no question is open" });
+        tell(if args.all { "no question was asked yet that this key may read" } else { "no question is open" });
     }
     Ok(())
 }

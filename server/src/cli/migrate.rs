@@ -49,7 +49,7 @@ pub(super) async fn run(args: MigrateArgs) -> anyhow::Result<()> {
         }
         (Database::Sqlite(_), Database::Sqlite(to)) => bail!(
             "--to (or PLACET_DATABASE_URL) must be a PostgreSQL database, postgres://user:password@host/database, and is the file {}; \
-             a file is copied by stopping the server and copying it",
+             to copy a file, stop the server and copy the file",
             to.display()
         ),
         (Database::Postgres { .. }, _) => bail!(

@@ -125,7 +125,7 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
     } else {
         writeln!(out, "{}", ours(&format!("It is {}.", until(question, now))))?;
         match stands_in(question) {
-            None => writeln!(out, "{}", ours("If nobody answers, the agent is told that nobody did."))?,
+            None => writeln!(out, "{}", ours("If nobody answers, the agent is told so."))?,
             Some(value) => {
                 writeln!(out, "{}", ours("If nobody answers, the agent is told so, and goes on with this value:"))?;
                 writeln!(out, "{}", labelled(&value, "  value │ "))?;

@@ -103,7 +103,7 @@ impl RemoteArgs {
         if !given.contains("://") {
             bail!("the server's address {given:?} has no scheme; write {}", with_scheme(given));
         }
-        let url = Url::parse(given).with_context(|| format!("the server's address {given:?} is no URL"))?;
+        let url = Url::parse(given).with_context(|| format!("the server's address {given:?} is not a URL"))?;
         let path = url.path().trim_end_matches('/');
         if let Some(before) = path.strip_suffix(API_PATH) {
             bail!("the server's address ends in {API_PATH}, which this program adds itself; write {}", with_path(&url, before));
@@ -162,7 +162,7 @@ impl Remote {
             401 => anyhow::anyhow!("{} does not accept this API key: it is unknown there, or was revoked", self.url),
             403 if problem.is("forbidden") => anyhow::anyhow!("{problem}; this needs a key with the role {}", self.needs),
             404 if problem.code.is_none() || self.url.path() != "/" => {
-                anyhow::anyhow!("what answers at {} is no Placet server ({problem}); correct PLACET_URL or --url", self.url)
+                anyhow::anyhow!("the server at {} is not a Placet server ({problem}); correct PLACET_URL or --url", self.url)
             }
             _ => anyhow::anyhow!("{problem}"),
         }
@@ -178,7 +178,7 @@ impl Remote {
             ),
             Unreached::Plain => {
                 let plain = with_path(url, url.path()).replacen("https", "http", 1);
-                anyhow::anyhow!("what answers at {url} does not encrypt; write {plain}, or the port that has https")
+                anyhow::anyhow!("the server at {url} does not encrypt; write {plain}, or name the port that serves https")
             }
             Unreached::Encryption(why) => anyhow::anyhow!("the connection to {url} cannot be encrypted: {why}"),
             why @ (Unreached::Name(_) | Unreached::Timeout | Unreached::Broken(_)) => {
@@ -251,9 +251,23 @@ pub(super) fn inert_line(text: &str) -> String {
     defanged(&visible_line(text))
 }
 
+/// The name of a person or a key, on one line. A plain e-mail address is shown as it is: it has no character that could mislead, and a
+/// reader wants to copy it.
+pub(super) fn name(text: &str) -> String {
+    if domain::address::exact(text).is_some() && text.is_ascii() { text.to_owned() } else { inert_line(text) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_of_a_person_stays_as_it_is() {
+        assert_eq!(name("alice@example.com"), "alice@example.com");
+        assert_eq!(name("https://evil.example"), "https[:]//evil[.]example");
+        assert_eq!(name("alice@example.com https://evil.example"), "alice@example[.]com https[:]//evil[.]example");
+        assert_eq!(name("a@b\u{fc}cher.example"), "a@b\u{fc}cher[.]example");
+    }
 
     /// What an agent writes must not drive the terminal of the person who decides.
     #[test]

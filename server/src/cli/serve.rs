@@ -72,7 +72,7 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     }
     if nobody_is_asked {
         say(
-            "No operators are set, so a question that names nobody reaches nobody. Start with PLACET_OPERATORS=you@example.com to be asked.",
+            "No operators are set, so a question without notify_to reaches no person. Start with PLACET_OPERATORS=you@example.com to be asked.",
         )?;
     }
     tracing::info!(address = %app.address(), development = mode.is_development(), "listening");

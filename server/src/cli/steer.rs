@@ -66,7 +66,7 @@ async fn withdrawn(args: &WithdrawArgs) -> anyhow::Result<()> {
     let question = question::find_open(&remote, &args.id).await?;
     let cancelled = remote.heard(remote.client.cancel(question.id, args.reason.as_deref())).await;
     let question = cancelled.map_err(|error| remote.failed(error).context("the question was not withdrawn"))?;
-    done(&question, args.json, "The question is withdrawn; nobody can answer it any more.")
+    done(&question, args.json, "The question is withdrawn; it can no longer be answered.")
 }
 
 pub(super) async fn remind(args: RemindArgs) -> ExitCode {
@@ -77,7 +77,7 @@ async fn reminded(args: &RemindArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("remind", "operator or admin")?;
     let question = question::find_open(&remote, &args.id).await?;
     let reminded = remote.heard(remote.client.remind(question.id)).await;
-    let question = reminded.map_err(|error| remote.failed(error).context("nobody was reminded"))?;
+    let question = reminded.map_err(|error| remote.failed(error).context("no reminder was sent"))?;
     done(&question, args.json, "The people who are asked are told once more.")
 }
 

@@ -17,8 +17,8 @@ Standard output holds the answer alone; everything said to people is on standard
 Exit codes:
   0    answered: yes, or one of the choices (whichever it is), or text
   1    answered: no (--confirm only)
-  2    nobody's answer: expired, undeliverable, withdrawn or superseded. A fallback that stands in is printed,
-       and the exit code is 2 all the same
+  2    no person answered: expired, undeliverable, withdrawn or superseded. A fallback is printed, and the
+       exit code is 2 all the same
   3    an error: usage, key, server
   129  SIGHUP, the terminal was closed: the question is withdrawn, unless --keep. Under nohup the wait goes on
   130  SIGINT, Ctrl-C: the question is withdrawn, unless --keep
@@ -34,7 +34,7 @@ Environment:
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
 pub(in crate::cli) struct AskArgs {
-    /// What to ask.
+    /// The question.
     pub(super) question: String,
     /// Ask for yes or no; the default.
     #[arg(long, conflicts_with_all = ["choices", "text"])]
@@ -51,13 +51,13 @@ pub(in crate::cli) struct AskArgs {
     /// Ask this address instead of the server's operators; may be repeated.
     #[arg(long, value_name = "ADDRESS")]
     notify: Vec<String>,
-    /// How long people have: 90s, 10m, 2h, 1d, or seconds. Without it the server's default counts, which may be for ever.
+    /// How long people have: 90s, 10m, 2h, 1d, or seconds. Without it the server's default applies, which may be no limit.
     #[arg(long, value_name = "TIME", value_parser = time)]
     timeout: Option<u32>,
-    /// What stands in when nobody answers in time; needs --timeout. It is printed, and the exit code is 2.
+    /// Use this value when nobody answers in time; needs --timeout. It is printed, and the exit code is 2.
     #[arg(long, value_name = "VALUE", requires = "timeout")]
     fallback: Option<String>,
-    /// What the question belongs to; the question by default.
+    /// The title of the work that the question belongs to; the question itself by default.
     #[arg(long)]
     title: Option<String>,
     /// Name the question: for 24 hours from asking, the same key finds it, open or ended; after that the key is refused.

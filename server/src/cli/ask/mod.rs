@@ -129,7 +129,7 @@ impl Conversation<'_> {
         Ok(ControlFlow::Break(match asked {
             Some(Ok(pending)) => self.withdraw(signals, pending, interrupt, positive).await?,
             Some(Err(RequestInputError::Refused(_) | RequestInputError::Unsupported)) => {
-                tell("interrupted; nobody was asked");
+                tell("interrupted; the question was not asked");
                 code
             }
             Some(Err(_)) | None => {
@@ -147,8 +147,8 @@ impl Conversation<'_> {
                     self.key
                 )
             }
-            RequestInputError::Refused(problem) => self.remote.refused(&problem).context("nobody was asked"),
-            RequestInputError::Transport(error) => self.remote.lost(error).context("nobody was asked, as far as is known"),
+            RequestInputError::Refused(problem) => self.remote.refused(&problem).context("the question was not asked"),
+            RequestInputError::Transport(error) => self.remote.lost(error).context("the question was probably not asked"),
             other @ (RequestInputError::Unsupported
             | RequestInputError::InputTimeout { .. }
             | RequestInputError::InputCancelled { .. }
@@ -164,10 +164,10 @@ impl Conversation<'_> {
             tell(format!("the server warns: {warning}"));
         }
         if record.resolution.is_some() {
-            return tell("this question was asked before and has ended; another --idempotency-key asks anew");
+            return tell("this question was asked before and has ended; to ask it anew, give another --idempotency-key");
         }
         let who = if record.notify_to.is_empty() {
-            "nobody by mail (the server has no operators, and --notify names nobody); people can answer with `placet answer`"
+            "no person by mail (the server has no operators, and --notify is not given); people can answer with `placet answer`"
                 .to_owned()
         } else {
             record.notify_to.join(", ")
@@ -175,7 +175,7 @@ impl Conversation<'_> {
         let now = SystemClock.now();
         let until = match record.expires_at {
             Some(at) => format!("until {} ({})", text::deadline(at, now), text::time_left(at - now)),
-            None => "for ever (no --timeout)".to_owned(),
+            None => "until it is answered or withdrawn (no --timeout)".to_owned(),
         };
         let silence = match (record.expires_at, record.fallback_policy, &record.fallback_value) {
             (None, _, _) => String::new(),

@@ -57,20 +57,20 @@ fn wise(settings: &Settings) -> Vec<Finding> {
     if settings.development {
         findings.push(Finding::warn(
             CHECK,
-            "This is development mode: mails stay in memory and reach nobody.",
+            "This is development mode: mails stay in memory and are never sent.",
             "For production set PLACET_SMTP_URL, PLACET_MAIL_FROM and PLACET_PUBLIC_URL=https://…, and leave out --dev.",
         ));
     }
     if !settings.has_operators && !settings.has_allowed {
         findings.push(Finding::warn(
             CHECK,
-            "Nobody may be asked: neither operators nor allowed addresses are set.",
+            "No person may be asked: neither operators nor allowed addresses are set.",
             "Set PLACET_OPERATORS to who is asked by default, and PLACET_NOTIFY_ALLOW to who may be asked.",
         ));
     } else if !settings.has_operators {
         findings.push(Finding::warn(
             CHECK,
-            "A question that names nobody reaches nobody: there are no operators.",
+            "A question without notify_to reaches no person: there are no operators.",
             "Set PLACET_OPERATORS to the addresses that are asked by default.",
         ));
     }
@@ -99,7 +99,7 @@ fn wise(settings: &Settings) -> Vec<Finding> {
     if !settings.fallback_requires_delivery {
         findings.push(Finding::warn(
             CHECK,
-            "A fallback may apply although nobody was reached.",
+            "A fallback may apply although no person was reached.",
             "Take requires_delivery = false out of [fallback] in the file.",
         ));
     }

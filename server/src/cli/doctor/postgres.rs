@@ -33,7 +33,7 @@ pub(super) async fn check(
     if address.is_exposed() {
         findings.push(Finding::warn(
             CHECK,
-            "The database is reached over a network unencrypted: whoever is on the way reads the password, questions and answers.",
+            "The database is reached over a network unencrypted: every machine on the way can read the password, questions and answers.",
             "Take sslmode=disable out of PLACET_DATABASE_URL; a certificate of an authority of your own is named with sslrootcert=FILE.",
         ));
     }

@@ -14,7 +14,7 @@ mod samples;
 mod trouble;
 
 use chrono::{DateTime, Utc};
-use domain::text::{truncated, visible, visible_line};
+use domain::text::{repeats, truncated, visible, visible_line};
 use domain::words;
 
 pub(super) use self::choices::Choices;
@@ -71,7 +71,8 @@ impl Asked {
 
     /// The card that asks; what it folds is noted.
     fn card(&self, length: Length, folds: &mut Folds) -> Card {
-        let title = visible_line(&self.intent_title).trim().to_owned();
+        let title = if repeats(&self.intent_title, &self.question) { "" } else { self.intent_title.as_str() };
+        let title = visible_line(title).trim().to_owned();
         let title = folds.line(title, words::TITLE, "main", length);
         let question = folds.text(visible(self.question.trim()), words::QUESTION, "q", length);
         let (headline, explanation) = question.text.split_once('\n').unwrap_or((&question.text, ""));

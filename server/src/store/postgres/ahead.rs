@@ -144,7 +144,7 @@ impl Session {
             try_join!(opened, locked, asked, open, taken, messages, outcomes)
         };
         let ((), locked, (time, number), open, taken, messages, (ours, outcomes)) = self.pump.block_on(begun)?;
-        self.time.begin(time);
+        self.time.saw(time);
         for columns in locked {
             let row = columns.into_row()?;
             self.locked.push(row.rid);

@@ -88,7 +88,7 @@ pub(in crate::store) async fn dial(address: &Address) -> Result<(Client, Wire), 
     let patience = address.patience();
     let Ok(connected) = tokio::time::timeout(patience, address.config.connect(address.tls.clone())).await else {
         return Err(ConnectError::Refused(format!(
-            "failed to reach {address}: there is a connection, and nobody says anything on it for {} s; does PostgreSQL run there?",
+            "failed to reach {address}: the connection was made, but no answer came within {} s; does PostgreSQL run there?",
             patience.as_secs()
         )));
     };

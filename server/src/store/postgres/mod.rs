@@ -120,7 +120,7 @@ impl PostgresStore {
     pub async fn open(address: &Address, connections: u32, outside: Outside) -> anyhow::Result<Self> {
         if address.is_exposed() {
             tracing::warn!(
-                "{address} is reached unencrypted (sslmode=disable): whoever is on the way reads the password, questions and answers"
+                "{address} is reached unencrypted (sslmode=disable): every machine on the way can read the password, questions and answers"
             );
         }
         let shares = Shares::of(connections);

@@ -86,19 +86,15 @@ pub(super) struct TransactionClock {
 }
 
 impl TransactionClock {
-    /// Notes what the database says at the beginning of a transaction.
-    pub(super) fn begin(&self, time: DateTime<Utc>) {
-        self.set(time);
+    /// Notes what the database says: at the beginning of a transaction, and once a row is locked.
+    pub(super) fn saw(&self, time: DateTime<Utc>) {
+        self.micros.store(micros(self.clock.agreed(time)), Ordering::Relaxed);
         self.database.saw(self.now());
     }
 
     /// What a transaction that begins now will find.
     pub(super) fn expected(&self) -> DateTime<Utc> {
         self.database.now()
-    }
-
-    fn set(&self, time: DateTime<Utc>) {
-        self.micros.store(micros(self.clock.agreed(time)), Ordering::Relaxed);
     }
 }
 
@@ -240,14 +236,14 @@ impl Session {
             futures_util::try_join!(opened, asked)
         };
         let ((), (time, number)) = self.pump.block_on(begun)?;
-        self.time.begin(time);
+        self.time.saw(time);
         Ok(number)
     }
 
     /// Reads the database's time where no transaction that writes has.
     pub(super) fn look_at_the_clock(&mut self) -> RowsResult<()> {
         let now = diesel::select(diesel::dsl::sql::<Timestamptz>("clock_timestamp()")).get_result(&mut self.conn)?;
-        self.time.begin(now);
+        self.time.saw(now);
         Ok(())
     }
 
@@ -316,7 +312,7 @@ impl Session {
     /// Notes that a row was locked, and when.
     pub(super) fn locked_now(&mut self, (columns, time): (IntentColumns, DateTime<Utc>)) -> RowsResult<IntentRow> {
         let row = columns.into_row()?;
-        self.time.set(time);
+        self.time.saw(time);
         self.locked.push(row.rid);
         Ok(row)
     }

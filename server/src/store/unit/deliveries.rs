@@ -328,7 +328,7 @@ pub(super) struct Told {
     intent_title: String,
     /// The first message that reached the same recipient's mail server.
     first: Option<DeliveryId>,
-    /// Who else was told by earlier attempts.
+    /// Who was told by earlier attempts, if this recipient was not: a person who was asked by another channel is not told of the others.
     asked_before: Vec<String>,
     /// Whether the same recipient's mail server took a message of this very attempt before.
     repeated: bool,
@@ -345,17 +345,22 @@ impl Told {
         if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {
             return Ok(told);
         }
+        let mut is_asked_already = false;
         for (other, state) in rows.reads().deliveries(suspension.rid)? {
             let person = other.recipient.eq_ignore_ascii_case(&row.recipient);
             let same = other.route().is_same(&row.route());
             let earlier = other.rid < row.rid && state == DeliveryState::Sent;
             told.superseded |= supersedes(&other, row);
+            is_asked_already |= person && earlier;
             told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
                 told.first = Some(other.id);
             } else if !person && earlier && other.attempt < row.attempt && !told.asked_before.contains(&other.recipient) {
                 told.asked_before.push(other.recipient);
             }
+        }
+        if is_asked_already {
+            told.asked_before.clear();
         }
         Ok(told)
     }

@@ -40,7 +40,7 @@ pub(in crate::store) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTim
                 tracing::error!(
                     suspension.rid = rid,
                     error = %error,
-                    "an open question cannot be read, so nobody knows whether it has lost a timer"
+                    "an open question cannot be read, so it is unknown whether it has lost a timer"
                 );
                 look.left_out += 1;
                 // After what the database itself refused, this transaction may read nothing more; the next one goes on behind it.
@@ -94,7 +94,7 @@ pub(in crate::store) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> 
             suspension.rid = rid,
             timer.kind = kind,
             timer.attempt = timer.attempt,
-            "an open question had lost a timer and got it back; this is a bug, or somebody changed the database"
+            "an open question had lost a timer and got it back; this is a bug, or the database was changed by hand"
         );
         rows.notice(Notice::Fact(Fact::TimerMended));
         rows.notice(Notice::Timer);
