@@ -1,4 +1,4 @@
-//! How often an agent may ask the same, and write to the same person: whoever is asked again and again says yes at last.
+//! How often an agent may ask the same, and write to the same person: a person who is asked again and again says yes at last.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,15 @@ use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use crate::problem::Rejection;
-use crate::suspension::{Question, ResolutionReason, Suspension};
+use crate::suspension::{Question, Resolution, ResolutionReason, Suspension};
 use crate::time::seconds;
 
 /// So many messages of one agent to one person leave at once; those after them keep their distance.
 pub const BURST: usize = 5;
+/// So many more leave at once within the burst's window if they could leave too late otherwise.
+pub const URGENT: usize = 15;
+/// So many messages of one agent to one person keep their distance at the same time; those after them are not sent.
+pub const PLACES_MAX: usize = 100;
 /// Within so many seconds asking anew is counted.
 pub const ASKS_WITHIN_SECONDS: u32 = 3_600;
 /// The longest distance between messages an operator may set, in seconds.
@@ -49,30 +53,39 @@ impl Pressing {
         now.max((*last + seconds(self.min_distance_seconds)).min(*fifth + window))
     }
 
-    /// Whether an intent may ask anew that took back questions at these times, oldest first; this one's predecessor is among them.
+    /// When another message has its place, from `earliest` on, among those that keep their distance already, the next one first. A place
+    /// may be half a distance before another: each message leaves a little late, and the one after it gives way then.
+    pub fn place(&self, taken: &[DateTime<Utc>], earliest: DateTime<Utc>) -> DateTime<Utc> {
+        let distance = seconds(self.min_distance_seconds);
+        taken.iter().fold(earliest, |place, taken| {
+            if *taken + distance <= place || *taken >= place + distance / 2 { place } else { *taken + distance }
+        })
+    }
+
+    /// Whether an intent may ask anew whose questions ended unanswered at these times, oldest first; this one's predecessor is among them.
     ///
     /// # Errors
     ///
     /// `AskedTooOften` with the time after which it may.
-    pub fn ask_anew(&self, taken_back: &[DateTime<Utc>], now: DateTime<Utc>) -> Result<(), Rejection> {
+    pub fn ask_anew(&self, unanswered: &[DateTime<Utc>], now: DateTime<Utc>) -> Result<(), Rejection> {
         let allowed = usize::try_from(self.asks_per_hour).unwrap_or(usize::MAX);
-        if allowed == 0 || taken_back.len() <= allowed {
+        if allowed == 0 || unanswered.len() <= allowed {
             return Ok(());
         }
         // Once this one counts no more, the others and the next one are as many as are allowed.
-        let counts_until = taken_back[taken_back.len() - 1 - allowed] + seconds(ASKS_WITHIN_SECONDS);
+        let counts_until = unanswered[unanswered.len() - 1 - allowed] + seconds(ASKS_WITHIN_SECONDS);
         let left = u32::try_from((counts_until - now).num_seconds().max(0)).unwrap_or(u32::MAX);
         Err(Rejection::AskedTooOften { asks_per_hour: self.asks_per_hour, retry_after_seconds: left.saturating_add(1) })
     }
 }
 
-/// Whether a message may wait until `leaves_at`: not when less than half of the time would be left in which it is of use, from when it was
-/// queued to `until`. Waiting is to spare people, and must neither take their time to answer nor lose a question.
+/// Whether a message may wait until `leaves_at`: not when less than half of the time would be left that the person has for an answer, from
+/// when the message was queued to `until`. A fallback that says yes must not profit from a mail that came late.
 pub fn may_wait(queued_at: DateTime<Utc>, leaves_at: DateTime<Utc>, until: Option<DateTime<Utc>>) -> bool {
     until.is_none_or(|until| (leaves_at - queued_at) * 2 <= until - queued_at)
 }
 
-/// What an agent and a person are counted under. Case and a `+tag` make nobody another person.
+/// The number under which an agent and a person are counted. An address with other capitals or another `+tag` is the same person.
 pub fn pair(agent: &str, recipient: &str) -> i64 {
     let person = recipient.to_lowercase();
     let untagged = person.split_once('@').map(|(local, domain)| {
@@ -87,12 +100,12 @@ pub fn pair(agent: &str, recipient: &str) -> i64 {
     i64::from_be_bytes(std::array::from_fn(|index| digest[index]))
 }
 
-/// What was asked on the same intent and taken back for a question: people see that they are asked anew.
+/// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AskedBefore {
-    /// How many questions in a row the agent took back before this one.
+    /// How many questions in a row ended before this one without an answer, although people were asked.
     pub times: u32,
-    /// Whether this question superseded the last of them; otherwise that was withdrawn.
+    /// Whether this question superseded the last of them; otherwise that one was withdrawn, or its time was over.
     pub superseded: bool,
     /// Until when the last of them could be answered, as it was asked, without later extensions; absent if it had no deadline.
     #[serde(with = "crate::time::z_option")]
@@ -100,12 +113,15 @@ pub struct AskedBefore {
 }
 
 impl AskedBefore {
-    /// Whether a newer question takes the place of this one: it is open, and about to be superseded, or was withdrawn.
-    pub fn is_taken_back(last: &Suspension) -> bool {
-        last.ending.as_ref().is_none_or(|ending| ending.reason == Some(ResolutionReason::Withdrawn))
+    /// Whether a newer question asks anew: this one is open, and about to be superseded, or ended without an answer. A question that
+    /// reached no person pressed no person.
+    pub fn counts(last: &Suspension) -> bool {
+        last.ending.as_ref().is_none_or(|ending| {
+            ending.resolution != Resolution::Responded && ending.reason != Some(ResolutionReason::Undeliverable)
+        })
     }
 
-    /// What is to be said of a question whose predecessor was taken back.
+    /// What is to be said of a question whose predecessor ended without an answer.
     pub fn of(last: &Suspension, question: &Question) -> Self {
         let superseded = last.ending.is_none();
         let before = question.asked_before.as_ref();
@@ -114,7 +130,7 @@ impl AskedBefore {
         Self { times, superseded, expires_at: before.map_or(own, |before| before.at_least(own)) }
     }
 
-    /// A deadline that is not earlier than that of the question which is superseded: nobody's time to answer is cut short by asking anew.
+    /// A deadline that is not earlier than that of the question which is superseded: asking anew cuts no person's time to answer short.
     pub fn at_least(&self, own: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
         if !self.superseded {
             return own;
@@ -156,10 +172,25 @@ mod tests {
     }
 
     #[test]
+    fn each_message_that_waits_has_a_place_of_its_own() {
+        let place = |taken: &[i64], earliest| {
+            let taken: Vec<_> = taken.iter().copied().map(at).collect();
+            Pressing::PRODUCTION.place(&taken, at(earliest)).timestamp()
+        };
+        assert_eq!(place(&[], 60), 60);
+        assert_eq!(place(&[60, 120], 60), 180);
+        assert_eq!(place(&[120], 60), 60);
+        assert_eq!(place(&[60, 180], 60), 120, "the gap of a message that was dropped is taken");
+        assert_eq!(place(&[30], 60), 90);
+        // A message that comes to its place a little late keeps it, and the next one gives way.
+        assert_eq!((place(&[120, 180], 90), place(&[120, 180], 91)), (90, 240));
+    }
+
+    #[test]
     fn asking_anew_is_refused_beyond_the_limit_until_the_oldest_counts_no_more() {
         let rule = Pressing { asks_per_hour: 2, ..Pressing::OFF };
         assert_eq!(rule.ask_anew(&[at(0), at(10)], at(20)), Ok(()));
-        let refused = |taken_back: &[DateTime<Utc>], now| match rule.ask_anew(taken_back, at(now)) {
+        let refused = |unanswered: &[DateTime<Utc>], now| match rule.ask_anew(unanswered, at(now)) {
             Err(Rejection::AskedTooOften { retry_after_seconds, .. }) => retry_after_seconds,
             other => panic!("{other:?}"),
         };

@@ -1,4 +1,4 @@
-//! Pressing people: an agent that asks again and again, in whichever way, until somebody tired says yes.
+//! Pressing people: an agent that asks again and again, in whichever way, until a tired person says yes.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -85,7 +85,7 @@ on_each_store! {
         assert_eq!(app.smtp.mailed().await.len(), 1);
     }
 
-    /// What nobody wants to know any more is not asked, and those who wait behind it do not wait for it.
+    /// A question that has ended is not asked any more. The message behind it keeps its own place.
     async fn a_message_that_waits_is_dropped_with_its_question(app: &mut TestApp) {
         strict(app).await;
         let mut asked = Vec::new();
@@ -96,8 +96,14 @@ on_each_store! {
         cancel(&app.agent(), &asked[5]).await;
         app.advance(60).await;
         assert_eq!(delivery(app, &asked[5]).await["state"], "obsolete");
+        assert_eq!(app.smtp.mailed().await.len(), 5);
+        // The place that is free now goes to the next message.
+        let next = app.agent().ask(to("ada@example.com")).await.1;
+        app.settle().await;
+        assert_eq!(delivery(app, &next).await["state"], "sent");
+        app.advance(60).await;
         assert_eq!(delivery(app, &asked[6]).await["state"], "sent");
-        assert_eq!(app.smtp.mailed().await.len(), 6);
+        assert_eq!(app.smtp.mailed().await.len(), 2);
     }
 
     /// Waiting is to spare people. It must not take the time they have to answer, or silence would consent for want of a mail.
@@ -130,6 +136,86 @@ on_each_store! {
         for id in asked {
             assert_eq!(app.agent().suspension(&id).await["reached"], json!(true));
         }
+    }
+
+    /// Neither many questions at half of their time nor short ones are a way around the distance.
+    async fn however_short_the_time_few_messages_leave(app: &mut TestApp) {
+        strict(app).await;
+        let asked = |seconds: u32| json!({"notify_to": ["ada@example.com"], "timeout_seconds": seconds});
+        let mut ids = Vec::new();
+        for seconds in [600, 119] {
+            for _ in 0..45 {
+                ids.push(app.ask(asked(seconds)).await.1);
+            }
+        }
+        let mut left = Vec::new();
+        for _ in 0..120 {
+            left.push(app.smtp.mailed().await.len());
+            app.advance(10).await;
+        }
+        let five_minutes = left.windows(30).map(|window| window.iter().sum::<usize>()).max();
+        assert!(five_minutes <= Some(25), "{left:?}");
+        let reached = left.iter().sum::<usize>();
+        assert!(reached >= 20, "{left:?}");
+        let mut not_sent = 0;
+        for id in &ids {
+            let (record, delivery) = (app.agent().suspension(id).await, delivery(app, id).await);
+            let is_sent = delivery["state"] == "sent";
+            assert_eq!(record["resolution"], if is_sent { "expired" } else { "cancelled" }, "{record} {delivery}");
+            if !is_sent && delivery["state"] == "failed" {
+                assert_eq!(record["resolution_reason"], "undeliverable");
+                assert!(delivery["detail"].as_str().unwrap().contains("writes to this person too often"), "{delivery}");
+                not_sent += 1;
+            }
+        }
+        assert_eq!(not_sent, ids.len() - reached);
+    }
+
+    /// If all that wait were looked at each minute, an agent with thousands of questions would keep other agents' mail behind them.
+    async fn each_message_that_waits_has_a_place_of_its_own(app: &mut TestApp) {
+        strict(app).await;
+        let open_end = json!({"notify_to": ["ada@example.com"], "timeout_seconds": null});
+        let mut ids = Vec::new();
+        for _ in 0..107 {
+            ids.push(app.ask(open_end.clone()).await.1);
+        }
+        let mut due = Vec::new();
+        for id in &ids {
+            let delivery = delivery(app, id).await;
+            if delivery["state"] == "queued" {
+                due.push(delivery["due_at"].as_str().unwrap().to_owned());
+            }
+        }
+        assert_eq!(due.len(), 100, "five left, a hundred wait, and the others left while few had");
+        assert!(due.windows(2).all(|two| two[0] < two[1]), "{due:?}");
+        assert_eq!(&due[99], "2026-11-24T09:40:00.000000Z");
+        assert_eq!(app.smtp.mailed().await.len(), 7);
+        app.restart().await;
+        app.advance(60).await;
+        assert_eq!(app.smtp.mailed().await.len(), 1);
+    }
+
+    /// A reminder that came while the question itself waits would only take its place.
+    async fn a_reminder_is_dropped_while_the_question_waits(app: &mut TestApp) {
+        strict(app).await;
+        for _ in 0..8 {
+            app.agent().ask(to("ada@example.com")).await;
+        }
+        let policy = json!({"max_attempts": 9, "interval_seconds": 60});
+        let (intent, id) = app.ask(json!({"notify_to": ["ada@example.com"], "timeout_seconds": 3600, "retry_policy": policy})).await;
+        app.settle().await;
+        assert_eq!(app.smtp.mailed().await.len(), 5);
+        for _ in 0..3 {
+            app.advance(60).await;
+            assert_eq!(app.smtp.mailed().await.len(), 1);
+        }
+        app.advance(60).await;
+        assert_eq!(app.smtp.received().last().unwrap().subject(), "[Placet] Refund order 12345?");
+        let listed = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
+        let mut states: Vec<_> = listed["deliveries"].as_array().unwrap().iter().filter_map(|row| row["state"].as_str()).collect();
+        states.sort_unstable();
+        assert_eq!(states, ["obsolete", "obsolete", "obsolete", "obsolete", "sent"], "{listed}");
+        assert!(!app.agent().event_types(intent).await.contains(&"delivery.failed".to_owned()));
     }
 
     /// A first mail that left late and came back wakes the next rung, and a reminder does not turn one that waits into a failure.
@@ -205,6 +291,24 @@ on_each_store! {
         assert!(app.smtp.received().len() <= 3 * 5 + 60, "{}", app.smtp.received().len());
     }
 
+    /// A window of five seconds is no way around: a question that nobody answered was asked all the same.
+    async fn a_question_that_expired_counts_as_well(app: &mut TestApp) {
+        strict(app).await;
+        app.restart_with(|config| config.asking.fallback_min_window_seconds = 1).await;
+        let agent = app.agent();
+        let intent = agent.active_intent().await;
+        let brief = json!({"timeout_seconds": 5, "fallback_policy": "complete_with_fallback", "fallback_value": "deny"});
+        for number in 0..11 {
+            let asked = agent.suspend(intent, brief.clone()).await.ok();
+            assert_eq!(asked.get("asked_before").map(|before| before["times"].clone()), (number > 0).then(|| json!(number)));
+            app.settle().await;
+            app.advance(5).await;
+            assert_eq!(agent.status(intent).await, "active");
+        }
+        let refused = agent.suspend(intent, brief).await;
+        assert_eq!(refused.problem(), (429, "rate_limited"), "{}", refused.text);
+    }
+
     /// Who was answered asks something new: that presses nobody.
     async fn asking_after_an_answer_is_not_asking_anew(app: &mut TestApp) {
         strict(app).await;
@@ -240,7 +344,7 @@ on_each_store! {
         app.settle().await;
         let link = app.smtp.received().pop().unwrap().link(&app.base);
         let page = app.person().open(&link).await;
-        assert!(page.html.contains("has asked 3 times: it took back 2 questions before this one."), "{}", page.html);
+        assert!(page.html.contains("has asked 3 times: 2 questions before this one ended without an answer."), "{}", page.html);
         assert!(page.html.contains("The last of them could be answered until"), "{}", page.html);
         app.advance(2399).await;
         assert_eq!(agent.status(intent).await, "suspended_awaiting_input");

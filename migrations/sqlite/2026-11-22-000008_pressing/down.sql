@@ -1,2 +1,3 @@
-DROP INDEX suspensions_taken_back;
+DROP INDEX suspensions_unanswered;
+DROP TABLE places;
 DROP TABLE departures;

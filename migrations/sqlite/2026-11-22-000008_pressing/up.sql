@@ -6,5 +6,14 @@ CREATE TABLE departures (
     PRIMARY KEY (pair, left_at, outbox)
 ) WITHOUT ROWID;
 
--- How often an intent took questions back, to ask anew. Written when one is withdrawn or superseded, and at no other time.
-CREATE INDEX suspensions_taken_back ON suspensions (intent, resolved_at) WHERE resolution = 2;
+-- The places of messages that keep their distance: each has its own, so that they are not all looked at together. A row counts while its
+-- message is queued and due at that time.
+CREATE TABLE places (
+    pair BIGINT NOT NULL,
+    leaves_at BIGINT NOT NULL,
+    outbox BIGINT NOT NULL REFERENCES outbox (rid),
+    PRIMARY KEY (pair, leaves_at, outbox)
+) WITHOUT ROWID;
+
+-- How often an intent asked without getting an answer. Written when a question ends without a person's answer, and at no other time.
+CREATE INDEX suspensions_unanswered ON suspensions (intent, resolved_at) WHERE resolution <> 0;

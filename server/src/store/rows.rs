@@ -296,6 +296,8 @@ pub(super) trait Rows {
     fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()>;
     /// Forgets those before a time.
     fn forget_departures(&mut self, pair: i64, before: DateTime<Utc>) -> RowsResult<()>;
+    /// Gives a message that keeps its distance a place of its own; the places before `now` are forgotten.
+    fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()>;
     fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()>;
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()>;
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
@@ -328,8 +330,10 @@ pub(super) trait ReadRows {
     /// Newest first; `asker` limits to one agent's own.
     fn suspensions(&mut self, asker: Option<&str>, open: bool, before: Option<i64>, limit: u32)
     -> RowsResult<Vec<SuspensionRow>>;
-    /// When questions of an intent were withdrawn or superseded after a time, newest first.
-    fn taken_back(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>>;
+    /// When questions of an intent ended after a time without an answer although people were asked, newest first.
+    fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>>;
+    /// When messages of one agent to one person are to leave that keep their distance, after a time, the next one first.
+    fn places(&mut self, pair: i64, after: DateTime<Utc>, limit: usize) -> RowsResult<Vec<DateTime<Utc>>>;
     /// When messages of one agent to one person left, after a time and not after another, newest first.
     fn departures(
         &mut self,

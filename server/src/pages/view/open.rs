@@ -285,17 +285,22 @@ mod tests {
     // Whoever is asked again and again says yes at last, and should at least see that it is so.
     #[test]
     fn a_question_that_is_asked_anew_says_how_often() {
-        assert!(!open().render().unwrap().contains("took back"));
+        assert!(!open().render().unwrap().contains("has asked"));
         let before = |times, expires_at| Some(AskedBefore { times, superseded: true, expires_at });
         let html = OpenQuestion { before: before(1, Some(at(9, 0))), ..open() }.render().unwrap();
-        assert!(html.contains("<bdi>refund-agent</bdi> has asked 2 times: it took back the question before this one."), "{html}");
+        assert!(
+            html.contains("<bdi>refund-agent</bdi> has asked 2 times: the question before this one ended without an answer."),
+            "{html}"
+        );
         assert!(
             html.contains("That could be answered until <time") && html.contains("09:00") && html.contains("09:30"),
             "{html}"
         );
         let html = OpenQuestion { before: before(3, None), ..open() }.render().unwrap();
         assert!(
-            html.contains("has asked 4 times: it took back 3 questions before this one. The last of them had no deadline."),
+            html.contains(
+                "has asked 4 times: 3 questions before this one ended without an answer. The last of them had no deadline."
+            ),
             "{html}"
         );
     }

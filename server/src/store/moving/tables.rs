@@ -237,6 +237,13 @@ pub(super) const TABLES: &[Table] = &[
         tells_runs_apart: false,
     },
     Table {
+        name: "places",
+        columns: &[column("pair", Kind::Number), column("leaves_at", Kind::Moment), column("outbox", Kind::Number)],
+        key: &["pair", "leaves_at", "outbox"],
+        draws_from: None,
+        tells_runs_apart: false,
+    },
+    Table {
         name: "tokens",
         columns: &[
             column("rid", Kind::Number),

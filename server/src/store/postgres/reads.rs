@@ -8,6 +8,7 @@ use domain::body::IntentBody;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::lease::{Lease, LeaseStatus};
 use domain::log::{Hash, Sealed};
+use domain::suspension::ResolutionReason;
 use domain::wire::KeyView;
 use uuid::Uuid;
 
@@ -16,7 +17,7 @@ use super::columns::{
     TimerColumns, TokenColumns, signed,
 };
 use super::schema::{
-    api_keys, bounces, departures, events, idempotency, intent_bodies, intents, leases, outbox, presence, secrets,
+    api_keys, bounces, departures, events, idempotency, intent_bodies, intents, leases, outbox, places, presence, secrets,
     suspension_keys, suspensions, timers, tokens,
 };
 use super::session::{Mode, Session};
@@ -135,14 +136,26 @@ impl ReadRows for Session {
         page.into_iter().map(|(columns, intent)| columns.into_row(intent)).collect()
     }
 
-    fn taken_back(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>> {
-        // Written out, so that the partial index of what was taken back serves it.
-        let taken_back = suspensions::resolution.eq(diesel::dsl::sql::<Nullable<Integer>>("2"));
+    fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>> {
+        // Written out, so that the partial index of what ended without an answer serves it.
+        let unanswered = suspensions::resolution.ne(diesel::dsl::sql::<Nullable<Integer>>("0"));
         let since = suspensions::resolved_at.gt(since);
-        let found = suspensions::table.filter(taken_back).filter(suspensions::intent.eq(intent)).filter(since);
+        let reason = suspensions::resolution_reason;
+        let reached = reason.is_null().or(reason.assume_not_null().ne(ResolutionReason::Undeliverable.code()));
+        let found = suspensions::table.filter(unanswered).filter(suspensions::intent.eq(intent)).filter(since).filter(reached);
         let newest = found.order(suspensions::resolved_at.desc()).limit(i64::from(limit));
         let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<DateTime<Utc>>(self.conn()?)?;
         Ok(times)
+    }
+
+    fn places(&mut self, pair: i64, after: DateTime<Utc>, limit: usize) -> RowsResult<Vec<DateTime<Utc>>> {
+        // A message that was dropped, or has another place by now, leaves its row behind.
+        let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
+        let waits = holds.and(outbox::state.eq(DeliveryState::Queued.code()));
+        let found = places::table.inner_join(outbox::table.on(waits));
+        let found = found.filter(places::pair.eq(pair)).filter(places::leaves_at.gt(after)).order(places::leaves_at);
+        let next = found.limit(i64::try_from(limit).unwrap_or(i64::MAX)).select(places::leaves_at);
+        Ok(next.load::<DateTime<Utc>>(self.conn()?)?)
     }
 
     fn departures(

@@ -13,8 +13,8 @@ use super::columns::signed;
 use super::proof::Proof;
 use super::reads::IDEMPOTENCY_HOURS;
 use super::schema::{
-    agent_bytes, api_keys, bounces, departures, intent_bodies, leases, outbox, presence, secrets, suspension_traces, suspensions,
-    timers,
+    agent_bytes, api_keys, bounces, departures, intent_bodies, leases, outbox, places, presence, secrets, suspension_traces,
+    suspensions, timers,
 };
 use super::session::{Session, overtaken};
 use super::statements as hot;
@@ -298,6 +298,14 @@ impl Rows for Writing<'_> {
     fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()> {
         let row = (departures::pair.eq(pair), departures::left_at.eq(left_at), departures::outbox.eq(outbox));
         diesel::insert_into(departures::table).values(row).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()> {
+        let passed = places::table.filter(places::pair.eq(pair)).filter(places::leaves_at.le(now));
+        diesel::delete(passed).execute(self.session.conn()?)?;
+        let row = (places::pair.eq(pair), places::leaves_at.eq(leaves_at), places::outbox.eq(outbox));
+        diesel::insert_into(places::table).values(row).on_conflict_do_nothing().execute(self.session.conn()?)?;
         Ok(())
     }
 

@@ -220,4 +220,14 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    places (pair, leaves_at, outbox) {
+        pair -> BigInt,
+        leaves_at -> Timestamptz,
+        outbox -> BigInt,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(places, outbox);
+
 diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);

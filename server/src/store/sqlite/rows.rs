@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::columns::signed;
 use super::schema::{
-    agent_bytes, api_keys, bounces, departures, events, intent_bodies, intents, leases, outbox, presence, secrets,
+    agent_bytes, api_keys, bounces, departures, events, intent_bodies, intents, leases, outbox, places, presence, secrets,
     suspension_traces, suspensions, timers, tokens,
 };
 use super::statements as hot;
@@ -325,6 +325,14 @@ impl Rows for Writing<'_> {
     fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()> {
         let row = (departures::pair.eq(pair), departures::left_at.eq(micros(left_at)), departures::outbox.eq(outbox));
         diesel::insert_into(departures::table).values(row).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()> {
+        let passed = places::table.filter(places::pair.eq(pair)).filter(places::leaves_at.le(micros(now)));
+        diesel::delete(passed).execute(self.conn)?;
+        let row = (places::pair.eq(pair), places::leaves_at.eq(micros(leaves_at)), places::outbox.eq(outbox));
+        diesel::insert_into(places::table).values(row).on_conflict_do_nothing().execute(self.conn)?;
         Ok(())
     }
 

@@ -218,3 +218,13 @@ diesel::table! {
         outbox -> BigInt,
     }
 }
+
+diesel::table! {
+    places (pair, leaves_at, outbox) {
+        pair -> BigInt,
+        leaves_at -> BigInt,
+        outbox -> BigInt,
+    }
+}
+
+diesel::allow_tables_to_appear_in_same_query!(places, outbox);

@@ -28,8 +28,9 @@ use crate::store::unit::{Decided, Env};
 use crate::store::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 20] = [
     "departures",
+    "places",
     "agent_bytes",
     "bounces",
     "presence",

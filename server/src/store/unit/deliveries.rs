@@ -13,10 +13,10 @@ use domain::wire::DeliveryView;
 
 use super::around::{go_around, is_pressed, turn_away};
 use super::backoff::pause;
-use super::distance::{KEEPS_ITS_DISTANCE, waits_until};
+use super::distance::{Leave, TOO_OFTEN, keeps_its_distance, leave};
 use super::keys::secret;
 use super::timers::PUT_OFF_SECONDS;
-use super::{Decided, Env, act, load_of, presence};
+use super::{Decided, Env, act, distance, load_of, presence};
 use crate::store::bounce::{BOUNCE_SECRET, BounceToken};
 use crate::store::codes::DeliveryState;
 use crate::store::fact::{Attempted, Fact, Settled};
@@ -277,17 +277,25 @@ fn take<R: Rows>(
         return settle(rows, row, now);
     }
     // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
-    if told.superseded {
+    if told.superseded || told.covered {
         leased.untried += 1;
+        // Of two messages to one person, of which one keeps its distance, one is enough.
+        if told.covered || keeps_its_distance(&row) {
+            return settle(rows, row, now);
+        }
         return finish_delivery(rows, env, row, &suspension, Fate::Failed, "not accepted before the next attempt was due");
     }
     match gate {
-        Gate::Room(_) | Gate::SharedRoom(_) => match waits_until(rows, env, &row, &suspension, &told.question, now)? {
-            Some(until) => {
+        Gate::Room(_) | Gate::SharedRoom(_) => match leave(rows, env, &row, &suspension, now)? {
+            Leave::At(until) => {
                 leased.untried += 1;
-                rows.requeue_outbox(row.rid, until, Some(KEEPS_ITS_DISTANCE))?;
+                distance::put_off(rows, &row, until)?;
             }
-            None => leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, secrets, now)?),
+            Leave::Never => {
+                leased.untried += 1;
+                finish_delivery(rows, env, row, &suspension, Fate::Failed, TOO_OFTEN)?;
+            }
+            Leave::Now => leased.deliveries.push(lease_delivery(rows, env, row, suspension, told, secrets, now)?),
         },
         // This turn may have been worked out before somebody believed that the endpoint works, or before this server heard of it.
         Gate::Paused(_) | Gate::Closed(_) if let Some(until) = spared_until(&row, now) => {
@@ -334,6 +342,8 @@ pub(super) struct Told {
     repeated: bool,
     /// Whether a newer message to the same recipient is queued or gone.
     superseded: bool,
+    /// Whether an older message to the same recipient keeps its distance: it asks the same, and comes as soon as it may.
+    covered: bool,
 }
 
 impl Told {
@@ -341,7 +351,7 @@ impl Told {
         let question = rows.reads().question(suspension)?;
         let intent_title = rows.reads().title(suspension.intent)?;
         let (first, asked_before) = (None, Vec::new());
-        let mut told = Self { question, intent_title, first, asked_before, repeated: false, superseded: false };
+        let mut told = Self { question, intent_title, first, asked_before, repeated: false, superseded: false, covered: false };
         if suspension.suspension.attempt == 1 && suspension.suspension.reminded_at.is_none() {
             return Ok(told);
         }
@@ -351,6 +361,7 @@ impl Told {
             let same = other.route().is_same(&row.route());
             let earlier = other.rid < row.rid && state == DeliveryState::Sent;
             told.superseded |= supersedes(&other, row);
+            told.covered |= same && other.rid < row.rid && state == DeliveryState::Queued && keeps_its_distance(&other);
             is_asked_already |= person && earlier;
             told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {

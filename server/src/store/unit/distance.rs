@@ -1,50 +1,73 @@
 //! The distance between messages of one agent to one person.
 //!
-//! Guarantee: after a burst they leave a distance apart, whichever server sends them, and through restarts. Mechanism: what leaves for the
-//! first time leaves a row with its cause; the next one counts those, and is put off if it is too early. Failure: a message that would wait
-//! until its time is half over goes at once, so that waiting loses no question and takes nobody's time to answer.
+//! Guarantee: after a burst they leave a distance apart, whichever server sends them, and through restarts; within five distances at most
+//! twenty-five leave. Mechanism: a message that leaves for the first time leaves a row with its cause, and the next one counts those; a message
+//! that is too early gets a place of its own. Failure: a message that could leave only in the second half of the time to answer goes at
+//! once, while few of those did; after that it is not sent, and its record says so.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::pressing::{BURST, may_wait, pair};
-use domain::suspension::Question;
+use domain::pressing::{BURST, PLACES_MAX, URGENT, may_wait, pair};
 
 use super::Env;
 use crate::store::rows::{OutboxRow, ReadRows, Rows, RowsResult, SuspensionRow};
 
-/// What is said of a message that waits.
-pub(super) const KEEPS_ITS_DISTANCE: &str =
+/// The word about a message that waits for its place.
+const KEEPS_ITS_DISTANCE: &str =
     "it keeps its distance from earlier messages of this agent to this person (questions.min_distance_seconds)";
+/// Why a message is not sent that has no place in time.
+pub(super) const TOO_OFTEN: &str =
+    "not sent: this agent writes to this person too often for this question to be asked in time (questions.min_distance_seconds)";
 /// After how long a message is looked at again while another server decides about the same agent and person, in seconds.
 const BUSY_SECONDS: i64 = 1;
 
-/// Until when a message must wait; if it need not, it counts as leaving now.
-pub(super) fn waits_until<R: Rows>(
+/// Whether a message leaves.
+pub(super) enum Leave {
+    /// At once; it counts from now on.
+    Now,
+    /// Not before this time.
+    At(DateTime<Utc>),
+    /// Never: [`TOO_OFTEN`].
+    Never,
+}
+
+/// Whether a message may leave now.
+pub(super) fn leave<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: &OutboxRow,
     suspension: &SuspensionRow,
-    question: &Question,
     now: DateTime<Utc>,
-) -> RowsResult<Option<DateTime<Utc>>> {
-    // Whoever was tried before has counted then.
-    let Some(window) = env.pressing.burst_window().filter(|_| row.tries == 0) else { return Ok(None) };
+) -> RowsResult<Leave> {
+    // A message that was tried before has counted then.
+    let Some(window) = env.pressing.burst_window().filter(|_| row.tries == 0) else { return Ok(Leave::Now) };
     let pair = pair(&suspension.suspension.asked_by.name, &row.recipient);
     if !rows.take_pair(pair)? {
-        return Ok(Some(now + TimeDelta::seconds(BUSY_SECONDS)));
+        return Ok(Leave::At(now + TimeDelta::seconds(BUSY_SECONDS)));
     }
-    let left = rows.reads().departures(pair, now - window, now, BURST)?;
-    let leaves_at = env.pressing.leaves_at(&left, now);
-    if leaves_at > now && may_wait(row.queued_at, leaves_at, of_use_until(row, suspension, question)) {
-        return Ok(Some(leaves_at));
+    let left = rows.reads().departures(pair, now - window, now, BURST + URGENT)?;
+    let earliest = env.pressing.leaves_at(&left, now);
+    if earliest > now {
+        let taken = rows.reads().places(pair, now, PLACES_MAX)?;
+        let place = env.pressing.place(&taken, earliest);
+        if taken.len() < PLACES_MAX && may_wait(row.queued_at, place, suspension.suspension.expires_at) {
+            rows.insert_place(pair, place, row.rid, now)?;
+            return Ok(Leave::At(place));
+        }
+        if left.len() >= BURST + URGENT {
+            return Ok(Leave::Never);
+        }
     }
     rows.forget_departures(pair, now - window)?;
     rows.insert_departure(pair, now, row.rid)?;
-    Ok(None)
+    Ok(Leave::Now)
 }
 
-/// Until when a message is of use: the next attempt sends its own, and after the deadline nobody is asked.
-fn of_use_until(row: &OutboxRow, suspension: &SuspensionRow, question: &Question) -> Option<DateTime<Utc>> {
-    let asked = &suspension.suspension;
-    let next = question.retry_policy.as_ref().and_then(|policy| policy.next_due_at(asked.suspended_at, row.attempt));
-    next.into_iter().chain(asked.expires_at).min()
+/// Puts off a message that is too early.
+pub(super) fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, until: DateTime<Utc>) -> RowsResult<()> {
+    rows.requeue_outbox(row.rid, until, Some(KEEPS_ITS_DISTANCE))
+}
+
+/// Whether a message that is queued waits for its place.
+pub(super) fn keeps_its_distance(row: &OutboxRow) -> bool {
+    row.tries == 0 && row.detail.as_deref() == Some(KEEPS_ITS_DISTANCE)
 }

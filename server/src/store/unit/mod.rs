@@ -189,11 +189,11 @@ fn completed<'a, R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command:
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
 }
 
-/// What was asked on the intent last, if that is taken back for a new question.
+/// What is said of the question that was asked on the intent last, if that ended without an answer.
 fn asked_before<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<AskedBefore>> {
     let Some(newest) = loaded.row.newest_suspension else { return Ok(None) };
     let last = rows.reads().suspension_at(newest)?;
-    if !AskedBefore::is_taken_back(&last.suspension) {
+    if !AskedBefore::counts(&last.suspension) {
         return Ok(None);
     }
     let question = rows.reads().question(&last)?;
@@ -308,7 +308,7 @@ fn weighed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &Comm
         return Ok(state_too_large(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));
     };
     if let Some(before) = &suspend.question.asked_before
-        && let Err(rejection) = env.pressing.ask_anew(&taken_back(rows, env, loaded, before, now)?, now)
+        && let Err(rejection) = env.pressing.ask_anew(&unanswered(rows, env, loaded, before, now)?, now)
     {
         return Ok(Err(rejection));
     }
@@ -318,8 +318,8 @@ fn weighed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &Comm
     Ok(warnings.map(|warnings| warnings.into_iter().chain(suspend.deadline_warning(now)).collect()))
 }
 
-/// When questions of the intent were taken back, as far as that counts, oldest first; the open one is about to be.
-fn taken_back<R: Rows>(
+/// When questions of the intent ended without an answer, as far as that counts, oldest first; the open one is about to be superseded.
+fn unanswered<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     loaded: &Loaded,
@@ -327,7 +327,7 @@ fn taken_back<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<Vec<DateTime<Utc>>> {
     let since = now - seconds(ASKS_WITHIN_SECONDS);
-    let mut times = rows.reads().taken_back(loaded.row.rid, since, env.pressing.asks_per_hour.saturating_add(1))?;
+    let mut times = rows.reads().unanswered(loaded.row.rid, since, env.pressing.asks_per_hour.saturating_add(1))?;
     times.reverse();
     times.extend(before.superseded.then_some(now));
     Ok(times)
