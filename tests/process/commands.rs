@@ -109,6 +109,38 @@ async fn the_asker_and_an_admin_withdraw_a_question() {
     }
 }
 
+/// A script that steers a question reads what became of it, and not the question's id, which is a capability.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_done_to_a_question_is_told_as_json() {
+    let desk = Desk::open().await;
+    let (asking, id) = desk.asked().await;
+    let id = id.as_str();
+    let question = desk.question().await;
+    let told = async |key: &str, arguments: &[&str]| {
+        let said = desk.site.run(desk.with_key(key, arguments)).await;
+        assert!(!said.stdout.contains(text(&question["id"])), "{said:?}");
+        line(&said)
+    };
+    let operator = desk.operator.key();
+    let extended = told(operator, &["extend", id, "1h", "--json"]).await;
+    assert_eq!((&extended["number"], &extended["expires_at"]), (&json!(id), &desk.record(&question).await["expires_at"]));
+    assert!(text(&extended["expires_at"]) > text(&question["expires_at"]), "{extended}");
+    let reminded = told(operator, &["remind", id, "--json"]).await;
+    assert_eq!((&reminded["number"], &reminded["resolution"]), (&json!(id), &json!(null)));
+    let withdrawn = told(&desk.key, &["withdraw", id, "--reason", "done by hand", "--json"]).await;
+    assert_eq!((&withdrawn["number"], &withdrawn["resolution_reason"]), (&json!(id), &json!("withdrawn")));
+    assert_eq!(asking.finish().await.status.code(), Some(2));
+
+    let (asking, id) = desk.asked().await;
+    let answered = line(&desk.site.run(desk.answer(&[&id, "Deny", "--json"])).await);
+    assert_eq!(
+        (&answered["number"], &answered["value"], &answered["label"]),
+        (&json!(id), &json!("deny"), &json!("Deny refund"))
+    );
+    assert_eq!(answered["responded_by"], json!("alice"));
+    assert_eq!(code(&asking.finish().await), (Some(0), "deny\n"));
+}
+
 /// Somebody types "yes", "Deny" or the first letters: that counts where it fits one choice, and that choice says what it sends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_may_be_a_label_or_its_beginning_but_never_against_its_value() {
