@@ -117,6 +117,23 @@ async fn a_terminal_is_asked_for_the_answer() {
     assert_eq!(code(&asking.finish().await), (Some(0), "us\n"));
 }
 
+/// Two people read the same question. The answer of the second does not count, and the second learns who answered what.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_second_of_two_people_at_terminals_is_told_who_was_first() {
+    let desk = Desk::open().await;
+    let asking = desk.site.start(desk.ask(&["Where to?", "--choice", "eu=Europe", "--choice", "us=America"]));
+    let id = desk.short_id().await;
+    let mut second = desk.site.start(desk.on_a_terminal(&format!("exec \"$PLACET\" answer {id}"), 200));
+    second.shows("an empty line leaves the question open: ").await;
+    desk.respond("eu").await;
+    second.types("us\n").await;
+    let second = second.finish().await;
+    assert_eq!(second.status.code(), Some(3), "{second:?}");
+    let words = format!("the answer was not recorded, because question {id} has ended: alice answered \"eu\"");
+    assert!(second.stdout.contains(&words), "{second:?}");
+    assert_eq!(code(&asking.finish().await), (Some(0), "eu\n"));
+}
+
 /// `placet answer … | less` shows nothing on the terminal that says "answer here", and its `q` and `ls` went on record as a person's words.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keystrokes_for_another_program_are_no_answer() {
