@@ -88,6 +88,18 @@ async fn a_preview_says_who_would_be_told_when_and_asks_nobody() {
     assert_eq!(desk.operator.get("api/v1/intents").await.ok()["intents"], json!([]));
 }
 
+/// The people are warned of choices that mislead, so the author of the script hears of it as well: before, and when the question is asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_asker_hears_what_the_people_are_warned_of() {
+    let desk = Desk::open().await;
+    let misleading = ["Refund?", "--choice", "approve=I deny", "--choice", "deny=Deny it"];
+    let words = "the server warns: choices: An answer says one thing and sends another. People are warned.";
+    let preview = desk.site.run(desk.ask(&[&misleading[..], &["--preview"]].concat())).await;
+    assert!(!preview.succeeded().is_empty() && preview.stderr.matches(words).count() == 1, "{preview:?}");
+    let asked = desk.hear(desk.ask(&misleading), "deny").await;
+    assert_eq!((code(&asked), asked.stderr.matches(words).count()), ((Some(0), "deny\n"), 1), "{asked:?}");
+}
+
 /// A question nobody received is no question: the script hears that the mail is broken, not that people are slow.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_question_that_reaches_nobody_is_undeliverable() {
