@@ -343,10 +343,14 @@ async fn in_a_second_terminal_the_running_server_is_examined() {
         "{text}"
     );
     // Who cannot read the database learns nothing of the settings.
-    let challenge = "a".repeat(43);
-    let asked = format!(".well-known/placet.json?challenge={challenge}&reader={}", "b".repeat(43));
-    let answer = harness::api::Api::new(&site.base(), None).get(&asked).await.ok();
-    assert_eq!(answer.as_object().unwrap().keys().collect::<Vec<_>>(), ["implementation", "proof"]);
+    let (stranger, challenge) = (harness::api::Api::new(&site.base(), None), "a".repeat(43));
+    let asked = format!(".well-known/placet.json?challenge={challenge}");
+    let proof = stranger.get(&asked).await.ok()["proof"].as_str().unwrap().to_owned();
+    // 32 bytes that prove nothing, and the server's own word about the same challenge, which the server gives to everybody.
+    for reader in ["A".repeat(43), proof] {
+        let answer = stranger.get(&format!("{asked}&reader={reader}")).await.ok();
+        assert_eq!(answer.as_object().unwrap().keys().collect::<Vec<_>>(), ["implementation", "proof"], "{reader}");
+    }
 
     let elsewhere = Site::development();
     let mut lost = bare(&elsewhere);
