@@ -265,6 +265,16 @@ mod tests {
         }
     }
 
+    /// Two programs must not take different parts of one address for the password, or for the host that gets it.
+    #[test]
+    fn a_login_that_two_readers_read_differently_is_refused() {
+        for login in ["me:hunter2@x", "me:hunter2/x", "hunter2/x", "me:hunter2:x", "me:hunter2 x", "me:hunter2%x"] {
+            let refused = SmtpServer::parse(&format!("smtps://{login}@mail.example"), true).unwrap_err();
+            assert!(matches!(refused, SettingsError::Login), "{login}: {refused}");
+            assert!(!format!("{refused} {refused:?}").contains("hunter2"), "{refused}");
+        }
+    }
+
     #[test]
     fn the_password_is_decoded_and_never_shown() {
         let server = SmtpServer::parse("smtps://placet%40mail:p%2Fw%20d@mail.example/me.example", false).unwrap();

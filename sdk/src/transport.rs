@@ -344,6 +344,8 @@ mod tests {
         for wrong in ["ftp://a", "https://user@a", "https://:pass@a", "https://a?x=1", "https://a#x", "data:x", "mailto:a@b"] {
             assert!(matches!(new(wrong, true), Err(SetupError::UnsuitableAddress)), "{wrong}");
         }
+        // A password with a slash in it is no host to send the key to.
+        assert!(matches!(new("https://pass/word@placet.example", true), Err(SetupError::UnsuitableAddress)));
         assert!(matches!(new("placet.example", true), Err(SetupError::InvalidAddress(_))));
         for key in ["", "line\nbreak"] {
             let made = Transport::new("https://a", key.into(), &options(false), HookList::default());

@@ -558,6 +558,7 @@ mod tests {
             "display_time_zone = 'Berlin'",
             "otlp_endpoint = 'localhost:4318'",
             "otlp_endpoint = 'grpc://localhost:4317'",
+            "otlp_endpoint = 'https://pass/word@collector.example'", // Its host would be `pass`.
         ] {
             assert!(file(wrong).is_err(), "{wrong}");
         }

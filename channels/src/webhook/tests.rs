@@ -499,6 +499,8 @@ fn urls_that_are_no_endpoints_are_refused() {
         ("https://hooks.example./x", false),
         ("https://user@hooks.example/x", false),
         ("https://user:password@hooks.example/x", false),
+        ("https://pass/word@hooks.example/x", false),
+        ("https://hooks.example/services/s3cr3t@x", false),
         ("https://hooks.example/x#fragment", false),
         ("ftp://hooks.example/x", false),
         ("file:///etc/passwd", false),
