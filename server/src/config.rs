@@ -588,7 +588,7 @@ mod tests {
             ("listen = 'localhost'", vec!["line 1, listen:", "listen = \"127.0.0.1:7420\""]),
             ("mail_from = hunter2@example.com", vec!["line 1, mail_from:", "a text stands in quotes: mail_from = \"…\""]),
             ("\n[fallbak]\nallowed = ['fail']", vec!["line 2, [fallbak]: unknown field"]),
-            ("[[channel.webhook]]\nname = 'a'", vec!["line 1, [[channel.webhook]", "unknown field"]),
+            ("[[channel.webhook]]\nname = 'a'", vec!["line 1, [[channel.webhook]]", "unknown field"]),
             ("[hunter2]\nx = 1", vec!["line 1: unknown field"]),
             ("[fallback.hunter2]\nx = 1", vec!["line 1: unknown field"]),
             ("whsec_hunter2=", vec!["line 1:"]),

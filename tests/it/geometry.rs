@@ -1,6 +1,6 @@
 //! Where hostile words end up, measured in a real browser: each inside of its box, and each of ours to be seen and hit.
 //!
-//! `./test` tries a sample. All of them, in a quarter of an hour: `PLACET_TEXTS=all cargo test -p placet-tests --test it geometry`.
+//! `./test` tries a sample. All of them, here and on a terminal: `PLACET_TEXTS=all cargo test -p placet-tests --test it -- geometry hostile_texts`.
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
@@ -13,13 +13,10 @@ use placet_server::config::Mode;
 use serde_json::{Value, json};
 
 use crate::browser::{saved, shots};
-use crate::texts::texts;
+use crate::texts::{chosen, in_words, on_a_line, with_choices, with_fields};
 
 /// A desk, a phone, a small phone or 400 % zoom.
 const WIDTHS: [u32; 3] = [1280, 390, 320];
-
-/// How many of the texts `./test` takes.
-const SAMPLE: usize = 4;
 
 /// What is wrong with where the words of a page are: each text inside of the window and of every box that would clip it, and hit where
 /// it begins and ends. Also counts the texts.
@@ -65,69 +62,6 @@ const MEASURE: &str = "((SLACK) => {
     if (!whole) wrong.push('a value is cut');
     return { count, values: sends.length, wrong };
 })(1)";
-
-/// Text of an agent, as long as a field may be, whole characters, without what the field refuses.
-fn fit(text: &str, chars_max: usize) -> String {
-    let chars: String = text.chars().take(chars_max).collect();
-    // A question has two of them, and 4 KiB.
-    chars[..chars.floor_char_boundary(2_000)].to_owned()
-}
-
-fn on_a_line(text: &str, chars_max: usize) -> String {
-    let plain: String = text.chars().filter(|c| !c.is_control()).collect();
-    let plain = if plain.trim().is_empty() { "blank".to_owned() } else { plain };
-    fit(&plain, chars_max)
-}
-
-/// One text in every field an agent fills, of a question with choices.
-fn with_choices(text: &str) -> Value {
-    let (long, key) = (fit(text, 900), fit(text, 300));
-    json!({
-        "question": format!("x{long}\n{long}"),
-        "choices": [
-            {"value": on_a_line(text, 200), "label": on_a_line(text, 200), "description": fit(text, 2_000), "style": "primary", "metadata": {key.clone(): long}},
-            {"value": "deny", "label": format!("{} deny", on_a_line(text, 190)), "style": "danger"},
-        ],
-        "context": {key.clone(): text, "group": {key.clone(): long}, format!("{key} group"): {"a": long}, "list": [long, "x"], "deep": {"a": {"b": long}}},
-        "decision_record": {key: long}, "confidence": 0.25,
-        "fallback_policy": "complete_with_fallback", "fallback_value": "deny", "timeout_seconds": 3600,
-    })
-}
-
-/// The same of a form and of a question that is answered in words.
-fn with_fields(text: &str) -> Value {
-    let long = fit(text, 900);
-    json!({
-        "question": format!("x{long}"), "response_type": "form", "choices": [],
-        "context": {"fields": [
-            {"name": on_a_line(text, 64), "label": long, "description": long, "note": long},
-            {"name": "pick", "options": [on_a_line(text, 150), "other"], "type": "text"},
-            {"name": "tick", "label": long, "type": "boolean", "description": long},
-        ]},
-        "fallback_policy": "complete_with_fallback", "fallback_value": {fit(text, 300): long}, "timeout_seconds": 3600,
-    })
-}
-
-fn in_words(text: &str) -> Value {
-    let long = fit(text, 900);
-    json!({
-        "question": format!("{long}?\n{long}"), "response_type": "text", "choices": [],
-        "fallback_policy": "complete_with_fallback", "fallback_value": format!("x{long}"), "timeout_seconds": 3600,
-    })
-}
-
-#[expect(clippy::disallowed_methods, reason = "all texts by hand are asked for by a variable")]
-fn all() -> bool {
-    std::env::var("PLACET_TEXTS").is_ok_and(|which| which == "all")
-}
-
-/// The sample is spread over all kinds.
-fn chosen() -> Vec<(String, String)> {
-    let texts = texts();
-    assert_eq!(texts.len(), 200);
-    let apart = if all() { 1 } else { texts.len() / SAMPLE };
-    texts.into_iter().step_by(apart).collect()
-}
 
 async fn browsers() -> Vec<(u32, Browser)> {
     let mut browsers = Vec::new();

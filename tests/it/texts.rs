@@ -1,5 +1,10 @@
 //! Two hundred texts an agent may be made to write, for what looks at where they end up.
 
+use serde_json::{Value, json};
+
+/// How many of the texts `./test` takes.
+const SAMPLE: usize = 4;
+
 /// Texts that are repeated, and how often.
 const CHAINS: [(&str, &str, usize); 154] = [
     ("squares and joiners", "◼\u{200d}", 700),
@@ -227,7 +232,72 @@ const TEXTS: [(&str, &str); 46] = [
 ];
 
 /// All of them, by name.
-pub(crate) fn texts() -> Vec<(String, String)> {
+fn texts() -> Vec<(String, String)> {
     let chains = CHAINS.iter().map(|(name, link, times)| ((*name).to_owned(), format!("a{}b", link.repeat(*times))));
     chains.chain(TEXTS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))).collect()
+}
+
+/// Text of an agent, as long as a field may be, whole characters, without what the field refuses.
+fn fit(text: &str, chars_max: usize) -> String {
+    let chars: String = text.chars().take(chars_max).collect();
+    // A question has two of them, and 4 KiB.
+    chars[..chars.floor_char_boundary(2_000)].to_owned()
+}
+
+/// The same without line breaks.
+pub(crate) fn on_a_line(text: &str, chars_max: usize) -> String {
+    let plain: String = text.chars().filter(|c| !c.is_control()).collect();
+    let plain = if plain.trim().is_empty() { "blank".to_owned() } else { plain };
+    fit(&plain, chars_max)
+}
+
+/// One text in every field an agent fills, of a question with choices.
+pub(crate) fn with_choices(text: &str) -> Value {
+    let (long, key) = (fit(text, 900), fit(text, 300));
+    json!({
+        "question": format!("x{long}\n{long}"),
+        "choices": [
+            {"value": on_a_line(text, 200), "label": on_a_line(text, 200), "description": fit(text, 2_000), "style": "primary", "metadata": {key.clone(): long}},
+            {"value": "deny", "label": format!("{} deny", on_a_line(text, 190)), "style": "danger"},
+        ],
+        "context": {key.clone(): text, "group": {key.clone(): long}, format!("{key} group"): {"a": long}, "list": [long, "x"], "deep": {"a": {"b": long}}},
+        "decision_record": {key: long}, "confidence": 0.25,
+        "fallback_policy": "complete_with_fallback", "fallback_value": "deny", "timeout_seconds": 3600,
+    })
+}
+
+/// The same of a form.
+pub(crate) fn with_fields(text: &str) -> Value {
+    let long = fit(text, 900);
+    json!({
+        "question": format!("x{long}"), "response_type": "form", "choices": [],
+        "context": {"fields": [
+            {"name": on_a_line(text, 64), "label": long, "description": long, "note": long},
+            {"name": "pick", "options": [on_a_line(text, 150), "other"], "type": "text"},
+            {"name": "tick", "label": long, "type": "boolean", "description": long},
+        ]},
+        "fallback_policy": "complete_with_fallback", "fallback_value": {fit(text, 300): long}, "timeout_seconds": 3600,
+    })
+}
+
+/// The same of a question that is answered in words.
+pub(crate) fn in_words(text: &str) -> Value {
+    let long = fit(text, 900);
+    json!({
+        "question": format!("{long}?\n{long}"), "response_type": "text", "choices": [],
+        "fallback_policy": "complete_with_fallback", "fallback_value": format!("x{long}"), "timeout_seconds": 3600,
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "all texts by hand are asked for by a variable")]
+fn all() -> bool {
+    std::env::var("PLACET_TEXTS").is_ok_and(|which| which == "all")
+}
+
+/// Those that are tried: a sample spread over all kinds, or all of them if `PLACET_TEXTS=all`.
+pub(crate) fn chosen() -> Vec<(String, String)> {
+    let texts = texts();
+    assert_eq!(texts.len(), 200);
+    let apart = if all() { 1 } else { texts.len() / SAMPLE };
+    texts.into_iter().step_by(apart).collect()
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::desk::{Desk, code, text};
+use crate::texts::{chosen, in_words, on_a_line, with_choices, with_fields};
 
 impl Desk {
     /// A command line of `sh` with the operator's key, on a terminal of its own with so many columns.
@@ -194,6 +195,55 @@ async fn free_text_is_confirmed_and_nothing_typed_ahead_counts() {
     assert_eq!(code(&asking.finish().await), (Some(0), "v1.2 final\n"));
 }
 
+/// Each row begins with words or a bar of ours.
+fn assert_at_their_margin(rows: &[String], id: &str) {
+    let starts = [
+        "  │",
+        "  •",
+        "  value │",
+        "  label │",
+        "    ",
+        "It is open",
+        "If nobody",
+        "Context",
+        "Answers",
+        "Question ",
+        "placet: ",
+        "  JSON, such as ",
+        "The words of these answers may mislead: ",
+        "  TEXT",
+    ];
+    for row in rows {
+        assert!(starts.iter().any(|start| row.starts_with(start)) || row.starts_with(id), "{row:?} in {rows:#?}");
+    }
+}
+
+/// The hostile texts of the browser's tests, in every field, on a terminal: no line is wider than it, and none begins at the margin.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_texts_stay_between_the_margins_of_a_terminal() {
+    let desk = Desk::open().await;
+    let agent = harness::api::Api::new(&desk.site.base(), Some(&desk.key));
+    for (name, text) in chosen() {
+        for (kind, question) in [("choices", with_choices(&text)), ("fields", with_fields(&text)), ("words", in_words(&text))] {
+            let intent = agent.post("api/v1/intents", json!({"title": on_a_line(&text, 500), "status": "active"})).await.ok();
+            agent.suspend(intent["id"].as_str().unwrap().parse().unwrap(), question).await.ok();
+            let id = desk.short_id().await;
+            for columns in [80, 40] {
+                for arguments in ["list", &format!("show {id}")] {
+                    let ended = desk.site.run(desk.on_a_terminal(&format!("\"$PLACET\" {arguments}"), columns)).await;
+                    let (rows, broken) = on_screen(&ended.stdout, columns);
+                    assert!(
+                        !broken && rows.len() > 2,
+                        "{name}, {kind}: the terminal breaks lines at {columns} columns: {rows:#?}"
+                    );
+                    assert_at_their_margin(&rows, &id);
+                }
+            }
+            withdrawn(&desk).await;
+        }
+    }
+}
+
 /// An agent pads its words so that they go on at the margin of a terminal, and look like ours: like an answer, or like a message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_cannot_write_at_the_margin_of_a_terminal() {
@@ -218,28 +268,11 @@ async fn an_agent_cannot_write_at_the_margin_of_a_terminal() {
                 let ended = desk.site.run(desk.on_a_terminal(&line, columns)).await;
                 let (rows, broken) = on_screen(&ended.stdout, columns);
                 assert!(!broken && rows.len() > 2, "the terminal breaks lines at {columns} columns: {rows:#?}");
-                let starts = [
-                    "  │",
-                    "  •",
-                    "  value │",
-                    "  label │",
-                    "    ",
-                    "It is open",
-                    "If nobody",
-                    "Context",
-                    "Answers",
-                    "Question ",
-                    "placet: ",
-                ];
-                for row in &rows {
-                    assert!(starts.iter().any(|start| row.starts_with(start)) || row.starts_with(&id), "{row:?} in {rows:#?}");
-                }
+                assert_at_their_margin(&rows, &id);
                 let count = |start: &str| rows.iter().filter(|row| row.starts_with(start)).count();
                 assert!(count("Answers") <= 1 && count("Question ") <= 1 && count("placet: ") <= 1, "{rows:#?}");
             }
         }
-        let id: domain::ids::IntentId = intent;
-        agent.post(&format!("api/v1/intents/{id}/status"), json!({"status": "abandoned"})).await;
         withdrawn(&desk).await;
     }
 }

@@ -65,7 +65,7 @@ impl<'a> Place<'a> {
         let is_named = |name: &str| name.split('.').all(|name| KEYS.contains(&name.trim()) || is_word(name.trim()));
         let table = shown.strip_prefix('[').and_then(|rest| rest.split(']').next()).map(|rest| rest.trim_start_matches('['));
         let name = match (table, shown.split_once('=')) {
-            (Some(table), _) if is_named(table) => shown.split_inclusive(']').next().map(Name::Table),
+            (Some(table), _) if is_named(table) => shown.rfind(']').map(|end| Name::Table(&shown[..=end])),
             (Some(_), _) | (None, None) => None,
             (None, Some((key, value))) => is_named(key.trim()).then(|| Name::Key(key.trim(), value.trim())),
         };
