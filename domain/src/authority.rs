@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::channel::{EMAIL, Route};
 use crate::ids::{DeliveryId, KeyId};
+use crate::name::{form, is_same};
 use crate::planted::{Bug, planted};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
@@ -62,6 +63,8 @@ impl FromStr for Role {
 
 /// The server's own name in the log, which no key may have.
 pub const SERVER: &str = "placet";
+/// The name under which the first page of development mode asks. No key may have it: it would read and withdraw those questions.
+pub const DEVELOPMENT: &str = "development";
 
 /// How sure we are that the subject is who acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -153,9 +156,10 @@ impl Principal {
 
     /// Whether this key may act under the agent name `agent_id` (`X-Agent-ID`): its own name, its subject, or a name below its own (`name/…`).
     pub fn may_act_for(&self, agent_id: &str) -> bool {
-        agent_id == self.name
-            || agent_id == self.subject
-            || agent_id.strip_prefix(self.name.as_str()).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
+        let (agent_id, name) = (form(agent_id), form(&self.name));
+        agent_id == name
+            || agent_id == form(&self.subject)
+            || agent_id.strip_prefix(&name).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
     }
 }
 
@@ -247,7 +251,7 @@ pub enum Object<'a> {
 /// `NotFound` when the caller may not even read it; `Forbidden` or `SelfResponse` when it may read but not act.
 pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
     if let Object::Intent { created_by, handed_for, .. } = object {
-        let is_anothers = principal.role == Role::Agent && created_by.name != principal.name;
+        let is_anothers = principal.role == Role::Agent && !is_same(&created_by.name, &principal.name);
         // What another gateway passes on is none of its business: the row of a message is the proof.
         let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
         if is_anothers || was_handed_nothing {
@@ -277,7 +281,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     if action == Action::Respond
         && !planted(Bug::OwnerMayAnswer)
         && let Object::Intent { created_by, asked_by, .. } = object
-        && (created_by.owner == principal.owner || asked_by.is_some_and(|asker| asker.owner == principal.owner))
+        && [Some(created_by), asked_by].into_iter().flatten().any(|asker| is_same(&asker.owner, &principal.owner))
     {
         return Err(Rejection::SelfResponse);
     }
@@ -374,6 +378,25 @@ channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 yes
             [("bot", true), ("bot/1", true), ("bot/", false), ("bottom", false), ("other", false), ("", false)]
         {
             assert_eq!(key.may_act_for(agent_id), allowed, "{agent_id}");
+        }
+        let before = principal(Role::Agent, "Ｂot ", "team-a");
+        assert!(before.may_act_for("Bot") && before.may_act_for("Bot/1") && !before.may_act_for("bot"));
+    }
+
+    /// Names from before names had one form: what a person types today is another text, and must not be another owner.
+    #[test]
+    fn an_owner_of_before_is_the_owner_of_today() {
+        for (before, today) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe")] {
+            for (asks, answers) in [(before, today), (today, before)] {
+                let (theirs, other) = (asker(asks, asks), asker("bot", "team-b"));
+                for (created_by, asked_by) in [(&theirs, None), (&other, Some(&theirs)), (&theirs, Some(&other))] {
+                    let object = Object::Intent { created_by, asked_by, handed_for: &[] };
+                    let operator = principal(Role::Operator, "alice", answers);
+                    assert_eq!(authorize(&operator, Action::Respond, object), Err(Rejection::SelfResponse), "{before}");
+                }
+                let object = Object::Intent { created_by: &theirs, asked_by: None, handed_for: &[] };
+                assert_eq!(authorize(&principal(Role::Agent, answers, answers), Action::Read, object), Ok(()), "{before}");
+            }
         }
     }
 }

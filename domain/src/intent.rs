@@ -18,6 +18,7 @@ use crate::event::{
 };
 use crate::ids::{IntentId, SuspensionId};
 use crate::lease::{self, Lease};
+use crate::name::form;
 use crate::planted::{Bug, planted};
 use crate::problem::Rejection;
 use crate::suspension::{
@@ -174,7 +175,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
 
 /// Whether a person would take one name for the other.
 fn is_alike(one: &str, other: &str) -> bool {
-    skeleton(one) == skeleton(other)
+    skeleton(&form(one)) == skeleton(&form(other))
 }
 
 /// Decides what `command` does to `intent` at `now`, without doing it.

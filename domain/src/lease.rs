@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use crate::event::Event;
 use crate::ids::{IntentId, LeaseId};
 use crate::intent::{Intent, Refusal};
+use crate::name::is_same;
 use crate::problem::Rejection;
 use crate::time::seconds;
 
@@ -95,13 +96,13 @@ pub(crate) fn acquire(
 ) -> Result<Vec<Event>, Refusal> {
     let suspended = intent.suspended_since();
     if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
-        if held.agent_id != agent_id {
+        if !is_same(&held.agent_id, agent_id) {
             return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
         }
         // Asking again for what one holds prolongs it; two grants of one scope never exist.
         return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
     }
-    if intent.open.as_ref().is_some_and(|open| open.asked_by.name != agent_id) {
+    if intent.open.as_ref().is_some_and(|open| !is_same(&open.asked_by.name, agent_id)) {
         return Err(Rejection::LeaseWhileSuspended.into());
     }
     Ok(vec![Event::LeaseAcquired(Box::new(Lease {
@@ -144,5 +145,5 @@ pub(crate) fn release(intent: &Intent, id: LeaseId, agent_id: &str, now: DateTim
 }
 
 fn own_lease<'a>(intent: &'a Intent, id: LeaseId, agent_id: &str) -> Result<&'a Lease, Rejection> {
-    intent.leases.iter().find(|lease| lease.id == id && lease.agent_id == agent_id).ok_or(Rejection::NotFound)
+    intent.leases.iter().find(|lease| lease.id == id && is_same(&lease.agent_id, agent_id)).ok_or(Rejection::NotFound)
 }

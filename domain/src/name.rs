@@ -2,40 +2,55 @@
 
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::authority::SERVER;
+use crate::authority::{DEVELOPMENT, SERVER};
 use crate::confusable::skeleton;
 use crate::text::is_invisible;
 
 /// The longest name, in characters.
 pub const NAME_MAX: usize = 200;
+/// The names the server itself acts under, and for which purpose.
+const OURS: [(&str, &str); 2] = [
+    (SERVER, "that is the server's own name in the log"),
+    (DEVELOPMENT, "under that name the server's own page asks questions in development mode"),
+];
 
-/// The one form of a name (NFKC, without space around it), so that two names which are told apart also look different in their form.
+/// The form in which names are kept and compared: NFKC, without space around it, and without characters that show nothing.
+///
+/// Keys and questions from before [`normal`] hold their names as they were given. Nothing rewrites those, because the log quotes them; so every
+/// decision that depends on a name compares forms.
+pub fn form(name: &str) -> String {
+    let shown: String = name.nfkc().filter(|c| !is_invisible(*c)).collect();
+    shown.trim().to_owned()
+}
+
+/// Whether both are one name.
+pub fn is_same(one: &str, other: &str) -> bool {
+    one == other || form(one) == form(other)
+}
+
+/// The one form of a name, so that two names which are told apart also look different in their form.
 ///
 /// # Errors
 ///
-/// The rule a name breaks and what it says: too long or empty, a character that shows nothing, or the name of the server itself.
+/// The rule a name breaks and what it says: too long or empty, a character that shows nothing, or a name the server itself acts under.
 pub fn normal(name: &str) -> Result<String, (&'static str, String)> {
     if name.chars().any(is_invisible) {
         return Err(("characters", "holds no control characters and none that show nothing".into()));
     }
-    let normal: String = name.nfkc().collect();
-    let normal = normal.trim();
+    let normal = form(name);
     if normal.is_empty() || normal.chars().count() > NAME_MAX {
         return Err(("length", format!("is 1 to {NAME_MAX} characters, not all of them spaces")));
     }
-    if is_ours(normal) {
-        return Err((
-            "reserved",
-            format!("is not {SERVER:?} and does not look like it: that is the server's own name in the log"),
-        ));
+    if let Some((ours, why)) = OURS.into_iter().find(|(ours, _)| is_alike(&normal, ours)) {
+        return Err(("reserved", format!("is not {ours:?} and does not look like it: {why}")));
     }
-    Ok(normal.to_owned())
+    Ok(normal)
 }
 
-/// Whether a person would take `name` for the server's own: by its letters alone, without accents, spaces and marks.
-fn is_ours(name: &str) -> bool {
+/// Whether a person would take one name for the other: by their letters alone, without accents, spaces and marks.
+fn is_alike(one: &str, other: &str) -> bool {
     let letters = |text: &str| skeleton(text).chars().filter(|c| c.is_alphanumeric()).collect::<String>();
-    letters(name) == letters(SERVER)
+    letters(one) == letters(other)
 }
 
 #[cfg(test)]
@@ -74,6 +89,18 @@ mod tests {
         assert_eq!(normal("a\u{a0}b").as_deref(), Ok("a b"));
     }
 
+    /// A key from before names had one form belongs to the owner its operator types today.
+    #[test]
+    fn names_of_before_are_compared_in_their_form() {
+        for (before, today) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe"), ("O\u{200b}ps\n", "Ops")] {
+            assert!(is_same(before, today) && is_same(today, before), "{before}");
+            assert_eq!(normal(today).as_deref(), Ok(form(before).as_str()));
+        }
+        for (one, other) in [("Ops", "ops"), ("Team A", "TeamA"), ("Équipe", "Equipe"), ("Ops", "Орs")] {
+            assert!(!is_same(one, other), "{one} {other}");
+        }
+    }
+
     #[test]
     fn what_looks_like_the_server_or_shows_nothing_is_refused() {
         for name in [
@@ -89,6 +116,9 @@ mod tests {
             "plácet",
             "p.l.a.c.e.t",
             "placet:",
+            "development",
+            "Devеlopment ",
+            "develop-ment",
         ] {
             assert_eq!(normal(name).unwrap_err().0, "reserved", "{name}");
         }
@@ -99,6 +129,10 @@ mod tests {
             assert_eq!(normal(name).unwrap_err().0, "length", "{name}");
         }
         assert!(normal(&"ä".repeat(NAME_MAX)).is_ok());
-        assert!(["placets", "planet", "placet-gateway", "implacet"].iter().all(|name| normal(name).is_ok()));
+        assert!(
+            ["placets", "planet", "placet-gateway", "implacet", "developer", "development-2", "developments"]
+                .iter()
+                .all(|name| normal(name).is_ok())
+        );
     }
 }

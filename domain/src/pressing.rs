@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
+use crate::name::form;
 use crate::problem::Rejection;
 use crate::suspension::{Question, Resolution, ResolutionReason, Suspension};
 use crate::time::seconds;
@@ -93,7 +94,7 @@ pub fn pair(agent: &str, recipient: &str) -> i64 {
         format!("{name}@{domain}")
     });
     let mut hash = Sha256::new();
-    hash.update(agent.as_bytes());
+    hash.update(form(agent).as_bytes());
     hash.update([0]);
     hash.update(untagged.unwrap_or(person).as_bytes());
     let digest = hash.finalize();
@@ -216,6 +217,7 @@ mod tests {
             assert_ne!(pair("bot", other), one, "{other}");
         }
         assert_ne!(pair("bot2", "ada@example.com"), one);
+        assert_eq!(pair(" ｂｏｔ", "ada@example.com"), one, "a name from before names had one form");
         assert_ne!(pair("", "room"), pair("room", ""));
     }
 }

@@ -1,11 +1,29 @@
 //! Keys: made, shown once, listed without their secrets, revoked at once; and what each role may do.
 
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
 use std::fmt::Write;
 
 use domain::authority::Role;
+use domain::ids::{Entropy as _, KeyId};
 use harness::api::Api;
+use harness::app::TestApp;
 use harness::on_each_store;
+use placet_server::clock::SystemEntropy;
+use placet_server::keys::{generate, hash};
+use placet_server::store::NewKey;
+use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
+
+/// A key as an older program kept it: with its names as they were given.
+async fn key_of_before(app: &TestApp, role: Role, name: &str, owner: &str) -> Api {
+    let secret = generate(role, &SystemEntropy);
+    let id = KeyId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH));
+    let [name, subject, owner] = [name, name, owner].map(str::to_owned);
+    let key = NewKey { id, name, role, subject, owner, tied_to: None, hash: hash(secret.expose_secret()) };
+    app.store().create_key(key).await.unwrap();
+    Api::new(&app.base, Some(secret.expose_secret()))
+}
 
 on_each_store! {
     /// The secret is shown to one person once; a list that showed it would hand every admin every identity.
@@ -86,7 +104,7 @@ on_each_store! {
         for (field, name, rule) in [
             ("name", "placet", "reserved"), ("name", "Ｐlасеt", "reserved"), ("subject", "pIacet", "reserved"), ("owner", "placet ", "reserved"),
             ("name", "bo\u{200b}t", "characters"), ("subject", "bo\u{202e}t", "characters"), ("owner", "\u{3164}", "characters"),
-            ("name", "\u{3000}", "length"),
+            ("name", "\u{3000}", "length"), ("name", "development", "reserved"), ("owner", "Devеlopment", "reserved"),
         ] {
             let mut body = json!({"role": "agent", "name": "bot"});
             body[field] = json!(name);
@@ -106,6 +124,27 @@ on_each_store! {
         for (name, code) in [("Placet", "invalid"), ("ali\u{200b}ce", "invalid"), ("test-аgent", "self_response"), ("TEST-AGENT", "self_response")] {
             let body = json!({"suspension_id": id, "value": "approve", "responded_by": name});
             assert_eq!(app.api(Role::Channel).post(&path, body).await.problem().1, code, "{name}");
+        }
+    }
+
+    /// Names from before they had one form stay as they were given. An operator whose owner is typed today must not answer what a key of
+    /// the same owner has asked, and a new key of an agent goes on with what the old one began.
+    async fn a_name_of_before_is_the_same_name_today(app: &mut TestApp) {
+        for (number, (before, today)) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe")].into_iter().enumerate() {
+            let agent = key_of_before(app, Role::Agent, before, before).await;
+            let operator = Api::new(&app.base, Some(&app.new_key_of(Role::Operator, &format!("boss-{number}"), today).await));
+            let (intent, id) = agent.ask(json!({})).await;
+            assert_eq!(operator.respond(intent, &id, "approve").await.problem(), (403, "self_response"), "{before}");
+            let newer = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, today, "another").await));
+            assert_eq!(newer.suspension(&id).await["resolution"], Value::Null, "{before}");
+            newer.post(&format!("api/v1/suspensions/{id}/cancel"), json!({})).await.ok();
+
+            let (operator, agent) = (key_of_before(app, Role::Operator, "chief", before).await, newer);
+            let (intent, id) = agent.ask(json!({})).await;
+            operator.respond(intent, &id, "approve").await.ok();
+            let agent = Api::new(&app.base, Some(&app.new_key_of(Role::Agent, &format!("bot-{number}"), today).await));
+            let (intent, id) = agent.ask(json!({})).await;
+            assert_eq!(operator.respond(intent, &id, "approve").await.problem(), (403, "self_response"), "{before}");
         }
     }
 

@@ -8,7 +8,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::{DateTime, Utc};
 use domain::asking::Accepted;
-use domain::authority::{Action, Assurance, Principal, Role};
+use domain::authority::{Action, Assurance, DEVELOPMENT, Principal, Role};
 use domain::body::IntentBody;
 use domain::channel::EMAIL;
 use domain::command::Command;
@@ -32,8 +32,6 @@ use crate::store::{CreateIntent, NewIntent, Precondition, Request, StoreError, T
 
 /// How many mails, and how many questions that wait, the page shows.
 const SHOWN_MAX: u32 = 50;
-/// Who asks the questions of this page. A principal without a key: nothing that is sent can name it.
-const ASKER: &str = "development";
 /// How long a question of this page waits, in seconds.
 const TRY_SECONDS: u32 = 600;
 /// The longest answer shown in a list, in characters.
@@ -266,7 +264,7 @@ async fn put(shared: &Shared, title: &str, accepted: Accepted) -> Result<(), Sto
     let body = IntentBody {
         title: line(title),
         description: String::new(),
-        created_by: ASKER.to_owned(),
+        created_by: DEVELOPMENT.to_owned(),
         parent_intent_id: None,
         depends_on: Vec::new(),
         constraints: json!({}),
@@ -288,12 +286,13 @@ async fn put(shared: &Shared, title: &str, accepted: Accepted) -> Result<(), Sto
     shared.store.execute(request).await.map(drop)
 }
 
+/// Who asks the questions of this page: a principal without a key, under a name that no key may have.
 fn asker() -> Principal {
     Principal {
         credential: None,
-        name: ASKER.to_owned(),
-        subject: ASKER.to_owned(),
-        owner: ASKER.to_owned(),
+        name: DEVELOPMENT.to_owned(),
+        subject: DEVELOPMENT.to_owned(),
+        owner: DEVELOPMENT.to_owned(),
         role: Role::Agent,
         tied_to: None,
         assurance: Assurance::Server,

@@ -7,6 +7,7 @@
 use chrono::{DateTime, Utc};
 use domain::authority::{Action, Principal, Role};
 use domain::problem::Rejection;
+use domain::name::form;
 
 use super::{Decided, Env, Loaded, day};
 use crate::store::rows::{ReadRows, Rows, RowsResult};
@@ -32,7 +33,7 @@ pub(super) fn admit<R: Rows>(
         return Ok(Err(Rejection::NoRoom));
     }
     let bytes_per_day = env.allowance.agent_bytes_per_day;
-    if principal.role == Role::Agent && rows.reads().agent_bytes(&principal.name, day(now))? >= bytes_per_day {
+    if principal.role == Role::Agent && rows.reads().agent_bytes(&form(&principal.name), day(now))? >= bytes_per_day {
         let left = DAY_SECONDS - now.timestamp().rem_euclid(DAY_SECONDS);
         let retry_after_seconds = u32::try_from(left).unwrap_or(u32::MAX);
         return Ok(Err(Rejection::BytesSpent { bytes_per_day, retry_after_seconds }));
@@ -45,5 +46,5 @@ pub(super) fn charge<R: Rows>(rows: &mut R, agent: &str, bytes: usize, now: Date
     if bytes == 0 {
         return Ok(());
     }
-    rows.add_agent_bytes(agent, day(now), i64::try_from(bytes).unwrap_or(i64::MAX))
+    rows.add_agent_bytes(&form(agent), day(now), i64::try_from(bytes).unwrap_or(i64::MAX))
 }

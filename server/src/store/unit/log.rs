@@ -10,6 +10,7 @@ use domain::event::{Event, Extended, Reminded, Renotified};
 use domain::ids::SuspensionId;
 use domain::intent::{Intent, evolve};
 use domain::log::{Envelope, Sealed};
+use domain::name::is_same;
 use domain::planted::{Bug, planted};
 
 use super::allowance::{EVENT_ROWS_BYTES, charge};
@@ -72,7 +73,7 @@ pub(super) fn append<R: Rows>(
         let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
         let created_by = created_by.clone();
         // What people write is theirs; what the server writes, it writes because the agent asked.
-        if actor == SERVER || actor == created_by.name {
+        if actor == SERVER || is_same(actor, &created_by.name) {
             charge(rows, &created_by.name, bytes, now)?;
         }
         let (open, ended, leases) = (None, Vec::new(), Vec::new());
