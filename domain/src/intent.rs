@@ -116,7 +116,8 @@ impl From<Rejection> for Refusal {
 }
 
 /// Says whether `by` may give this command, where that depends on what it says; the role alone was asked before, by
-/// [`crate::authority::authorize`]. `handed_for` are those whose messages about the question `by` was handed, if it is a tied gateway.
+/// [`crate::authority::authorize`]. `handed_for` holds the recipients of the messages about the question that `by` was handed, if it is a tied
+/// gateway.
 ///
 /// # Errors
 ///
@@ -148,10 +149,9 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
             if askers.into_iter().any(is_asker) {
                 return Err(Rejection::SelfResponse);
             }
-            let is_theirs = |claimed: &String| handed_for.iter().any(|person| person.eq_ignore_ascii_case(claimed));
-            if by.tied_to.is_some() && claimed.is_some_and(|claimed| !is_theirs(claimed)) {
+            if by.tied_to.is_some() && claimed.is_some_and(|claimed| recipient(claimed, handed_for).is_none()) {
                 let reason =
-                    "this key answers for those its webhook was to tell of the question, and responded_by is none of them";
+                    "this key answers for people its webhook was sent this question for; responded_by names none of them";
                 return Err(Rejection::Forbidden { reason: reason.into() });
             }
             Ok(())
@@ -171,6 +171,19 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
         | Command::RecordDelivery(_)
         | Command::Redrive(_) => Ok(()),
     }
+}
+
+/// The recipient among `handed_for` that a gateway names.
+fn recipient<'a>(claimed: &str, handed_for: &'a [String]) -> Option<&'a String> {
+    let exactly = handed_for.iter().find(|person| *person == claimed);
+    exactly.or_else(|| handed_for.iter().find(|person| person.eq_ignore_ascii_case(claimed)))
+}
+
+/// The same answer, with its person written as the recipient of that person's message is, so that the log has one spelling of one person.
+pub fn named_as_handed(respond: &Respond, handed_for: &[String]) -> Respond {
+    let claimed = respond.claimed_responded_by.as_ref();
+    let claimed = claimed.map(|claimed| recipient(claimed, handed_for).unwrap_or(claimed));
+    Respond { claimed_responded_by: claimed.cloned(), ..respond.clone() }
 }
 
 /// Whether a person would take one name for the other.

@@ -104,8 +104,12 @@ async fn answers_what_it_was_sent(stage: &Stage) {
     let other = stage.gateway("room-gateway", &["room"]).await;
     is_nothing_to(&other, intent, &id).await;
     assert_eq!(stage.agent.everything(intent).await, before, "a refusal leaves nothing behind");
-    answer(&stage.pager, intent, &id, "Alice@EXAMPLE.com").await.ok();
-    assert_eq!(stage.agent.suspension(&id).await["resolution"], "responded");
+    let answered = answer(&stage.pager, intent, &id, "Alice@EXAMPLE.com").await.ok();
+    let record = stage.agent.suspension(&id).await;
+    assert_eq!((&record["resolution"], &record["responded_by"]), (&json!("responded"), &json!(ALICE)), "as in her message");
+    assert_eq!(answered["responded_by"], ALICE);
+    let resumed = stage.agent.events(intent).await.into_iter().find(|event| event["event_type"] == "intent.resumed").unwrap();
+    assert_eq!(resumed["payload"]["responded_by"], ALICE);
     assert_eq!(answer(&stage.pager, intent, &id, ALICE).await.problem(), (409, "already_resolved"));
     let unbound = stage.app.api(Role::Channel);
     let (intent, id) = stage.asked_by(EMAIL).await;

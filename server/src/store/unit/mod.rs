@@ -28,7 +28,7 @@ use domain::command::{Command, Suspend};
 use domain::delivery::Asked;
 use domain::event::Event;
 use domain::ids::{Entropy, IntentId};
-use domain::intent::{Intent, Refusal, decide, permit};
+use domain::intent::{Intent, Refusal, decide, named_as_handed, permit};
 use domain::log::Hash;
 use domain::planted::{Bug, planted};
 use domain::pressing::{ASKS_WITHIN_SECONDS, AskedBefore, Pressing};
@@ -101,7 +101,7 @@ impl Loaded {
 }
 
 pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
-    let named = request.command.as_ref().ok().and_then(Command::names_suspension);
+    let suspension = request.command.as_ref().ok().and_then(Command::names_suspension);
     let row = match request.target {
         Target::Intent(id) => rows.reads().intent(id)?,
         Target::Suspension(id) => match rows.reads().suspension(id)? {
@@ -110,12 +110,13 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         },
     };
     let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
-    let mut loaded = load(rows, row, named)?;
+    let mut loaded = load(rows, row, suspension)?;
     loaded.trace_parent = request.trace_parent;
     // Read here, in the transaction. What is due is due by the clock alone: one event written by a clock that was ahead must not make
     // deadlines bind early. Only the log's own times never run backwards.
     let now = env.clock.now();
-    match admit(rows, &loaded, request, now)? {
+    let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
+    match admit(rows, &loaded, request, &handed_for, now)? {
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
         Ok(None) => {}
@@ -124,7 +125,7 @@ pub(super) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
         return Ok(Err(rejection));
     }
     let command = match &request.command {
-        Ok(command) => &completed(rows, env, &loaded, command)?,
+        Ok(command) => &completed(rows, env, &loaded, &handed_for, command)?,
         Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
     };
     if let Precondition::Version(version) = request.precondition {
@@ -172,7 +173,19 @@ fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -> RowsResul
 }
 
 /// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
-fn completed<'a, R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &'a Command) -> RowsResult<Cow<'a, Command>> {
+fn completed<'a, R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &Loaded,
+    handed_for: &[String],
+    command: &'a Command,
+) -> RowsResult<Cow<'a, Command>> {
+    if let Command::Respond(respond) = command {
+        return Ok(match handed_for {
+            [] => Cow::Borrowed(command),
+            _ => Cow::Owned(Command::Respond(Box::new(named_as_handed(respond, handed_for)))),
+        });
+    }
     if let Command::Suspend(suspend) = command {
         let before = asked_before(rows, loaded)?;
         return Ok(before.map_or(Cow::Borrowed(command), |before| {
@@ -223,15 +236,20 @@ fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::Suspen
 }
 
 /// The checks before the decision, in the order every surface promises: 404, 403, missing `If-Match`, replay.
-fn admit<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, now: DateTime<Utc>) -> Decided<Option<Outcome>> {
+fn admit<R: Rows>(
+    rows: &mut R,
+    loaded: &Loaded,
+    request: &Request,
+    handed_for: &[String],
+    now: DateTime<Utc>,
+) -> Decided<Option<Outcome>> {
     let asked_by = loaded.suspensions.first().map(|row| &row.suspension.asked_by);
-    let handed_for = handed(rows.reads(), &request.principal, named(loaded, request))?;
-    let object = Object::Intent { created_by: &loaded.intent.created_by, asked_by, handed_for: &handed_for };
+    let object = Object::Intent { created_by: &loaded.intent.created_by, asked_by, handed_for };
     if let Err(rejection) = authorize(&request.principal, request.action, object) {
         return Ok(Err(rejection));
     }
     if let Ok(command) = &request.command
-        && let Err(rejection) = permit(&loaded.intent, command, &request.principal, &handed_for)
+        && let Err(rejection) = permit(&loaded.intent, command, &request.principal, handed_for)
     {
         return Ok(Err(rejection));
     }
