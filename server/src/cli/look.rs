@@ -1,18 +1,20 @@
 //! `placet list | show | log | status`: what is asked, how it ended, and whether the server is ready, for every key that may read it.
 
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::Args;
 use domain::clock::Clock;
 use domain::event::client_may_append;
+use domain::ids::SuspensionId;
 use domain::log::{Sealed, verify_chain};
 use domain::text;
 use domain::time::rfc3339;
 use placet::{EventView, SuspensionRecord};
 use serde_json::{Value, json};
 
-use super::question::{self, as_json, short_id};
+use super::question::{self, QuestionArgs, as_json, short_id};
 use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, line_of_result, print, print_json, print_laid_out, tell};
 use crate::clock::SystemClock;
 use crate::reach;
@@ -20,6 +22,8 @@ use crate::terminal;
 
 /// Who may read questions.
 const READERS: &str = "agent, operator, admin or auditor";
+/// The members of events that hold the id of a question.
+const NAMES_A_QUESTION: [&str; 3] = ["suspension_id", "supersedes", "superseded_by"];
 /// The longest type of an event, and the longest name of who caused it, in characters.
 const WORD_CHARS_MAX: usize = 40;
 
@@ -30,18 +34,6 @@ pub(super) struct ListArgs {
     #[arg(long)]
     all: bool,
     /// Print JSON, one line for each question.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    remote: RemoteArgs,
-}
-
-#[derive(Args)]
-#[command(after_help = EXIT_CODES)]
-pub(super) struct OneArgs {
-    /// The question's short id, as the list shows it.
-    id: String,
-    /// Print JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -85,11 +77,11 @@ pub(super) fn print_list(questions: &[SuspensionRecord], json: bool) -> anyhow::
     Ok(())
 }
 
-pub(super) async fn show(args: OneArgs) -> ExitCode {
+pub(super) async fn show(args: QuestionArgs) -> ExitCode {
     remote::exit_code(shown(&args).await)
 }
 
-async fn shown(args: &OneArgs) -> anyhow::Result<()> {
+async fn shown(args: &QuestionArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("show", READERS)?;
     let question = question::find(&remote, &args.id).await?;
     if args.json {
@@ -98,27 +90,23 @@ async fn shown(args: &OneArgs) -> anyhow::Result<()> {
     print_laid_out(&question::whole(&question, SystemClock.now(), terminal::columns())?)
 }
 
-pub(super) async fn log(args: OneArgs) -> ExitCode {
+pub(super) async fn log(args: QuestionArgs) -> ExitCode {
     remote::exit_code(logged(&args).await)
 }
 
 /// Shows the events of what the question belongs to, and recomputes their chain.
-async fn logged(args: &OneArgs) -> anyhow::Result<()> {
+async fn logged(args: &QuestionArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("log", READERS)?;
     let question = question::find(&remote, &args.id).await?;
     let events = remote.heard(remote.client.events(question.intent_id)).await.map_err(|error| remote.failed(error))?;
     let sealed: Vec<Sealed> = events.iter().filter_map(|event| Sealed::from_served(&serde_json::to_value(event).ok()?)).collect();
     ensure!(sealed.len() == events.len(), "an event of the log cannot be read");
-    let ids: Vec<String> = question::all(&remote)
-        .await?
-        .iter()
-        .filter(|other| other.intent_id == question.intent_id)
-        .map(|other| other.id.expose())
-        .collect();
-    for event in &events {
-        if args.json {
-            print_json(&without_ids(serde_json::to_value(event)?, &ids))?;
-        } else {
+    if args.json {
+        for event in shortened(&events)? {
+            print_json(&event)?;
+        }
+    } else {
+        for event in &events {
             print_laid_out(&in_a_line(event))?;
         }
     }
@@ -138,15 +126,42 @@ fn in_a_line(event: &EventView) -> String {
     line_of_result(&format!("{:>4}  ", event.sequence), &about, "      ")
 }
 
-/// An event with the short ids of questions instead of their ids, which are capabilities.
-fn without_ids(event: Value, ids: &[String]) -> Value {
-    match event {
-        Value::String(text) if ids.contains(&text) => {
-            text.parse().map_or(Value::Null, |id| Value::from(short_id(domain::ids::SuspensionId(id))))
+/// Events with the short ids of questions instead of their ids, which are capabilities.
+///
+/// The events themselves say which ids those are: a list of questions ends somewhere, and a log names questions beyond that end.
+fn shortened(events: &[EventView]) -> anyhow::Result<Vec<Value>> {
+    let events: Vec<Value> = events.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+    let mut ids = HashSet::new();
+    for event in &events {
+        collect_ids(event, &mut ids);
+    }
+    Ok(events.into_iter().map(|event| without_ids(event, &ids)).collect())
+}
+
+/// Collects the ids of questions: what stands in a member that names one.
+fn collect_ids(value: &Value, ids: &mut HashSet<SuspensionId>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect_ids(item, ids)),
+        Value::Object(members) => {
+            for (name, member) in members {
+                let named = member.as_str().filter(|_| NAMES_A_QUESTION.contains(&name.as_str()));
+                ids.extend(named.and_then(SuspensionId::parse));
+                collect_ids(member, ids);
+            }
         }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn without_ids(event: Value, ids: &HashSet<SuspensionId>) -> Value {
+    match event {
+        Value::String(text) => match SuspensionId::parse(&text).filter(|id| ids.contains(id)) {
+            Some(id) => Value::from(short_id(id)),
+            None => Value::String(text),
+        },
         Value::Array(items) => items.into_iter().map(|item| without_ids(item, ids)).collect(),
         Value::Object(members) => members.into_iter().map(|(name, member)| (name, without_ids(member, ids))).collect(),
-        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other,
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_)) => other,
     }
 }
 
@@ -177,4 +192,34 @@ async fn stated(args: &StatusArgs) -> anyhow::Result<()> {
     }
     ensure!(ready, "the server is not ready; its log says more, and `placet doctor` on its machine looks for the cause");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A log is pasted into chats; with the id of an open question in it, every reader of the chat with a key could act on that question.
+    #[test]
+    fn a_log_has_no_id_of_any_question_it_names() {
+        let id = |number: u128| uuid::Uuid::from_u128(number).to_string();
+        let event = |payload: Value| -> EventView {
+            let event = json!({
+                "id": id(9), "intent_id": id(8), "sequence": 1, "event_type": "x", "actor": "ci", "payload": payload,
+                "created_at": "2026-11-21T08:00:00.000000", "previous_event_hash": null, "salt": "00", "event_hash": "00",
+            });
+            serde_json::from_value(event).unwrap()
+        };
+        let events = [
+            event(json!({"suspension_id": id(1), "id": id(1), "note": "no id"})),
+            event(json!({"suspension_id": id(2), "supersedes": id(3), "deep": [{"superseded_by": id(4)}, id(1).to_uppercase()]})),
+        ];
+        let shown = shortened(&events).unwrap();
+        let text = serde_json::to_string(&shown).unwrap();
+        for number in 1..=4 {
+            assert!(!text.to_lowercase().contains(&id(number)), "{number}: {text}");
+            assert!(text.contains(&short_id(SuspensionId(uuid::Uuid::from_u128(number)))), "{number}: {text}");
+        }
+        assert_eq!((&shown[0]["id"], &shown[0]["intent_id"]), (&json!(id(9)), &json!(id(8))), "these open nothing");
+        assert_eq!(shown[0]["payload"]["note"], json!("no id"));
+    }
 }

@@ -61,13 +61,13 @@ enum Command {
     /// List questions: those that are open, or all.
     List(look::ListArgs),
     /// Show one question whole, open or ended.
-    Show(look::OneArgs),
+    Show(question::QuestionArgs),
     /// Show the log of a question, and check its chain of hashes.
-    Log(look::OneArgs),
+    Log(question::QuestionArgs),
     /// Withdraw a question, with a key of the agent that asked it or an admin's.
     Withdraw(steer::WithdrawArgs),
     /// Tell the people who are asked once more, now; with an operator's or an admin's key.
-    Remind(steer::RemindArgs),
+    Remind(question::QuestionArgs),
     /// Give people more time for a question, with an operator's or an admin's key.
     Extend(steer::ExtendArgs),
     /// Say whether a server is ready, and how many questions are open there.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, bail, ensure};
 use chrono::{DateTime, Utc};
+use clap::Args;
 use domain::choice::judge;
 use domain::ids::SuspensionId;
 use domain::time::rfc3339;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::ending::Ending;
-use super::remote::{Remote, inert, inert_line, tell};
+use super::remote::{EXIT_CODES, Remote, RemoteArgs, inert, inert_line, tell};
 use crate::terminal::laid_out;
 
 /// The most pages of open questions looked at.
@@ -25,6 +26,19 @@ const PAGES_MAX: usize = 100;
 const QUESTION_CHARS_MAX: usize = 100;
 /// Stands before what an agent wrote, on each of its lines.
 const BAR: &str = "  │ ";
+
+/// Which question a command is about.
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct QuestionArgs {
+    /// The question's short id, as the list shows it.
+    pub(super) id: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) remote: RemoteArgs,
+}
 
 /// All open questions this key may read, the most urgent first.
 pub(super) async fn open(remote: &Remote) -> anyhow::Result<Vec<SuspensionRecord>> {

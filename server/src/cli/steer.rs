@@ -8,53 +8,31 @@ use domain::text;
 use placet::SuspensionRecord;
 
 use super::ask::time;
-use super::question::{self, as_json, short_id};
-use super::remote::{self, EXIT_CODES, RemoteArgs, print, print_json};
+use super::question::{self, QuestionArgs, as_json, short_id};
+use super::remote::{self, EXIT_CODES, print, print_json};
 use crate::clock::SystemClock;
 
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct WithdrawArgs {
-    /// The question's short id, as the list shows it.
-    id: String,
+    #[command(flatten)]
+    of: QuestionArgs,
     /// Why; the people asked read it.
     #[arg(long)]
     reason: Option<String>,
-    /// Print the question as JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    remote: RemoteArgs,
-}
-
-#[derive(Args)]
-#[command(after_help = EXIT_CODES)]
-pub(super) struct RemindArgs {
-    /// The question's short id, as the list shows it.
-    id: String,
-    /// Print the question as JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    remote: RemoteArgs,
 }
 
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct ExtendArgs {
-    /// The question's short id, as the list shows it.
-    id: String,
+    #[command(flatten)]
+    of: QuestionArgs,
     /// How much later the deadline is to be: 90s, 10m, 2h, 1d, or seconds.
     #[arg(value_parser = time)]
     time: u32,
     /// Why; it goes on record.
     #[arg(long)]
     reason: Option<String>,
-    /// Print the question as JSON.
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    remote: RemoteArgs,
 }
 
 pub(super) async fn withdraw(args: WithdrawArgs) -> ExitCode {
@@ -62,18 +40,18 @@ pub(super) async fn withdraw(args: WithdrawArgs) -> ExitCode {
 }
 
 async fn withdrawn(args: &WithdrawArgs) -> anyhow::Result<()> {
-    let remote = args.remote.connect("withdraw", "agent (of the agent that asked) or admin")?;
-    let question = question::find_open(&remote, &args.id).await?;
+    let remote = args.of.remote.connect("withdraw", "agent (of the agent that asked) or admin")?;
+    let question = question::find_open(&remote, &args.of.id).await?;
     let cancelled = remote.heard(remote.client.cancel(question.id, args.reason.as_deref())).await;
     let question = cancelled.map_err(|error| remote.failed(error).context("the question was not withdrawn"))?;
-    done(&question, args.json, "The question is withdrawn; it can no longer be answered.")
+    done(&question, args.of.json, "The question is withdrawn; it can no longer be answered.")
 }
 
-pub(super) async fn remind(args: RemindArgs) -> ExitCode {
+pub(super) async fn remind(args: QuestionArgs) -> ExitCode {
     remote::exit_code(reminded(&args).await)
 }
 
-async fn reminded(args: &RemindArgs) -> anyhow::Result<()> {
+async fn reminded(args: &QuestionArgs) -> anyhow::Result<()> {
     let remote = args.remote.connect("remind", "operator or admin")?;
     let question = question::find_open(&remote, &args.id).await?;
     let reminded = remote.heard(remote.client.remind(question.id)).await;
@@ -86,12 +64,12 @@ pub(super) async fn extend(args: ExtendArgs) -> ExitCode {
 }
 
 async fn extended(args: &ExtendArgs) -> anyhow::Result<()> {
-    let remote = args.remote.connect("extend", "operator or admin")?;
-    let question = question::find_open(&remote, &args.id).await?;
+    let remote = args.of.remote.connect("extend", "operator or admin")?;
+    let question = question::find_open(&remote, &args.of.id).await?;
     let extended = remote.heard(remote.client.extend(&question, args.time, args.reason.as_deref())).await;
     let question = extended.map_err(|error| remote.failed(error).context("the deadline was not moved"))?;
     let until = question.expires_at.map(|at| text::deadline(at, SystemClock.now())).unwrap_or_default();
-    done(&question, args.json, &format!("The question is now open until {until}."))
+    done(&question, args.of.json, &format!("The question is now open until {until}."))
 }
 
 fn done(question: &SuspensionRecord, json: bool, said: &str) -> anyhow::Result<()> {
