@@ -17,6 +17,8 @@ const RETRY_AFTER_MAX: Duration = Duration::from_mins(5);
 
 /// What a server says that found no room for a request; other reasons for 503 leave open whether it was done.
 pub(crate) const OVERLOADED: &str = "overloaded";
+/// What a server says whose disk is nearly full: it keeps the rest for answers, and has written nothing.
+pub(crate) const NO_ROOM: &str = "no_room";
 
 /// Whether a call may be carried out twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +124,7 @@ mod tests {
         assert_eq!(judge_status(429, None, Repeat::Unsafe, &none), retry);
         assert_eq!(judge_status(503, Some("overloaded"), Repeat::Unsafe, &none), retry);
         assert_eq!(judge_status(500, Some("overloaded"), Repeat::Unsafe, &none), Verdict::Permanent);
-        for status in [301, 400, 401, 403, 404, 409, 413, 422, 500, 501] {
+        for status in [301, 400, 401, 403, 404, 409, 413, 422, 500, 501, 507] {
             assert_eq!(judge_status(status, None, Repeat::Safe, &none), Verdict::Permanent, "{status}");
         }
     }

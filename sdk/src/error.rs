@@ -35,7 +35,8 @@ pub enum SetupError {
 /// Why a call failed.
 #[derive(Debug, Error)]
 pub enum CallError {
-    /// The server refused (4xx): sending the same again will not help.
+    /// The server refused and has done nothing: a 4xx, where sending the same again will not help, or a 507 `no_room`, where the disk of
+    /// the server is nearly full and the operator has to make room first.
     #[error("the server refused: {0}")]
     Refused(Box<Problem>),
     /// No answer, or none of use: sending the same again later may help.
@@ -50,7 +51,7 @@ pub enum TransportError {
     /// The server could not be reached, or the connection broke.
     #[error("the server could not be reached")]
     Network(#[source] reqwest::Error),
-    /// The server, or a proxy before it, failed or was overloaded (429, 5xx). Whether the call took effect is unknown.
+    /// The server, or a proxy before it, failed or was overloaded (429, 5xx but `no_room`). Whether the call took effect is unknown.
     #[error("the server is unavailable: {0}")]
     Unavailable(Box<Problem>),
     /// The server redirects. Redirects are not followed, so that the key goes nowhere else.
@@ -139,12 +140,12 @@ pub enum RequestInputError {
     Transport(#[from] TransportError),
 }
 
-/// Why nobody answered.
+/// Why no person answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutReason {
     /// People were reached and kept silent.
     Unanswered,
-    /// Nobody could be reached: look at the channels, not at the people.
+    /// No message reached a person: let the operator look at the server's mail and webhooks (`placet doctor` tries them).
     Undeliverable,
 }
 

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use crate::backoff::{Repeat, Verdict, jitter, judge_network, judge_status, pause};
+use crate::backoff::{NO_ROOM, Repeat, Verdict, jitter, judge_network, judge_status, pause};
 use crate::error::{CallError, SetupError, TransportError};
 use crate::hooks::HookList;
 use crate::problem::Problem;
@@ -216,6 +216,8 @@ impl Transport {
         let verdict = judge_status(status, problem.code.as_deref(), call.repeat, &headers);
         let error = match status {
             300..=399 => TransportError::Redirected { status }.into(),
+            // Said before anything is written, so it leaves nothing open.
+            507 if problem.is(NO_ROOM) => CallError::Refused(problem),
             429 | 500.. => TransportError::Unavailable(problem).into(),
             _ => CallError::Refused(problem),
         };

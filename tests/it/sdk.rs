@@ -54,6 +54,24 @@ async fn begun(app: &TestApp) -> IntentId {
     app.client().create_intent("Refund order 12345").active().send().await.unwrap().id()
 }
 
+/// A server whose disk is nearly full says so before it writes anything. An agent that took that for "it may have been done" would wait for
+/// the answer to a question that no person was asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_room_refuses_and_leaves_nothing_open() {
+    let mut app = TestApp::start().await;
+    let intent = begun(&app).await;
+    app.restart_with(|config| config.limits.reserve_bytes = u64::MAX).await;
+    let created = app.client().create_intent("Refund order 12346").active().send().await;
+    assert!(
+        matches!(&created, Err(CallError::Refused(problem)) if problem.status == 507 && problem.is("no_room")),
+        "{created:?}"
+    );
+    let asked = app.client().request_input(intent, refund()).await;
+    assert!(matches!(&asked, Err(RequestInputError::Refused(problem)) if problem.is("no_room")), "{asked:?}");
+    assert_eq!(app.agent().event_types(intent).await.len(), 1, "nothing was written");
+    app.finish().await;
+}
+
 on_each_store! {
     /// Agents crash, are killed and are deployed anew. If asking again asked people again, they would answer twice and learn to
     /// ignore it; if it lost the answer, they would have answered for nothing.
