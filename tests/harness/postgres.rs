@@ -201,6 +201,18 @@ impl Cluster {
         row.unwrap_or_else(|error| panic!("{sql}: {error:?}")).get(0)
     }
 
+    /// Asks a database for lines of text.
+    pub async fn lines(&self, database: &str, sql: &str) -> Vec<String> {
+        let (client, wire) = tokio_postgres::connect(&self.url(database), NoTls).await.unwrap();
+        let asked = async {
+            let rows = client.query(sql, &[]).await;
+            drop(client);
+            rows
+        };
+        let (rows, _) = tokio::join!(asked, wire);
+        rows.unwrap_or_else(|error| panic!("{sql}: {error:?}")).iter().map(|row| row.get(0)).collect()
+    }
+
     /// The columns of a table.
     pub async fn columns(&self, database: &str, table: &str) -> Vec<String> {
         let (client, wire) = tokio_postgres::connect(&self.url(database), NoTls).await.unwrap();

@@ -1,7 +1,8 @@
 //! Rows as no program of today would have left them: changed behind a server's back.
 
 use diesel::connection::SimpleConnection;
-use diesel::{Connection, SqliteConnection};
+use diesel::sql_types::Text;
+use diesel::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
 
 use crate::app::TestApp;
 use crate::postgres::Cluster;
@@ -14,4 +15,31 @@ pub async fn change(app: &TestApp, sql: &str) {
     let file = app.folder().join("placet.db");
     let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
     conn.batch_execute(&format!("PRAGMA busy_timeout = 5000; {sql}")).unwrap();
+}
+
+/// A SQLite database in memory that no program has touched yet.
+pub struct Untouched(SqliteConnection);
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text)]
+    line: String,
+}
+
+impl Untouched {
+    /// A new one, which goes away with this value.
+    pub fn in_memory() -> Self {
+        Self(SqliteConnection::establish(":memory:").unwrap())
+    }
+
+    /// Runs SQL.
+    pub fn sql(&mut self, sql: &str) {
+        self.0.batch_execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// Asks for the texts of the column `line`.
+    pub fn lines(&mut self, sql: &str) -> Vec<String> {
+        let lines = diesel::sql_query(sql).load::<Line>(&mut self.0).unwrap();
+        lines.into_iter().map(|line| line.line).collect()
+    }
 }

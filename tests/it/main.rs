@@ -30,6 +30,7 @@ mod limits;
 mod live_page;
 mod mail;
 mod metrics;
+mod migrations;
 mod names;
 mod negatives;
 mod openapi;
