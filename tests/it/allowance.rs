@@ -7,6 +7,7 @@ use domain::log::Sealed;
 use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;
+use harness::smtp::Fault;
 use serde_json::{Value, json};
 
 /// From when the tests' clock starts until midnight, in seconds.
@@ -73,6 +74,33 @@ on_each_store! {
         assert_eq!(agent.post_once("api/v1/intents", "key", intent()).await.ok()["id"], first["id"]);
         assert_eq!(agent.post_once("api/v1/intents", "other", intent()).await.problem(), (429, "bytes_spent"));
     }
+}
+
+/// A message that is sent again is one more to write about. A report of returned mail is not refused: it ends a message and wakes the people
+/// who are asked next.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn below_the_reserve_no_message_is_sent_again_and_returned_mail_is_reported() {
+    let mut app = TestApp::start().await;
+    app.smtp.script(Fault::RejectRecipient);
+    let (intent, _) = app.ask(json!({})).await;
+    let failed = app.api(Role::Admin).get("api/v1/deliveries").await.ok()["deliveries"][0]["id"].as_str().unwrap().to_owned();
+    app.ask(json!({})).await;
+    let token = app.smtp.received().pop().unwrap().header("x-placet-delivery").unwrap();
+    let before = app.agent().everything(intent).await;
+    let redrive = format!("api/v1/deliveries/{failed}/redrive");
+
+    app.restart_with(|config| config.limits.reserve_bytes = u64::MAX).await;
+    assert_eq!(app.api(Role::Admin).post_once(&redrive, "k1", json!({})).await.problem(), (507, "no_room"));
+    assert_eq!(app.agent().everything(intent).await, before, "nothing was written");
+    let report = json!({"returned_to": token, "kind": "hard", "detail": "550 5.1.1 no such mailbox"});
+    let reported = app.api(Role::Channel).post("api/v1/deliveries/bounces", report).await.ok();
+    assert_eq!(reported["state"], "bounced");
+
+    app.restart_with(|config| config.limits.reserve_bytes = 1).await;
+    let again = app.api(Role::Admin).post_once(&redrive, "k1", json!({})).await.ok();
+    assert_eq!((&again["id"], &again["state"]), (&json!(failed), &json!("queued")));
+    app.settle().await;
+    app.finish().await;
 }
 
 /// The last of the disk is for people: a refusal to an agent costs a retry, one to a person costs a decision.

@@ -74,7 +74,8 @@ pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result
     params(("delivery_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, body = DeliveryView), (status = 403),
     (status = 404, description = "`not_found`: no message with this id has failed"),
-    (status = 409, description = "`already_resolved`, `expired`"), (status = 422)))]
+    (status = 409, description = "`already_resolved`, `expired`"), (status = 422),
+    (status = 507, description = "`no_room`: the server's disk is nearly full, and what is left is kept for answers")))]
 pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     caller.may(Action::Redrive)?;

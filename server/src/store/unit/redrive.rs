@@ -1,6 +1,6 @@
 //! Sending a message again that was given up.
 
-use domain::authority::Principal;
+use domain::authority::{Action, Principal};
 use domain::command::Command;
 use domain::ids::DeliveryId;
 use domain::intent::decide;
@@ -8,6 +8,7 @@ use domain::planted::{Bug, planted};
 use domain::problem::Rejection;
 use domain::wire::DeliveryView;
 
+use super::allowance;
 use super::deliveries::told;
 use super::log::append;
 use super::{Decided, Env, kept_under, load_of, may_end};
@@ -37,6 +38,9 @@ pub(in crate::store) fn redrive<R: Rows>(
         }
     }
     let Some(row) = rows.reads().failed_delivery(id)? else { return Ok(Err(Rejection::NotFound)) };
+    if let Err(rejection) = allowance::admit(rows, env, principal, Action::Redrive, None, now)? {
+        return Ok(Err(rejection));
+    }
     let suspension = rows.reads().suspension_at(row.suspension)?;
     let mut loaded = load_of(rows, &suspension)?;
     let detail = row.detail.clone().unwrap_or_default();
