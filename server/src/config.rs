@@ -29,7 +29,7 @@ use url::Url;
 
 use self::channels::ChannelsSection;
 pub use self::channels::WebhookConfig;
-pub use self::database::{DATABASE_URL, DatabaseArgs, PASSWORD_SEEN};
+pub use self::database::{DATABASE_URL, DatabaseArgs, DatabaseUrl, dialled};
 use self::environment::environment;
 pub use self::environment::{is_set_to_nothing, secret_file, secret_from_environment};
 pub use self::help::WITHOUT_FLAGS;

@@ -244,6 +244,15 @@ async fn a_password_on_the_command_line_is_refused() {
         assert!(!said.status.success() && format!("{}{}", said.stdout, said.stderr).contains(words[0]), "{said:?}");
         tells_no_password(&said);
     }
+    // A shell writes the value of `"$PLACET_DATABASE_URL"` on the command line: others see it, although the environment holds the same.
+    for command in [vec!["serve"], vec!["keys", "list"], vec!["doctor"]] {
+        let arguments = [command.as_slice(), &["--database-url", &to]].concat();
+        let mut both = site.command(arguments);
+        both.env("PLACET_DATABASE_URL", &to);
+        let said = site.run(both).await;
+        assert!(!said.status.success() && format!("{}{}", said.stdout, said.stderr).contains(words[0]), "{said:?}");
+        tells_no_password(&said);
+    }
     refused(
         &site.run(site.command(["migrate", "--from", &from, "--to", "postgres://placet:p@ss/w:rd@db/placet"])).await,
         &["%40"],

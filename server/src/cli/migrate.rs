@@ -9,7 +9,7 @@ use domain::clock::Clock;
 
 use super::say;
 use crate::clock::SystemClock;
-use crate::config::{DatabaseArgs, PASSWORD_SEEN};
+use crate::config::{DatabaseArgs, DatabaseUrl};
 use crate::store::Database;
 use crate::store::moving::{Moved, Step, move_everything};
 
@@ -38,11 +38,10 @@ pub(super) struct MigrateArgs {
 }
 
 pub(super) async fn run(args: MigrateArgs) -> anyhow::Result<()> {
-    let from = DatabaseArgs { database_url: Some(args.from), config: None }.database().context("--from is not usable")?;
-    let is_typed = args.to.is_some();
-    let to = DatabaseArgs { database_url: args.to, config: args.config }.database().context("--to is not usable")?;
+    let from = DatabaseArgs { url: DatabaseUrl::typed(Some(args.from)), config: None };
+    let from = from.database().context("--from is not usable")?;
+    let to = DatabaseArgs { url: DatabaseUrl::typed(args.to), config: args.config }.database().context("--to is not usable")?;
     let (from, to) = match (from, to) {
-        (Database::Sqlite(_), Database::Postgres { address, .. }) if is_typed && address.has_password() => bail!(PASSWORD_SEEN),
         (Database::Sqlite(from), Database::Postgres { address, .. }) => (from, address),
         (Database::Sqlite(from), Database::Sqlite(to)) if is_same(&from, &to) => {
             bail!("--from and --to (or PLACET_DATABASE_URL) are the same database, {}", from.display())

@@ -1,9 +1,11 @@
 //! Where the data is: the settings every command has that works on the database.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use secrecy::ExposeSecret;
 use url::Url;
 
@@ -17,15 +19,64 @@ pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";
 const DATABASE_URL_DEFAULT: &str = "sqlite://placet-data/placet.db";
 
 /// What is said of a password on a command line.
-pub const PASSWORD_SEEN: &str = "a database URL with a password must not be given on the command line, where others see it; put it into \
+const PASSWORD_SEEN: &str = "a database URL with a password must not be given on the command line, where others see it; put it into \
      PLACET_DATABASE_URL, or into a file that PLACET_DATABASE_URL_FILE names, and change the password if others use this machine";
+
+#[derive(Args)]
+struct UrlFlag {
+    /// The database: `sqlite://PATH`, or `postgres://user@host/database`.
+    #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", hide_env_values = true, help = format!("The database: sqlite://PATH or postgres://USER@HOST/DATABASE (with a password in the environment only) [default: {DATABASE_URL_DEFAULT}]"))]
+    database_url: Option<String>,
+}
+
+/// The database's URL, and where it came from.
+#[derive(Clone, Debug, Default)]
+pub struct DatabaseUrl {
+    url: Option<String>,
+    /// Whether it stands on the command line, where others see it; also when the environment holds the same.
+    is_typed: bool,
+}
+
+impl DatabaseUrl {
+    /// What a flag says, if it was given.
+    pub fn typed(url: Option<String>) -> Self {
+        Self { is_typed: url.is_some(), url }
+    }
+}
+
+impl FromArgMatches for DatabaseUrl {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Self::from_arg_matches_mut(&mut matches.clone())
+    }
+
+    fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Self, clap::Error> {
+        let is_typed = matches.value_source("database_url") == Some(ValueSource::CommandLine);
+        let UrlFlag { database_url: url } = UrlFlag::from_arg_matches_mut(matches)?;
+        Ok(Self { url, is_typed })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for DatabaseUrl {
+    fn augment_args(command: Command) -> Command {
+        UrlFlag::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        UrlFlag::augment_args_for_update(command)
+    }
+}
 
 /// Where the data is, for every command that needs it.
 #[derive(Args, Clone, Debug, Default)]
 pub struct DatabaseArgs {
-    /// The database: `sqlite://PATH`, or `postgres://user:password@host/database`.
-    #[arg(long, env = "PLACET_DATABASE_URL", value_name = "URL", hide_env_values = true, help = format!("The database: sqlite://PATH or postgres://USER:PASSWORD@HOST/DATABASE (with a password better in the environment) [default: {DATABASE_URL_DEFAULT}]"))]
-    pub database_url: Option<String>,
+    /// The database.
+    #[command(flatten)]
+    pub url: DatabaseUrl,
     /// A TOML file with the settings of docs/operating.md.
     #[arg(long, env = "PLACET_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -53,7 +104,7 @@ impl DatabaseArgs {
     /// What another command needs on its line to find the same database: what did not come from the environment, which both share.
     pub fn flags(&self) -> String {
         let config = self.config.as_ref().map(|path| path.display().to_string());
-        let given = [("--config", "PLACET_CONFIG", config), ("--database-url", DATABASE_URL, self.database_url.clone())];
+        let given = [("--config", "PLACET_CONFIG", config), ("--database-url", DATABASE_URL, self.url.url.clone())];
         let said = given.into_iter().filter_map(|(flag, variable, value)| {
             Some((flag, value.filter(|value| environment(variable).as_ref() != Some(value))?))
         });
@@ -68,6 +119,7 @@ impl DatabaseArgs {
         let listen = environment("PLACET_LISTEN")
             .or_else(|| Some(self.file().ok()?.listen?.to_string()))
             .unwrap_or_else(|| LISTEN_DEFAULT.to_owned());
+        let listen = listen.parse().map_or(listen, |listen: SocketAddr| dialled(listen).to_string());
         let named = [environment("PLACET_URL"), Some(format!("http://{listen}"))].into_iter().flatten();
         named.filter_map(|url| Url::parse(&url).ok()).filter(|url| matches!(url.scheme(), "http" | "https")).collect()
     }
@@ -79,12 +131,11 @@ impl DatabaseArgs {
     /// The URL the environment's file or the settings' file holds, unless one was given; the default where there is none.
     pub(super) fn parse(&self, file: &FileConfig, connections: u32) -> anyhow::Result<Database> {
         let kept = secret_from_environment(DATABASE_URL)?;
-        let given = self.database_url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret));
+        let given = self.url.url.as_deref().or(kept.as_ref().map(ExposeSecret::expose_secret));
         let url = given.or(file.database_url.as_deref()).unwrap_or(DATABASE_URL_DEFAULT);
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             let address = Address::parse(url)?;
-            let is_typed = self.database_url.is_some() && self.database_url != environment(DATABASE_URL);
-            if is_typed && address.has_password() {
+            if self.url.is_typed && address.has_password() {
                 bail!(PASSWORD_SEEN);
             }
             return Ok(Database::Postgres { address: Box::new(address), connections });
@@ -97,4 +148,14 @@ impl DatabaseArgs {
         }
         Ok(Database::Sqlite(PathBuf::from(path)))
     }
+}
+
+/// Where to reach what listens on `listen` from this machine: "every address" is its loopback here.
+pub fn dialled(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        IpAddr::V4(_) | IpAddr::V6(_) => listen.ip(),
+    };
+    SocketAddr::new(ip, listen.port())
 }

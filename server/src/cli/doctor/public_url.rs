@@ -1,11 +1,12 @@
 //! The public URL: whether the links in mails lead back to this server.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use url::Url;
 
 use super::finding::Finding;
 use crate::clock::SystemEntropy;
+use crate::config::dialled;
 use crate::instance::Instance;
 use crate::reach::{Reached, Unreached, ask};
 use crate::settings::Settings;
@@ -39,16 +40,6 @@ pub(super) async fn check(settings: &Settings, inspection: Option<&Inspection>) 
     let reached = ask(public_url, &instance, &SystemEntropy).await?;
     let runs = reached == Reached::This || ask(&local, &instance, &SystemEntropy).await? == Reached::This;
     Ok(judge(public_url, settings.listen, &reached, runs))
-}
-
-/// Where to reach what listens on `listen`: every address of this machine means its loopback here.
-fn dialled(listen: SocketAddr) -> SocketAddr {
-    let ip = match listen.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        IpAddr::V4(_) | IpAddr::V6(_) => listen.ip(),
-    };
-    SocketAddr::new(ip, listen.port())
 }
 
 fn judge(url: &Url, listen: SocketAddr, reached: &Reached, runs: bool) -> Finding {
