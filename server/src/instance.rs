@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::ids::Entropy;
+use chrono::{DateTime, Utc};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -37,16 +38,24 @@ impl Instance {
         Self { settings: Some(Arc::new(settings)), ..self }
     }
 
-    /// What only who can read this server's database says about `challenge`.
-    pub(crate) fn read_by(&self, challenge: &str) -> String {
-        URL_SAFE_NO_PAD.encode(self.mac(READER_DOMAIN, challenge).finalize().into_bytes())
+    /// The proof, made at `now`, that a program can read this server's database.
+    pub(crate) fn read_by(&self, challenge: &str, now: DateTime<Utc>) -> String {
+        URL_SAFE_NO_PAD.encode(self.reader_mac(challenge, minute(now)).finalize().into_bytes())
     }
 
-    /// What it runs with, for who can read its database.
-    pub(crate) fn settings_for(&self, challenge: &str, reader: &str) -> Option<&Settings> {
+    /// The settings the server runs with, for a program that proves that it can read the database.
+    ///
+    /// The program chooses the challenge itself, so the minute is what makes a proof end: it counts in its own minute, the one before and the
+    /// one after. So a proof that a third party has seen opens nothing after two minutes, and clocks may differ by one.
+    pub(crate) fn settings_for(&self, challenge: &str, reader: &str, now: DateTime<Utc>) -> Option<&Settings> {
         let bytes = URL_SAFE_NO_PAD.decode(reader).ok()?;
-        self.mac(READER_DOMAIN, challenge).verify_slice(&bytes).ok()?;
-        self.settings.as_deref()
+        let mut minutes = minute(now) - 1..=minute(now) + 1;
+        let holds = minutes.any(|minute| self.reader_mac(challenge, minute).verify_slice(&bytes).is_ok());
+        self.settings.as_deref().filter(|_| holds)
+    }
+
+    fn reader_mac(&self, challenge: &str, minute: i64) -> Hmac<Sha256> {
+        self.mac(READER_DOMAIN, challenge).chain_update(format!(".{minute}"))
     }
 
     /// What only this server answers to `challenge`.
@@ -72,7 +81,12 @@ impl std::fmt::Debug for Instance {
     }
 }
 
-/// A challenge nobody has seen before.
+/// The minute since 1970 that `now` is in.
+fn minute(now: DateTime<Utc>) -> i64 {
+    now.timestamp().div_euclid(60)
+}
+
+/// A challenge that was never used before.
 pub(crate) fn challenge(entropy: &dyn Entropy) -> String {
     URL_SAFE_NO_PAD.encode(entropy.bytes32())
 }

@@ -5,10 +5,12 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use domain::ids::Entropy;
 use serde::Deserialize;
 use url::Url;
 
+use crate::config::is_loopback;
 use crate::instance::{Instance, challenge};
 use crate::settings::Settings;
 
@@ -101,21 +103,28 @@ pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entrop
     })
 }
 
-/// What the server at an address runs with, if it is `instance` and says so.
-pub(crate) async fn settings(address: &Url, instance: &Instance, entropy: &dyn Entropy) -> Option<Settings> {
-    // Not to a stranger: who has the word of a reader can ask with it.
-    if ask(address, instance, entropy).await.ok()? != Reached::This {
+/// The settings the server at an address runs with, if it is `instance` and says so.
+///
+/// Anyone who sees the proof of a reader can ask with it for two minutes. So it travels encrypted or stays on this machine, and it goes to no
+/// server but `instance`.
+pub(crate) async fn settings(address: &Url, instance: &Instance, entropy: &dyn Entropy, now: DateTime<Utc>) -> Option<Settings> {
+    if !keeps_secrets(address) || ask(address, instance, entropy).await.ok()? != Reached::This {
         return None;
     }
     let challenge = challenge(entropy);
     let mut url = with_path(address, &[".well-known", "placet.json"]);
-    url.query_pairs_mut().append_pair("challenge", &challenge).append_pair("reader", &instance.read_by(&challenge));
+    url.query_pairs_mut().append_pair("challenge", &challenge).append_pair("reader", &instance.read_by(&challenge, now));
     let response = client().ok()?.get(url).send().await.ok()?;
     let told: Told = serde_json::from_slice(&read(response).await).ok()?;
     told.settings
 }
 
-/// What a server says to who can read its database; an older one says nothing of its settings.
+/// Whether what is sent to an address can be read by this machine and the server there alone.
+fn keeps_secrets(address: &Url) -> bool {
+    address.scheme() == "https" || is_loopback(address)
+}
+
+/// What a server says to a program that can read its database; an older one says nothing of its settings.
 #[derive(Deserialize)]
 struct Told {
     settings: Option<Settings>,
@@ -218,5 +227,23 @@ pub(crate) fn provide_crypto() {
         && rustls::crypto::ring::default_provider().install_default().is_err()
     {
         tracing::debug!("another thread has just provided TLS with cryptography; using that");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A proof that crosses a network in the clear tells every listener on the way what the server runs with.
+    #[test]
+    fn a_proof_is_sent_encrypted_or_stays_on_this_machine() {
+        let keeps = |address: &str| keeps_secrets(&Url::parse(address).unwrap());
+        for address in ["https://placet.example.com", "http://127.0.0.1:7420", "http://localhost:7420", "http://[::1]:7420"] {
+            assert!(keeps(address), "{address}");
+        }
+        for address in ["http://placet.example.com", "http://192.168.1.5:7420", "http://localhost.example.com", "http://10.0.0.1"]
+        {
+            assert!(!keeps(address), "{address}");
+        }
     }
 }

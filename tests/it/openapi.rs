@@ -2,9 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use domain::authority::Role;
+use domain::clock::Clock as _;
 use harness::on_each_store;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
+use sha2::Sha256;
 
 /// Every route and method the server has, aliases and pages apart. Who adds one adds it here, and the description must follow.
 const ROUTES: [&str; 34] = [
@@ -159,5 +164,24 @@ on_each_store! {
         app.restart().await;
         let again = app.anonymous().get(&format!(".well-known/placet.json?challenge={first}")).await.ok();
         assert_eq!(again["proof"], proof["proof"], "it belongs to the database, not to the process");
+    }
+
+    /// The program that asks chooses the challenge, so a proof that a third party has overheard must end by itself.
+    async fn the_proof_of_a_reader_counts_for_two_minutes(app: &mut TestApp) {
+        let secret = app.store().secret("instance").await.unwrap();
+        let challenge = "a".repeat(43);
+        let minute = app.clock.now().timestamp() / 60;
+        let told = async |minute: i64| {
+            let mac = Hmac::<Sha256>::new_from_slice(&secret).unwrap();
+            let mac = mac.chain_update(format!("placet.reader.v1{challenge}.{minute}")).finalize().into_bytes();
+            let path = format!(".well-known/placet.json?challenge={challenge}&reader={}", BASE64_URL_SAFE_NO_PAD.encode(mac));
+            app.anonymous().get(&path).await.ok()["settings"].is_object()
+        };
+        assert!(told(minute).await && told(minute - 1).await && told(minute + 1).await, "clocks differ");
+        assert!(!told(minute - 2).await && !told(minute + 2).await);
+        app.advance(119).await;
+        assert!(told(minute).await);
+        app.advance(1).await;
+        assert!(!told(minute).await, "a third party that has overheard it learns nothing any more");
     }
 }

@@ -59,7 +59,7 @@ pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result
     let mut response = HttpResponse::Ok();
     response.insert_header(("cache-control", "no-store"));
     let mut said = json!({ "implementation": "placet", "proof": shared.instance.prove(&challenge) });
-    if let Some(settings) = reader.and_then(|reader| shared.instance.settings_for(&challenge, &reader)) {
+    if let Some(settings) = reader.and_then(|reader| shared.instance.settings_for(&challenge, &reader, shared.clock.now())) {
         said["settings"] = serde_json::to_value(settings).unwrap_or_default();
     }
     Ok(response.json(said))

@@ -1,9 +1,10 @@
 //! The server that runs beside the doctor: whether it is this database's, and what it runs with.
 
+use domain::clock::Clock as _;
 use url::Url;
 
 use super::finding::Finding;
-use crate::clock::SystemEntropy;
+use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{DatabaseArgs, ServeArgs};
 use crate::instance::Instance;
 use crate::reach::{Reached, ask, settings};
@@ -14,7 +15,7 @@ use crate::store::Inspection;
 pub(super) async fn running(args: &DatabaseArgs, secret: [u8; 32]) -> Option<(Url, Settings)> {
     let instance = Instance::new(secret);
     for address in args.servers() {
-        if let Some(settings) = settings(&address, &instance, &SystemEntropy).await {
+        if let Some(settings) = settings(&address, &instance, &SystemEntropy, SystemClock.now()).await {
             return Some((address, settings));
         }
     }
