@@ -104,11 +104,7 @@ impl App {
         let outside = Outside::observed(clock.clone(), entropy.clone(), asking, allowance, metrics.clone(), traces.clone());
         let store = store::open(&config.database, Exclusive::Serve, outside).await?;
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
-        // The lock on the file proves that whoever leased them is gone; waiting for their leases would keep people waiting.
-        let released = store.release_deliveries().await?;
-        if released > 0 {
-            tracing::info!(messages = released, "messages a server before this one had under way are due again");
-        }
+        release_leases(&*store).await?;
         recover(&*store).await?;
         let settings = Settings::of(&config, address);
         let public_url = match config.public_url {
@@ -339,6 +335,16 @@ pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entr
     store.close().await;
     // What stands in the way is said by itself.
     held.map_err(|error| if let StoreError::Failed(why) = error { why } else { error.into() })
+}
+
+/// Makes the messages due again that a server before this one had under way. The lock on the file proves that the server is gone; to wait
+/// until its leases run out would keep people waiting.
+async fn release_leases(store: &dyn Store) -> anyhow::Result<()> {
+    let released = store.release_deliveries().await?;
+    if released > 0 {
+        tracing::info!(messages = released, "messages a server before this one had under way are due again");
+    }
+    Ok(())
 }
 
 /// Before anything is served or fires: records that a server before this one was away. From then on nothing that time decides happens

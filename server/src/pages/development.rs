@@ -21,10 +21,11 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
-use url::{Host, Url};
+use url::Url;
 
 use super::view::{Page, STYLESHEET, line};
 use super::{Pages, host_with_port};
+use crate::config::is_loopback;
 use crate::http::Shared;
 use crate::worker::deliveries::Deliveries;
 
@@ -79,7 +80,7 @@ impl Development {
     ) -> Self {
         let open = random(entropy);
         let address = watch::Sender::new(address(public_url, &open));
-        let at_home = crate::config::is_loopback(public_url);
+        let at_home = is_loopback(public_url);
         Self { mailbox, deliveries, secret, at_home, doors: Mutex::new(Doors { open, used: VecDeque::new() }), address }
     }
 
@@ -211,11 +212,5 @@ fn address(public_url: &Url, secret: &str) -> String {
 }
 
 fn is_loopback_host(host: &str) -> bool {
-    let url = Url::parse(&format!("http://{host}"));
-    url.is_ok_and(|url| match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    })
+    Url::parse(&format!("http://{host}")).is_ok_and(|url| is_loopback(&url))
 }

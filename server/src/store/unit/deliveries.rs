@@ -126,8 +126,8 @@ pub(super) fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) 
     Ok(())
 }
 
-/// How long messages wait while the rest of the disk is kept for people, in seconds.
-const NO_ROOM_SECONDS: i64 = 5;
+/// How often the queue looks whether the disk has room for messages again, in seconds. A look writes nothing.
+const ROOM_LOOK_SECONDS: i64 = 5;
 
 /// What one turn has done so far.
 pub(super) struct Taking {
@@ -150,7 +150,7 @@ pub(in crate::store) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, t
         return Ok(leased);
     }
     if env.allowance.is_short_of_room() {
-        leased.next_due = Some(now + TimeDelta::seconds(NO_ROOM_SECONDS));
+        leased.next_due = Some(now + TimeDelta::seconds(ROOM_LOOK_SECONDS));
         return Ok(leased);
     }
     let secrets = Secrets { bounce: secret(rows, env, BOUNCE_SECRET)?, link: secret(rows, env, LINK_SECRET)? };

@@ -14,8 +14,8 @@ use crate::store::rows::{ReadRows, Rows, RowsError, RowsResult, TimerRow};
 pub(in crate::store) const TIMERS_PER_UNIT: u32 = 64;
 /// How long a row that cannot be read is put off, in seconds.
 pub(super) const PUT_OFF_SECONDS: i64 = 3_600;
-/// How long an attempt is put off while the rest of the disk is kept for people, in seconds.
-const NO_ROOM_SECONDS: i64 = 60;
+/// How long an attempt is put off while the disk has no room for it, in seconds. Each time writes a row, so it is seldom.
+const ATTEMPT_PUT_OFF_SECONDS: i64 = 60;
 
 pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Fired> {
     let (now, turned) = (env.clock.now(), env.watch.since_boot());
@@ -26,7 +26,7 @@ pub(in crate::store) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> 
     for timer in &due {
         if timer.kind == TimerKind::Attempt && env.allowance.is_short_of_room() {
             // People are asked again once there is room; what was missed by then is made up in one message.
-            rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(NO_ROOM_SECONDS), ..*timer })?;
+            rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(ATTEMPT_PUT_OFF_SECONDS), ..*timer })?;
             rows.delete_timer(*timer)?;
             continue;
         }
