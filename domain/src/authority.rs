@@ -239,7 +239,7 @@ pub enum Object<'a> {
         created_by: &'a Asker,
         /// Who asked.
         asked_by: Option<&'a Asker>,
-        /// For whom the messages are that a tied gateway was handed of the question this is about.
+        /// The recipients of the messages about this question that a tied gateway was handed.
         handed_for: &'a [String],
     },
 }
@@ -268,7 +268,7 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         // The asker is told why: it holds the question, so there is nothing to hide.
         Action::Respond if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
         Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
-        // Never the asker: a deadline it could move would bind nobody, and reminders at its will would press people.
+        // Never the asker: a deadline it could move would be no limit for it, and reminders at its will would press people.
         Action::Extend | Action::Remind => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::ManageKeys | Action::Redrive => principal.role == Role::Admin,

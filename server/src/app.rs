@@ -81,7 +81,7 @@ impl App {
         Self::build_on(listener, config, clock, entropy).await
     }
 
-    /// As [`App::build`], on a port that is bound already: who restarts a server keeps its port this way.
+    /// As [`App::build`], on a port that is bound already, so that a server which is restarted keeps its port.
     ///
     /// # Errors
     ///
@@ -189,22 +189,22 @@ impl App {
         self.pages.outcome_shown()
     }
 
-    /// The places of requests, for who takes them by hand.
+    /// The places of requests, for tests that take them one by one.
     pub fn admission(&self) -> Arc<Admission> {
         self.shared.admission.clone()
     }
 
-    /// The deadline loop, for who runs it by hand.
+    /// The deadline loop, for tests that run its turns one by one.
     pub fn deadlines(&self) -> Arc<Deadlines> {
         self.deadlines.clone()
     }
 
-    /// The delivery loop, for who runs it by hand.
+    /// The delivery loop, for tests that run its turns one by one.
     pub fn deliveries(&self) -> Arc<Deliveries> {
         self.deliveries.clone()
     }
 
-    /// Serves requests and nothing else, until the handle stops it: whoever calls this runs the loops.
+    /// Serves requests and nothing else, until the handle stops it: the caller runs the loops.
     pub fn serve_only(self) -> Serving {
         let handle = self.server.handle();
         let task = spawn_named("http", async move {

@@ -1,11 +1,12 @@
-//! How a server proves to be the one on its database: the public URL may lead to any server that answers 200.
+//! How a server proves that it is the one on its database. A status alone proves nothing: the public URL may lead to another server, which
+//! answers 200 as well.
 
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::ids::Entropy;
 use chrono::{DateTime, Utc};
+use domain::ids::Entropy;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -15,16 +16,16 @@ use crate::settings::Settings;
 pub(crate) const INSTANCE_SECRET: &str = "instance";
 /// The length of a challenge: 32 random bytes.
 pub(crate) const CHALLENGE_CHARS: usize = 43;
-/// What a proof is about: a proof is a signature under nothing else.
+/// The domain of the proofs that a server is the one on its database.
 const PROOF_DOMAIN: &[u8] = b"placet.instance.v1";
-/// What shows that somebody can read the database is about.
+/// The domain of the proofs that a program can read the database.
 const READER_DOMAIN: &[u8] = b"placet.reader.v1";
 
 /// The server on one database. Its `Debug` shows nothing.
 #[derive(Clone)]
 pub(crate) struct Instance {
     secret: [u8; 32],
-    /// What it runs with; unknown to who merely looks for it.
+    /// The settings it runs with; absent in a program that merely looks for the server.
     settings: Option<Arc<Settings>>,
 }
 

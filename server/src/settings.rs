@@ -1,4 +1,4 @@
-//! What a running server says of its settings, without secrets, to whoever can read its database: `placet doctor` in another terminal.
+//! The settings a running server tells, without secrets, to a program that can read its database: `placet doctor` in another terminal.
 
 use std::net::SocketAddr;
 
@@ -13,9 +13,9 @@ pub(crate) struct Settings {
     pub(crate) development: bool,
     pub(crate) listen: SocketAddr,
     pub(crate) public_url: String,
-    /// Whether anybody is asked when a question names nobody.
+    /// Whether people are asked when a question names none.
     pub(crate) has_operators: bool,
-    /// Whether anybody may be asked at all.
+    /// Whether any person may be asked at all.
     pub(crate) has_allowed: bool,
     /// Operators who may not be asked.
     pub(crate) operators_left_out: Vec<String>,

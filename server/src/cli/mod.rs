@@ -54,7 +54,7 @@ enum Command {
     /// Create, list, revoke and import API keys; works beside a running server.
     #[command(subcommand)]
     Keys(keys::KeysCommand),
-    /// Ask a person a question and wait for the answer: exit 0 is yes, 1 is no, 2 is nobody's answer, 3 an error.
+    /// Ask a person a question and wait for the answer: exit 0 is yes, 1 is no, 2 means that no person answered, 3 is an error.
     Ask(Box<ask::AskArgs>),
     /// List the questions that are open, show one, or answer it, with an operator's key.
     Answer(answer::AnswerArgs),

@@ -56,7 +56,7 @@ fn may<R: ReadRows>(
     ))
 }
 
-/// For whom the messages about a suspension are that a gateway tied to channels was handed; nothing is read for anybody else.
+/// The recipients of the messages about a suspension that a gateway tied to channels was handed; for every other principal nothing is read.
 pub(super) fn handed<R: ReadRows>(rows: &mut R, principal: &Principal, suspension: Option<i64>) -> RowsResult<Vec<String>> {
     let Some(suspension) = suspension.filter(|_| principal.tied_to.is_some()) else { return Ok(Vec::new()) };
     let messages = rows.deliveries(suspension)?.into_iter().map(|(row, _)| row);

@@ -290,7 +290,7 @@ impl Rows for Writing<'_> {
     }
 
     fn take_pair(&mut self, pair: i64) -> RowsResult<bool> {
-        // Half of it is enough: whoever shares it waits a second.
+        // Half of the number is enough: two pairs that share this half wait for each other, for a second.
         let [.., a, b, c, d] = pair.to_be_bytes();
         Ok(hot::TakePair { pair: i32::from_be_bytes([a, b, c, d]) }.get_result(self.session.conn()?)?)
     }

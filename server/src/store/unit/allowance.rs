@@ -1,13 +1,14 @@
-//! What may be written, and for whom it was: neither a busy agent nor one that was talked into it leaves people without room to answer.
+//! How much may be written: an agent that writes too much, by mistake or because a text talked it into that, must not fill the disk, because
+//! then no person can answer.
 //!
-//! Guarantee: what an agent writes, and what the server writes because of it, is counted in the transaction that writes it, whichever
-//! server does. Mechanism: one row for each agent and day. Failure: what is under way at the same time when the bound is reached goes beyond
-//! it, by a request each.
+//! Guarantee: every byte that an agent writes, and every byte that the server writes because of that agent, is counted in the transaction
+//! that writes it, on every server. Mechanism: one row for each agent and day. Failure: requests that are under way at the same moment do not
+//! see each other's bytes, so each of them can go beyond the bound once.
 
 use chrono::{DateTime, Utc};
 use domain::authority::{Action, Principal, Role};
-use domain::problem::Rejection;
 use domain::name::form;
+use domain::problem::Rejection;
 
 use super::{Decided, Env, Loaded, day};
 use crate::store::rows::{ReadRows, Rows, RowsResult};
