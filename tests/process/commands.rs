@@ -68,7 +68,7 @@ async fn questions_are_listed_shown_extended_reminded_answered_and_logged() {
     assert!(text(&after) > text(&before), "{before} {after}");
     assert!(operator(&["remind", id]).await.succeeded().contains("are told once more"));
     let too_soon = operator(&["remind", id]).await;
-    assert!(too_soon.status.code() == Some(3) && too_soon.stderr.contains("nobody was reminded"), "{too_soon:?}");
+    assert!(too_soon.status.code() == Some(3) && too_soon.stderr.contains("no reminder was sent"), "{too_soon:?}");
 
     let answered = operator(&["answer", id, "APP"]).await;
     assert_eq!(answered.succeeded(), "Recorded approve by alice.\n");
@@ -260,7 +260,7 @@ async fn an_address_that_cannot_be_meant_is_answered_with_the_right_one() {
         (format!("http://{host}/api/v1"), vec!["/api/v1", "write http://127.0.0.1"]),
         (format!("http://{host}/api/v1/"), vec!["/api/v1", "write http://127.0.0.1"]),
         (format!("https://user:hunter2@{host}/api/v1"), vec!["no user, no password"]),
-        (format!("http://{host}/elsewhere"), vec!["is no Placet server", "PLACET_URL"]),
+        (format!("http://{host}/elsewhere"), vec!["is not a Placet server", "PLACET_URL"]),
         ("https://user:p@hunter2/w:rd@placet.example.com".to_owned(), vec!["no user, no password"]),
         ("https://placet.invalid".to_owned(), vec!["https://placet.invalid/ could not be reached", "PLACET_URL"]),
     ] {

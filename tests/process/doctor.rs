@@ -308,7 +308,7 @@ async fn settings_that_are_wrong_or_unwise_are_found() {
     said.has("configuration", "warn", &["after 1 s", "min_window_seconds = 300"]);
     let mut nobody = site.command(["doctor", "--json"]);
     nobody.env_remove("PLACET_OPERATORS").env_remove("PLACET_NOTIFY_ALLOW");
-    Said::by(&site, nobody).await.has("configuration", "warn", &["Nobody may be asked", "PLACET_OPERATORS"]);
+    Said::by(&site, nobody).await.has("configuration", "warn", &["No person may be asked", "PLACET_OPERATORS"]);
     let mut left_out = site.command(["doctor", "--json"]);
     left_out.env("PLACET_NOTIFY_ALLOW", "*@example.org");
     Said::by(&site, left_out).await.has("configuration", "warn", &["leaves out operators: ops@example.com"]);
@@ -339,7 +339,7 @@ async fn in_a_second_terminal_the_running_server_is_examined() {
     assert_eq!(said.checks("fail"), Vec::<&str>::new(), "{:#?}", said.findings);
     let text = said.ended.stdout.clone();
     assert!(
-        !text.contains("development mode") && !text.contains("no operators") && !text.contains("Nobody may be asked"),
+        !text.contains("development mode") && !text.contains("no operators") && !text.contains("No person may be asked"),
         "{text}"
     );
     // Who cannot read the database learns nothing of the settings.
