@@ -383,6 +383,32 @@ on_each_store! {
         assert_eq!(response(app, &asked).await, json!("approve"));
     }
 
+    /// The end of a long text among the answers is marked behind that text, and the link that unlocks the answers without scripts is there.
+    async fn long_text_among_the_answers_is_unlocked_behind_it(app: &mut TestApp) {
+        let long = vec!["two"; 500].join("\n");
+        let described = json!([{"value": "approve", "label": "Approve", "description": long}, {"value": "deny", "label": "Deny"}]);
+        let fields = json!({"fields": [{"name": "a", "description": "x".repeat(60_000)}, {"name": "b"}]});
+        let terms = json!({"terms": "line\n".repeat(53)});
+        let form = |context: Value| json!({"response_type": "form", "choices": [], "context": context});
+        for (question, text, behind, marks) in [
+            (json!({"choices": described, "context": {"order": "1"}}), "two</span>", "for=\"comment\"", 1),
+            (json!({"choices": described, "context": terms}), "two</span>", "for=\"comment\"", 2),
+            (form(fields), "id=\"f1\"", "Send this answer", 1),
+        ] {
+            let asked = asked(app, question).await;
+            let mut person = app.person();
+            let everything = format!("{}?show=everything", asked.link);
+            let html = person.open(&everything).await.html;
+            let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text} is missing in {html}"));
+            let (mark, link) = (place("id=\"end-of-answers\""), place("href=\"?show=everything&amp;end=reached#d\""));
+            assert!(place(text) < mark && mark < link && link < html.rfind(behind).unwrap(), "the end is elsewhere: {html}");
+            assert_eq!((html.matches("end=reached").count(), html.matches("mark\" id=\"end").count()), (1, marks), "{html}");
+            let buttons = |html: &str| (html.matches("<button").count(), html.matches(" disabled>").count());
+            assert!(buttons(&html).0 == buttons(&html).1 && html.contains("class=\"wrap slim\""), "{html}");
+            assert_eq!(buttons(&person.open(&format!("{everything}&end=reached")).await.html).1, 0);
+        }
+    }
+
     /// What cannot be read is not blamed on somebody else's page.
     async fn a_form_beyond_every_bound_is_refused_as_such(app: &mut TestApp) {
         let asked = asked(app, json!({"response_type": "text", "choices": []})).await;

@@ -320,7 +320,14 @@ async fn open_questions(app: &TestApp) -> Gallery {
     let long = link(app, with(refund(), json!({"context": {"proposed_text": clause, "amount": 412.0}}))).await;
     let long_text =
         json!({"question": "What shall we write?", "response_type": "text", "choices": [], "context": {"log": clause}});
+    let (fine_print, plain) = (clause.replace("carrier", "bank"), json!({"value": "deny", "label": "Deny"}));
+    let described = json!([{"value": "approve", "label": "Approve", "description": &fine_print[..1_900]}, plain]);
+    let both = link(app, with(refund(), json!({"choices": described, "context": {"proposed_text": clause}}))).await;
+    let explained = json!([{"name": "cap", "type": "number", "description": clause}, {"name": "copy", "type": "boolean"}]);
+    let explained = link(app, with(contract_fields(), json!({"context": {"fields": explained}}))).await;
     vec![
+        ("described", format!("{both}?show=everything"), None),
+        ("explained", format!("{explained}?show=everything"), None),
         ("locked", long.clone(), None),
         ("everything", format!("{long}?show=everything"), None),
         ("unlocked", format!("{long}?show=everything&end=reached"), None),
@@ -419,6 +426,56 @@ on_one_store! {
             assert_eq!(browser.evaluate(live).await, 3);
             browser.screenshot(&shots().join(format!("read-{width}-{javascript}.png"))).await;
             browser.press("button[value=deny]").await;
+            assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"]);
+            assert_eq!(browser.console_errors().await, [""; 0]);
+        }
+    }
+
+    /// A long description locks the buttons until its last line was in view, although the rest of the text ends before it.
+    async fn the_end_of_a_long_description_unlocks_the_answers(app: &mut TestApp) {
+        let long = vec!["two"; 500].join("\n");
+        let described = json!([{"value": "approve", "label": "Approve", "description": long}, {"value": "deny", "label": "Deny"}]);
+        let fields = json!([{"name": "cap", "description": long}, {"name": "note", "required": false}]);
+        let choices = with(refund(), json!({"choices": described, "context": {"order": "1"}}));
+        let form = json!({"response_type": "form", "choices": [], "context": {"fields": fields}, "timeout_seconds": 3600});
+        let live = "document.querySelectorAll('.choice:enabled').length";
+        for (question, first, all, width) in
+            [(&choices, "c0", 2, 1280), (&choices, "c0", 2, 390), (&form, "at-f0", 1, 1280), (&form, "at-f0", 1, 390)]
+        {
+            let link = link(app, question.clone()).await;
+            let browser = Browser::start(BrowserOptions { width, height: 800, dark: false, javascript: true }).await;
+            browser.open(&link).await;
+            browser.press("a[href^='?show=everything#']").await;
+            // A browser calls observers in the order in which they were made: when this one is called, the page's script has looked.
+            let looked =
+                format!("new Promise((yes) => new IntersectionObserver(() => setTimeout(() => yes({live}))).observe(document.body))");
+            assert_eq!(browser.evaluate(&looked).await, 0, "the end of {first} is out of sight at {width} px");
+            let top = browser.evaluate(&format!("document.getElementById('{first}').getBoundingClientRect().top")).await;
+            assert!((-1.0..400.0).contains(&top.as_f64().unwrap()), "it leads to the first line, not to {top}");
+            browser.screenshot(&shots().join(format!("described-{first}-{width}.png"))).await;
+            // Some browsers let the page move when something above goes away, so this one must not prevent it either.
+            let stays = format!(
+                "new Promise((yes) => {{
+                    document.documentElement.style.overflowAnchor = 'none';
+                    const button = [...document.querySelectorAll('.choice')].at(-1);
+                    let box;
+                    new MutationObserver(() => {live} && requestAnimationFrame(() =>
+                            yes(button.contains(document.elementFromPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2)))))
+                        .observe(document.body, {{ subtree: true, childList: true, attributes: true }});
+                    document.getElementById('end-of-answers').scrollIntoView({{ block: 'center' }});
+                    box = button.getBoundingClientRect();
+                }})"
+            );
+            assert_eq!(browser.evaluate(&stays).await, true, "the last button of {first} stays under the finger at {width} px");
+            assert_eq!(browser.evaluate(live).await, all);
+            assert!(!browser.text().await.contains("ocked"), "nothing is said to be locked any more");
+            assert_eq!(browser.text().await.contains("You can’t change it afterwards"), first == "at-f0");
+            if first == "c0" {
+                browser.press("button[value=deny]").await;
+            } else {
+                browser.type_into("[name='field.cap']", "250000").await;
+                browser.press("button[type=submit]").await;
+            }
             assert_eq!(browser.find_all_text("h1").await, ["Your answer was recorded"]);
             assert_eq!(browser.console_errors().await, [""; 0]);
         }

@@ -168,7 +168,7 @@ const TEXTS: [(&str, &str); 46] = [
     ("a false value", "Deny\u{a0}\u{a0}\u{a0}\u{a0}sends deny"),
     ("a false box", "┌──────────┐\n│ sends    │\n│ deny     │\n└──────────┘"),
     ("a false button", "[ Approve ]  ▶ ▶ ▶"),
-    ("a false end", "This is the end of what the agent sent. Go to the answers"),
+    ("a false end", "This is the end of what the agent sent. Unlock the answers"),
     ("a false bar", "3 answers below"),
     ("a false lock", "Locked until you have seen everything"),
     ("a false warning", "The words of these answers may mislead"),

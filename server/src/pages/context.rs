@@ -309,7 +309,8 @@ impl Fields {
     /// The fields as they are shown.
     pub(super) fn folded(mut self, length: Length, folds: &mut Folds) -> Self {
         for (index, field) in self.fields.iter_mut().enumerate() {
-            let anchor = format!("f{index}");
+            // The field with all its words, not its control, which stands behind them.
+            let anchor = format!("at-f{index}");
             let label = folds.line(std::mem::take(&mut field.label), words::A_KEY, &anchor, length);
             let description = folds.text(std::mem::take(&mut field.description), &label.text, &anchor, length);
             (field.label, field.description) = (label.text, description.text);

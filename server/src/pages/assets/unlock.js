@@ -1,8 +1,18 @@
-// Unlocks the answers to a long question when its end was in view, above the bar at the bottom.
+// Unlocks the answers to a long question when each end of its text was in view, above the bar at the bottom.
 "use strict";
-new IntersectionObserver(([end], watch) => {
-  if (!end.isIntersecting) return;
-  watch.disconnect();
-  for (const lock of document.querySelectorAll(".lock")) lock.remove();
-  for (const button of document.querySelectorAll("[disabled]")) button.disabled = false;
-}, { rootMargin: "0px 0px -60px" }).observe(document.getElementById("end"));
+{
+  const ends = new Set(document.querySelectorAll(".mark"));
+  const watch = new IntersectionObserver((seen) => {
+    const [last] = seen.filter((end) => end.isIntersecting && ends.delete(end.target)).slice(-1);
+    if (!last || ends.size) return;
+    watch.disconnect();
+    const top = () => last.target.getBoundingClientRect().top, before = top();
+    for (const lock of document.querySelectorAll(".lock"))
+      if (lock.dataset.open) lock.textContent = lock.dataset.open;
+      else lock.remove();
+    for (const button of document.querySelectorAll("[disabled]")) button.disabled = false;
+    // The notes that are gone must not move the page below the reader's finger.
+    scrollBy(0, top() - before);
+  }, { rootMargin: "0px 0px -60px" });
+  for (const end of ends) watch.observe(end);
+}

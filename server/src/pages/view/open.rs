@@ -67,10 +67,10 @@ pub(in crate::pages) enum Reading {
     /// Long texts end early, and the answers are locked.
     #[default]
     Begun,
-    /// Everything is there. The answers are locked until the script has seen the end in view; without scripts, a link at the end
-    /// leads on.
+    /// Everything is there. The answers are locked until the script has seen each end of the long text in view; without scripts, a link
+    /// at the last of them leads on.
     Everything,
-    /// That link was followed: the answers are offered below the end.
+    /// That link was followed: the answers are offered below the evidence.
     ToTheEnd,
 }
 
@@ -167,13 +167,16 @@ impl OpenQuestion {
         let context = context.map(|(key, value)| (label(key), value));
         let beside = left.iter().chain(&self.beside).map(|(name, value)| (name.clone(), value));
         let table = Table::new(context.chain(beside), 'r', length, &mut folds);
+        let folds_above = folds.0.len();
         let buttons = match &self.answers {
             Answers::Choices(choices) => choices.buttons(length, &mut folds),
             Answers::Text { .. } | Answers::Form { .. } => Vec::new(),
         };
         let fields = form.map(|fields| fields.folded(length, &mut folds));
         let countdown = self.expires_at.map(|at| Countdown::new(self.asked.at, at, self.now));
-        OpenPage { page: &self.page, open: self, card, fallback, countdown, table, buttons, fields, folds: folds.0 }.render()
+        let folds = folds.0;
+        let page = &self.page;
+        OpenPage { page, open: self, card, fallback, countdown, table, buttons, fields, folds, folds_above }.render()
     }
 }
 
@@ -190,6 +193,8 @@ struct OpenPage<'a> {
     fields: Option<Fields>,
     /// What is not shown at once.
     folds: Vec<Hidden>,
+    /// How many of these stand above the answers; the others are among them.
+    folds_above: usize,
 }
 
 impl OpenPage<'_> {
@@ -207,9 +212,19 @@ impl OpenPage<'_> {
         !self.folds.is_empty() && self.open.reading == Reading::Begun
     }
 
-    /// One column, in which the answers come after everything else.
+    /// Whether the end of what stands above the answers has to be seen.
+    fn marks_text(&self) -> bool {
+        self.locked() && !self.folded() && self.folds_above > 0
+    }
+
+    /// Whether the end of what the agent wrote among the answers has to be seen.
+    fn marks_answers(&self) -> bool {
+        self.locked() && !self.folded() && self.folds_above < self.folds.len()
+    }
+
+    /// One column, in which the answers come after everything else: the end of a long text among them is then the end of all.
     fn slim(&self) -> bool {
-        self.fields.is_some() || self.open.reading == Reading::ToTheEnd
+        self.fields.is_some() || self.open.reading == Reading::ToTheEnd || self.marks_answers()
     }
 
     fn pinned(&self) -> bool {
@@ -363,7 +378,8 @@ mod tests {
             let (_, rest) = html.split_once("href=\"?show=everything#").unwrap();
             let anchor = format!("id=\"{}\"", rest.split('"').next().unwrap());
             let whole = OpenQuestion { reading: Reading::Everything, ..question }.render().unwrap();
-            assert!(whole.contains(&anchor) && whole.contains("id=\"end\""), "{name}: {anchor} leads nowhere");
+            let marks = whole.matches("mark\" id=\"end").count();
+            assert!(whole.contains(&anchor) && marks == 1, "{name}: {anchor} leads nowhere, or to no end");
             assert!(whole.matches(" disabled>").count() == buttons, "{name}: its end was not seen");
         }
         for question in [
