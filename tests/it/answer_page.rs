@@ -409,6 +409,29 @@ on_each_store! {
         }
     }
 
+    /// A page that takes an answer shows every text that the agent sent with the question, also where it has no control for one.
+    async fn no_member_of_a_field_or_a_choice_is_left_out(app: &mut TestApp) {
+        let form = |field: Value| json!({"response_type": "form", "choices": [], "context": {"fields": [field]}});
+        let typed = asked(app, form(json!({"name": "a", "options": ["x"], "type": "The agent may also pay twice."}))).await;
+        let html = app.person().open(&typed.link).await.html;
+        assert!(html.contains("More about the field “A”") && html.contains("The agent may also pay twice."), "{html}");
+        assert!(html.contains("<option value=\"x\">"), "it is still a field: {html}");
+        let plain = asked(app, form(json!({"name": "a", "options": ["x"], "type": "text"}))).await;
+        assert!(!app.person().open(&plain.link).await.html.contains("More about"));
+        let long = asked(app, form(json!({"name": "a", "options": ["x"], "type": "terms ".repeat(10_000)}))).await;
+        let html = app.person().open(&long.link).await.html;
+        assert!(html.contains(" disabled>") && !html.contains("name=\"nonce\""), "it is folded and locks: {html}");
+
+        let choice = json!({"value": "pay_all", "label": "Pay", "description": "Twice", "metadata": {"to": "Marta"}});
+        for response_type in ["text", "form"] {
+            let asked = asked(app, json!({"response_type": response_type, "choices": [choice]})).await;
+            let html = app.person().open(&asked.link).await.html;
+            for shown in ["Choice “Pay”, which has no button here", ">pay_all</div>", ">Pay</div>", ">Twice</div>", "Marta"] {
+                assert!(html.contains(shown), "{shown} is missing in {html}");
+            }
+        }
+    }
+
     /// What cannot be read is not blamed on somebody else's page.
     async fn a_form_beyond_every_bound_is_refused_as_such(app: &mut TestApp) {
         let asked = asked(app, json!({"response_type": "text", "choices": []})).await;

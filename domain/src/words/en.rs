@@ -455,6 +455,11 @@ pub fn attached_to(choice: &str) -> String {
     format!("Attached to “{choice}”")
 }
 
+/// Names a choice that has no button, because its question is answered in words or fields.
+pub fn choice_without_button(choice: &str) -> String {
+    format!("Choice “{choice}”, which has no button here")
+}
+
 /// Names what the definition of a field says beyond what a page draws.
 pub fn more_about_a_field(field: &str) -> String {
     format!("More about the field “{field}”")

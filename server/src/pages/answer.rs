@@ -17,7 +17,9 @@ use domain::channel::Channels;
 use domain::command::{Command, Respond};
 use domain::plan::Plan;
 use domain::problem::Rejection;
-use domain::suspension::{CHOICE_LABEL_MAX, FallbackPolicy, Resolution, ResolutionReason, ResponseType, TEXT_ANSWER_BYTES_MAX};
+use domain::suspension::{
+    CHOICE_LABEL_MAX, FallbackPolicy, Resolution, ResolutionReason, ResponseType, SuspensionChoice, TEXT_ANSWER_BYTES_MAX,
+};
 use domain::text::quoted;
 use domain::words;
 use serde_json::{Map, Value};
@@ -315,11 +317,29 @@ fn open_page(
 fn beside(link: &LinkView) -> Vec<(String, Value)> {
     let confidence = link.question.confidence_at_suspension.map(|sure| (words::CONFIDENCE.to_owned(), Value::from(sure)));
     let decision = link.question.decision_record.clone().map(|record| (words::DECISION_RECORD.to_owned(), Value::Object(record)));
-    let attached = link.suspension.choices.iter().filter_map(|choice| {
-        let metadata = choice.metadata.clone()?;
-        Some((words::attached_to(&quoted(&choice.label, CHOICE_LABEL_MAX)), Value::Object(metadata)))
-    });
-    confidence.into_iter().chain(decision).chain(attached).collect()
+    let choices = link.suspension.choices.iter().filter_map(|choice| beside_choice(link.suspension.response_type, choice));
+    confidence.into_iter().chain(decision).chain(choices).collect()
+}
+
+/// The part of a choice that no button shows: its metadata, or all of it where the question has no buttons.
+fn beside_choice(response_type: ResponseType, choice: &SuspensionChoice) -> Option<(String, Value)> {
+    let name = quoted(&choice.label, CHOICE_LABEL_MAX);
+    match response_type {
+        ResponseType::Choice | ResponseType::Confirm => {
+            choice.metadata.clone().map(|metadata| (words::attached_to(&name), Value::Object(metadata)))
+        }
+        ResponseType::Text | ResponseType::Form => {
+            let SuspensionChoice { value, label, description, metadata, style: _ } = choice;
+            let all = [
+                ("value", Some(Value::from(value.as_str()))),
+                ("label", Some(Value::from(label.as_str()))),
+                ("description", description.as_deref().map(Value::from)),
+                ("metadata", metadata.clone().map(Value::Object)),
+            ];
+            let given = all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+            Some((words::choice_without_button(&name), given.collect()))
+        }
+    }
 }
 
 fn asked(link: &LinkView) -> Asked {

@@ -339,16 +339,24 @@ impl Fields {
 
 /// What the definition of a form says of its fields beyond what a page draws, by the field.
 pub(super) fn not_drawn(definition: &Value) -> Vec<(String, Value)> {
-    const DRAWN: [&str; 6] = ["name", "label", "description", "type", "required", "options"];
     let items = definition.as_array().into_iter().flatten().filter_map(Value::as_object);
     let rest = |item: &Map<String, Value>| {
-        let others = item.iter().filter(|(key, _)| !DRAWN.contains(&key.as_str()));
+        let others = item.iter().filter(|(key, value)| !is_drawn(key, value));
         let others: Map<String, Value> = others.map(|(key, value)| (key.clone(), value.clone())).collect();
         let name = item.get("name").and_then(Value::as_str).unwrap_or_default();
         (!others.is_empty())
             .then(|| (words::more_about_a_field(&quoted(&label(name), FIELD_NAME_CHARS_MAX)), Value::Object(others)))
     };
     items.filter_map(rest).collect()
+}
+
+/// Whether a page draws this member of a field it understood. Beside `options`, a `type` may be any text, and none of it would be seen.
+fn is_drawn(key: &str, value: &Value) -> bool {
+    match key {
+        "name" | "label" | "description" | "required" | "options" => true,
+        "type" => value.is_null() || value.as_str().is_some_and(|word| kind_called(word).is_some()),
+        _ => false,
+    }
 }
 
 impl Field {
@@ -458,7 +466,12 @@ fn defined_kind(kind: &str, options: Option<&Value>) -> Option<FieldKind> {
         let usable = whole && distinct && (1..=OPTIONS_MAX).contains(&options.len());
         return usable.then_some(FieldKind::Options(options));
     }
-    match kind {
+    kind_called(kind)
+}
+
+/// The kind of field that a `type` names.
+fn kind_called(word: &str) -> Option<FieldKind> {
+    match word {
         "text" => Some(FieldKind::Text),
         "textarea" => Some(FieldKind::Textarea),
         "number" => Some(FieldKind::Number),

@@ -369,7 +369,8 @@ mod tests {
             ("the label of a field", form(json!([{"name": "a", "label": "x".repeat(201)}]))),
             ("the description of a field", form(json!([{"name": "a", "description": long}]))),
             ("a member no field has", form(json!([{"name": "a", "note": long}]))),
-            ("the name of such a member", form(json!([{"name": "a", endless: 1}]))),
+            ("the name of such a member", form(json!([{"name": "a", endless.clone(): 1}]))),
+            ("the type of a list", form(json!([{"name": "a", "options": ["x"], "type": endless}]))),
         ];
         for (name, question) in cases {
             let html = question.render().unwrap();
