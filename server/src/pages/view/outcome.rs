@@ -187,7 +187,7 @@ mod tests {
                 Ending::Expired { at: at(9, 30), silence: Some(Silence::Fallback(given())) },
                 vec![
                     "<h1>The deadline has passed</h1>",
-                    "goes on with what it had chosen itself for this case: <b><bdi>Do not refund</bdi></b>",
+                    "goes on with the fallback it named when it asked: <b><bdi>Do not refund</bdi></b>",
                     "neither a yes nor a no",
                 ],
             ),
