@@ -231,6 +231,11 @@ impl OpenPage<'_> {
         matches!(&self.open.answers, Answers::Choices(choices) if choices.fit()) && !self.folded() && !self.slim()
     }
 
+    /// Whether there is more to read than a line or two before the answers.
+    fn has_evidence(&self) -> bool {
+        !self.table.rows.is_empty() || !self.card.explanation.is_empty() || self.card.is_long()
+    }
+
     /// The control of a field, which is also where the error summary's link leads. A text answer has only one.
     fn id(&self, name: &str) -> String {
         let position = self.fields.iter().flat_map(|fields| &fields.fields).position(|field| field.name == name);
