@@ -1,7 +1,7 @@
 //! A wire between a server and its database that can be cut in the middle of a COMMIT.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -34,6 +34,8 @@ struct State {
     /// Whether whoever connects is heard by nobody.
     silent: AtomicBool,
     unheard: AtomicUsize,
+    /// The ends at the database of connections that were cut for good.
+    kept: Mutex<Vec<(OwnedReadHalf, OwnedWriteHalf)>>,
 }
 
 impl Wire {
@@ -105,16 +107,20 @@ impl Wire {
 /// Carries both directions until one ends or the wire is cut; then both are closed.
 async fn carry(server: TcpStream, database: TcpStream, state: &State) {
     let (from_server, to_server) = server.into_split();
-    let (from_database, to_database) = database.into_split();
+    let (mut from_database, mut to_database) = database.into_split();
     let deaf = Notify::new();
     tokio::select! {
-        () = forth(from_server, to_database, state, &deaf) => {}
-        () = back(from_database, to_server, &deaf) => {}
+        () = forth(from_server, &mut to_database, state, &deaf) => {}
+        () = back(&mut from_database, to_server, &deaf) => {}
+    }
+    // After a cut for good the database must not notice that nothing comes any more: it would roll back, and write that down at once.
+    if state.dead.load(Ordering::SeqCst) {
+        state.kept.lock().unwrap().push((from_database, to_database));
     }
 }
 
 /// What the server says to the database.
-async fn forth(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: &State, deaf: &Notify) {
+async fn forth(mut from: OwnedReadHalf, to: &mut OwnedWriteHalf, state: &State, deaf: &Notify) {
     let mut bytes = vec![0; 64 * 1024];
     let mut writes = false;
     while let Ok(length @ 1..) = from.read(&mut bytes).await {
@@ -139,7 +145,7 @@ async fn forth(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, state: &State, d
 }
 
 /// What the database says to the server, until the server is deaf: then its next words, that it is done, are the last.
-async fn back(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, deaf: &Notify) {
+async fn back(from: &mut OwnedReadHalf, mut to: OwnedWriteHalf, deaf: &Notify) {
     let mut bytes = vec![0; 64 * 1024];
     loop {
         let length = tokio::select! {

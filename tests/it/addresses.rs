@@ -209,7 +209,7 @@ on_each_store! {
             rows::change(app, &format!("UPDATE outbox SET recipient = '{routed}' WHERE state = 0")).await;
             app.settle().await;
             let told = app.agent().events(intent).await.pop().unwrap();
-            let is_refused = told["payload"]["detail"].as_str().is_some_and(|detail| detail.contains("no plain e-mail address"));
+            let is_refused = told["payload"]["detail"].as_str().is_some_and(|detail| detail.contains("not a plain e-mail address"));
             assert_eq!((told["event_type"] == "delivery.failed", is_refused), (reason, reason), "{told}");
         }
         assert_eq!(app.smtp.mailed().await, ["ada@example.com"]);
