@@ -39,7 +39,11 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 /// Runs chromedriver until standard input ends, which it does however the test ends, a SIGKILL included.
 ///
 /// chromedriver and Chromium share the shell's process group, so `kill 0` is all of them and nobody else.
-const SUPERVISE: &str = "{ chromedriver --port=0; kill -KILL 0; } & read -r _; kill -KILL 0";
+///
+/// Started by root, Chromium gives its own threads a higher priority than anything else has, and on a machine of two cores a database beside it
+/// then waits for seconds; so that right is taken from it, where it can be.
+const SUPERVISE: &str = "calm='setpriv --bounding-set=-sys_nice'; $calm true 2>/dev/null || calm=; \
+    { $calm chromedriver --port=0; kill -KILL 0; } & read -r _; kill -KILL 0";
 
 /// axe-core, unchanged as its authors publish it (MPL-2.0, see the licence beside it); nothing that is shipped has it.
 const AXE: &str = include_str!("../vendor/axe-core-4.10.3.min.js");
