@@ -1,0 +1,422 @@
+//! The bytes of the log, pinned: an event of every kind, in one chain, as it is hashed and served.
+//!
+//! A log that was written by an earlier version must verify for ever, so these bytes never change. A new member of an event is written only
+//! where it has a value, and gets an event of its own here; `golden.jsonl` is then longer, and every line before stays.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
+use domain::authority::{Assurance, Credential, Role};
+use domain::body::{IntentBody, Patch, PatchOp};
+use domain::channel::Way;
+use domain::delivery::Failover;
+use domain::event::{
+    ClientEvent, Delivery, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
+};
+use domain::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::intent::Status;
+use domain::lease::{Lease, LeaseStatus};
+use domain::log::{Envelope, Sealed, verify_chain};
+use domain::suspension::{
+    Asker, Ending, FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Style, Suspension,
+    SuspensionChoice,
+};
+use domain::time::from_micros;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+/// The served events, one to a line.
+const GOLDEN: &str = include_str!("golden.jsonl");
+
+fn at(seconds: i64) -> DateTime<Utc> {
+    from_micros(1_795_507_200_000_000 + seconds * 1_000_000 + 42)
+}
+
+fn intent() -> IntentId {
+    IntentId(Uuid::from_u128(1))
+}
+
+fn asked_id() -> SuspensionId {
+    SuspensionId(Uuid::from_u128(2))
+}
+
+fn key() -> Credential {
+    Credential::ApiKey(KeyId(Uuid::from_u128(3)))
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    serde_json::from_value(value).unwrap()
+}
+
+fn created() -> Vec<Event> {
+    let bare = IntentBody {
+        title: "Refund order 12345".into(),
+        description: String::new(),
+        created_by: "bot".into(),
+        parent_intent_id: None,
+        depends_on: Vec::new(),
+        constraints: json!({}),
+        state: Map::new(),
+        governance_policy: None,
+        confidence: 0.0,
+    };
+    let whole = IntentBody {
+        description: "Größe, \u{1F600} and a \"quote\"\n".into(),
+        parent_intent_id: Some(IntentId(Uuid::from_u128(9))),
+        depends_on: vec![IntentId(Uuid::from_u128(8))],
+        constraints: json!(["no weekend", {"limit": 1e21}]),
+        state: object(json!({"z": 1, "a": {"deep": [null, -0.0, 0.1]}})),
+        governance_policy: Some(json!({"require_approval": true})),
+        confidence: 87.5,
+        ..bare.clone()
+    };
+    let patch = |op, path: &str, value| Patch { op, path: path.into(), value };
+    let patches = vec![
+        patch(PatchOp::Set, "/a/b", json!(1)),
+        patch(PatchOp::Append, "list", json!("x")),
+        patch(PatchOp::Remove, "gone", Value::Null),
+    ];
+    let status = |old, new, reason: Option<&str>| Event::StatusChanged { old, new, reason: reason.map(str::to_owned) };
+    vec![
+        Event::IntentCreated(Box::new(bare), Status::Draft),
+        Event::IntentCreated(Box::new(whole), Status::Active),
+        Event::StatePatched(patches),
+        status(Status::Draft, Status::Active, None),
+        status(Status::Active, Status::Abandoned, Some("nobody answered")),
+    ]
+}
+
+fn suspension() -> Suspension {
+    Suspension {
+        id: asked_id(),
+        intent_id: intent(),
+        kind: Kind::AwaitingInput,
+        version: 1,
+        attempt: 1,
+        response_type: ResponseType::Confirm,
+        choices: SuspensionChoice::yes_no(),
+        suspended_at: at(0),
+        expires_at: None,
+        fallback_policy: FallbackPolicy::Fail,
+        fallback_value: None,
+        reached: false,
+        requires_delivery: true,
+        refusals: 0,
+        reminded_at: None,
+        asked_by: Asker { name: "bot".into(), owner: "team-a".into() },
+        ending: None,
+    }
+}
+
+fn question() -> Question {
+    Question {
+        question: "Refund order 12345?".into(),
+        context: Map::new(),
+        channel_hint: None,
+        timeout_seconds: None,
+        retry_policy: None,
+        confidence_at_suspension: None,
+        decision_record: None,
+        recipients: vec!["ops@example.com".into()],
+        asked_before: None,
+    }
+}
+
+fn suspended() -> Vec<Event> {
+    let choice = SuspensionChoice {
+        value: "approve".into(),
+        label: "Approve".into(),
+        description: Some("The whole amount goes back.".into()),
+        style: Style::Primary,
+        metadata: Some(object(json!({"amount": 412}))),
+    };
+    let plain =
+        SuspensionChoice { value: "deny".into(), label: "Deny".into(), description: None, style: Style::Danger, metadata: None };
+    let policy = json!({
+        "max_attempts": 3, "interval_seconds": 600, "final_fallback_policy": "complete_with_fallback",
+        "escalation_ladder": [{"attempt": 2, "notify_to": "lead@example.com", "channel_hint": "pager"}, {"attempt": 3, "notify_to": ["a@example.com", "b@example.com"]}],
+    });
+    let whole = Suspension {
+        response_type: ResponseType::Choice,
+        choices: vec![choice, plain],
+        expires_at: Some(at(1_800)),
+        fallback_policy: FallbackPolicy::CompleteWithFallback,
+        fallback_value: Some(json!("deny")),
+        requires_delivery: false,
+        ..suspension()
+    };
+    let asked = Question {
+        context: object(json!({"Amount": 412, "list": [1, "two"], "nested": {"é": true}})),
+        channel_hint: Some("email".into()),
+        timeout_seconds: Some(1_800),
+        retry_policy: Some(serde_json::from_value(policy).unwrap()),
+        confidence_at_suspension: Some(0.25),
+        decision_record: Some(object(json!({"mode": "request_input", "risk": 0.5}))),
+        asked_before: Some(
+            serde_json::from_value(json!({"times": 1, "superseded": true, "expires_at": "2026-11-24T09:00:00.000000Z"})).unwrap(),
+        ),
+        ..question()
+    };
+    let words = Suspension { response_type: ResponseType::Text, choices: Vec::new(), ..suspension() };
+    vec![
+        Event::Suspended(Box::new(suspension()), Box::new(question())),
+        Event::Suspended(Box::new(whole), Box::new(asked)),
+        Event::Suspended(Box::new(words), Box::new(question())),
+    ]
+}
+
+fn answered() -> Vec<Event> {
+    let ending = Ending {
+        resolution: Resolution::Responded,
+        reason: None,
+        at: at(60),
+        response: Some(json!("approve")),
+        by: Some("alice@example.com".into()),
+        metadata: Some(object(json!({"comment": "go ahead"}))),
+    };
+    let by_link = Resumed {
+        suspension_id: asked_id(),
+        ending: ending.clone(),
+        choice_label: Some("Approve".into()),
+        choice_description: Some("The whole amount goes back.".into()),
+        role: Role::Operator,
+        assurance: Assurance::EmailLink,
+        credential: Some(Credential::EmailLink(DeliveryId(Uuid::from_u128(4)))),
+        claimed_responded_by: None,
+    };
+    let by_key = Resumed {
+        ending: Ending { response: Some(json!({"cap": 5})), metadata: None, ..ending },
+        choice_label: None,
+        choice_description: None,
+        role: Role::Channel,
+        assurance: Assurance::ApiKey,
+        credential: Some(key()),
+        claimed_responded_by: Some("Bob Example".into()),
+        ..by_link.clone()
+    };
+    let before_credentials = Resumed { credential: None, ..by_link.clone() };
+    let refused = |code, value, credential| RefusedAnswer {
+        suspension_id: asked_id(),
+        code,
+        value,
+        responded_by: "bob".into(),
+        credential,
+    };
+    vec![
+        Event::Resumed(Box::new(by_link)),
+        Event::Resumed(Box::new(by_key)),
+        Event::Resumed(Box::new(before_credentials)),
+        Event::LateAnswer(refused("expired", Some(json!("deny")), Some(key()))),
+        Event::ResponseRejected(refused("already_resolved", None, None)),
+    ]
+}
+
+fn ended() -> Vec<Event> {
+    let suspension_id = asked_id();
+    let expired = |reason, fallback_policy, fallback_value, reached| Event::SuspensionExpired {
+        suspension_id,
+        reason,
+        attempts: 3,
+        fallback_policy,
+        fallback_value,
+        reached,
+    };
+    let cancelled = |reason, note: Option<&str>, credential| Event::SuspensionCancelled {
+        suspension_id,
+        reason,
+        note: note.map(str::to_owned),
+        cancelled_by: "bot".into(),
+        credential,
+    };
+    vec![
+        expired(ExpiryReason::Timeout, FallbackPolicy::UseDefaultAndContinue, Some(json!("deny")), true),
+        expired(ExpiryReason::Undeliverable, FallbackPolicy::Fail, None, false),
+        Event::SuspensionUndeliverable { suspension_id },
+        cancelled(ResolutionReason::Withdrawn, Some("not needed"), Some(key())),
+        cancelled(ResolutionReason::Superseded, None, None),
+    ]
+}
+
+fn told() -> Vec<Event> {
+    let renotified = Renotified {
+        suspension_id: asked_id(),
+        attempt: 2,
+        max_attempts: 3,
+        channel_hint: Some("pager".into()),
+        notify_to: vec!["lead@example.com".into()],
+        next_attempt_at: Some(at(1_200)),
+        skipped: false,
+        makes_up_from: 2,
+    };
+    let skipped = Renotified { channel_hint: None, next_attempt_at: None, skipped: true, ..renotified.clone() };
+    let reminded = Reminded {
+        suspension_id: asked_id(),
+        attempt: 1,
+        notify_to: vec!["ops@example.com".into()],
+        ways: vec![Way { channel: "email".into(), recipient: "ops@example.com".into() }],
+        reminded_by: "alice".into(),
+        credential: Some(key()),
+    };
+    let extended = |cause, reason: Option<&str>, credential| {
+        Event::SuspensionExtended(Box::new(Extended {
+            suspension_id: asked_id(),
+            cause,
+            old_expires_at: at(1_800),
+            new_expires_at: at(3_600),
+            reason: reason.map(str::to_owned),
+            extended_by: "alice".into(),
+            credential,
+        }))
+    };
+    vec![
+        Event::SuspensionRenotified(Box::new(renotified)),
+        Event::SuspensionRenotified(Box::new(skipped)),
+        Event::SuspensionEscalated {
+            suspension_id: asked_id(),
+            attempt: 2,
+            escalated_to: vec!["lead@example.com".into()],
+            channel_hint: None,
+        },
+        Event::SuspensionReminded(Box::new(reminded)),
+        extended(ExtensionCause::Request, Some("they are at lunch"), Some(key())),
+        extended(ExtensionCause::Outage, None, None),
+    ]
+}
+
+fn delivered() -> Vec<Event> {
+    let delivery = Delivery {
+        suspension_id: asked_id(),
+        delivery_id: DeliveryId(Uuid::from_u128(4)),
+        attempt: 1,
+        sequence: 1,
+        channel: "email".into(),
+        recipient: "ops@example.com".into(),
+        detail: "250 2.0.0 kept".into(),
+        tries: 1,
+    };
+    let failover = Failover {
+        suspension_id: asked_id(),
+        attempt: 1,
+        rung_attempt: 2,
+        channel_hint: Some("pager".into()),
+        notify_to: vec!["lead@example.com".into()],
+        unreachable: vec!["ops@example.com".into()],
+        reason: "550 5.1.1 no mailbox".into(),
+    };
+    vec![
+        Event::DeliverySent { delivery: delivery.clone(), reached: true },
+        Event::DeliveryFailed(delivery.clone()),
+        Event::DeliveryBounced { delivery: delivery.clone(), reached: false },
+        Event::DeliveryFailover(Box::new(failover)),
+        Event::DeliveryRedriven { delivery, redriven_by: "boss".into(), credential: Some(key()) },
+    ]
+}
+
+fn held() -> Vec<Event> {
+    let lease = Lease {
+        id: LeaseId(Uuid::from_u128(5)),
+        intent_id: intent(),
+        agent_id: "bot/1".into(),
+        scope: "state".into(),
+        status: LeaseStatus::Active,
+        acquired_at: at(0),
+        created_at: at(0),
+        expires_at: at(300),
+        duration_seconds: 300,
+        released_at: None,
+    };
+    let released = Lease { status: LeaseStatus::Released, released_at: Some(at(60)), ..lease.clone() };
+    vec![
+        Event::LeaseAcquired(Box::new(lease.clone())),
+        Event::LeaseRenewed(Box::new(lease)),
+        Event::LeaseReleased(Box::new(released)),
+    ]
+}
+
+fn appended() -> Vec<Event> {
+    let comment = ClientEvent {
+        event_type: "comment".into(),
+        payload: object(json!({"text": "by hand", "z": [1.0, 1e-7, "\u{7}\u{2028}"]})),
+        claimed_actor: None,
+        trace_id: None,
+        parent_event_id: None,
+    };
+    let traced = ClientEvent {
+        event_type: "x.own".into(),
+        claimed_actor: Some("someone".into()),
+        trace_id: Some("4bf92f3577b34da6a3ce929d0e0e4736".into()),
+        parent_event_id: Some("00f067aa0ba902b7".into()),
+        ..comment.clone()
+    };
+    vec![Event::Appended(comment), Event::Appended(traced)]
+}
+
+fn chain() -> Vec<Sealed> {
+    let kinds = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended()];
+    let mut previous = None;
+    (1..)
+        .zip(kinds.iter().flatten())
+        .map(|(sequence, event)| {
+            let salt = [u8::try_from(sequence).unwrap(); 32];
+            let (id, created_at) = (Uuid::from_u128(1_000 + u128::from(sequence)), at(60));
+            let envelope = Envelope { id, intent_id: intent(), sequence, actor: "bot", created_at, previous, salt };
+            let sealed = envelope.seal(event).unwrap();
+            previous = Some(sealed.hash);
+            sealed
+        })
+        .collect()
+}
+
+#[test]
+fn the_bytes_of_every_event_are_as_they_were() {
+    let now: Vec<String> = chain().iter().map(Sealed::served).collect();
+    for (index, line) in now.iter().enumerate() {
+        assert_eq!(GOLDEN.lines().nth(index), Some(line.as_str()), "line {}; all of them now:\n{}", index + 1, now.join("\n"));
+    }
+    assert_eq!(GOLDEN.lines().count(), now.len());
+}
+
+#[test]
+fn what_was_written_before_is_read_back_and_verified() {
+    let read: Vec<Sealed> = GOLDEN.lines().map(|line| Sealed::from_served_bytes(line.as_bytes()).unwrap()).collect();
+    assert_eq!(verify_chain(&read), Ok(read.len() as u64));
+    assert_eq!(read, chain());
+}
+
+/// An event of a kind that is not here could change its bytes unnoticed. A new kind does not compile until its name is in the list.
+#[test]
+fn every_kind_of_event_is_pinned() {
+    let name = |event: &Event| match event {
+        Event::IntentCreated(..) => "intent_created",
+        Event::StatePatched(_) => "state_patched",
+        Event::StatusChanged { .. } => "status_changed",
+        Event::Suspended(..) => "intent.suspended",
+        Event::Resumed(_) => "intent.resumed",
+        Event::SuspensionExpired { .. } => "intent.suspension_expired",
+        Event::SuspensionRenotified(_) => "intent.suspension_renotified",
+        Event::SuspensionEscalated { .. } => "intent.suspension_escalated",
+        Event::SuspensionReminded(_) => "intent.suspension_reminded",
+        Event::SuspensionExtended(_) => "intent.suspension_extended",
+        Event::SuspensionUndeliverable { .. } => "intent.suspension_undeliverable",
+        Event::SuspensionCancelled { .. } => "intent.suspension_cancelled",
+        Event::LateAnswer(_) => "intent.late_answer",
+        Event::ResponseRejected(_) => "intent.response_rejected",
+        Event::LeaseAcquired(_) => "lease_acquired",
+        Event::LeaseRenewed(_) => "lease_renewed",
+        Event::LeaseReleased(_) => "lease_released",
+        Event::DeliverySent { .. } => "delivery.sent",
+        Event::DeliveryFailed(_) => "delivery.failed",
+        Event::DeliveryBounced { .. } => "delivery.bounced",
+        Event::DeliveryFailover(_) => "delivery.failover",
+        Event::DeliveryRedriven { .. } => "delivery.redriven",
+        Event::Appended(_) => "comment",
+    };
+    let kinds = [created(), suspended(), answered(), ended(), told(), delivered(), held(), appended()];
+    let pinned: BTreeSet<&str> = kinds.iter().flatten().map(name).collect();
+    assert_eq!(pinned.len(), 23, "{pinned:?}");
+    for event in kinds.iter().flatten().filter(|event| !matches!(event, Event::Appended(_))) {
+        assert_eq!(event.event_type(), name(event));
+    }
+}
