@@ -34,7 +34,9 @@ struct State {
     /// Whether whoever connects is heard by nobody.
     silent: AtomicBool,
     unheard: AtomicUsize,
-    /// The ends at the database of connections that were cut for good.
+    /// Whether the database does not notice a cut for good.
+    unnoticed: AtomicBool,
+    /// The ends at the database of connections that were cut so.
     kept: Mutex<Vec<(OwnedReadHalf, OwnedWriteHalf)>>,
 }
 
@@ -82,6 +84,12 @@ impl Wire {
         self.arm(cut);
     }
 
+    /// As [`Wire::arm_for_good`], and the database does not notice: else it rolls back, and writes that down at once.
+    pub fn arm_unnoticed(&self, cut: Cut) {
+        self.state.unnoticed.store(true, Ordering::SeqCst);
+        self.arm_for_good(cut);
+    }
+
     /// Lets through who connects again.
     pub fn mend(&self) {
         self.state.lasting.store(false, Ordering::SeqCst);
@@ -113,8 +121,7 @@ async fn carry(server: TcpStream, database: TcpStream, state: &State) {
         () = forth(from_server, &mut to_database, state, &deaf) => {}
         () = back(&mut from_database, to_server, &deaf) => {}
     }
-    // After a cut for good the database must not notice that nothing comes any more: it would roll back, and write that down at once.
-    if state.dead.load(Ordering::SeqCst) {
+    if state.dead.load(Ordering::SeqCst) && state.unnoticed.load(Ordering::SeqCst) {
         state.kept.lock().unwrap().push((from_database, to_database));
     }
 }

@@ -135,7 +135,7 @@ async fn a_commit_that_a_crash_took_back_is_not_mistaken_for_the_one_that_got_it
         let path = format!("api/v1/intents/{intent}/suspend/respond");
         operator.post_once(&path, "once", json!({"suspension_id": id, "value": "approve"})).await
     };
-    wire.arm_for_good(Cut::Before);
+    wire.arm_unnoticed(Cut::Before);
     let crash = async {
         while wire.cuts() == 0 {
             tokio::task::yield_now().await;
