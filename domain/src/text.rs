@@ -144,9 +144,17 @@ const EMPTY_LINES_MAX: usize = 2;
 /// The most spaces in a row that are shown as they are; what draws a table with them needs no more.
 const SPACES_MAX: usize = 80;
 
-/// Accents that stand on any letter.
+/// More parts than a Korean syllable has; each is as wide as a letter, and no line is broken between them.
+const JAMO_MAX: usize = 4;
+
+/// The parts that Korean syllables are made of.
+fn is_jamo(c: char) -> bool {
+    matches!(c, '\u{1100}'..='\u{11FF}' | '\u{A960}'..='\u{A97C}' | '\u{D7B0}'..='\u{D7FB}')
+}
+
+/// Accents that stand on any letter, and letters for tones, which fonts join into one line.
 fn is_mark(c: char) -> bool {
-    matches!(c, '\u{0300}'..='\u{036F}' | '\u{0483}'..='\u{0489}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
+    matches!(c, '\u{02E5}'..='\u{02E9}' | '\u{A700}'..='\u{A71F}' | '\u{0300}'..='\u{036F}' | '\u{0483}'..='\u{0489}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
 }
 
 fn inert(text: &str, line_feed: char) -> String {
@@ -164,7 +172,7 @@ fn inert(text: &str, line_feed: char) -> String {
             '\t' => out.push(' '),
             _ if marks > MARKS_MAX
                 || all_marks > ALL_MARKS_MAX
-                || position >= CLUSTER_CHARS_MAX
+                || position >= if is_jamo(c) { JAMO_MAX } else { CLUSTER_CHARS_MAX }
                 || strikes_out(c)
                 || (is_invisible(c) && !shapes_an_emoji(previous, c, next)) =>
             {
@@ -297,6 +305,15 @@ mod tests {
 
     fn at(year: i32, month: u32, day: u32, hour: u32, minute: u32) -> DateTime<Utc> {
         Utc.with_ymd_and_hms(year, month, day, hour, minute, 0).unwrap()
+    }
+
+    #[test]
+    fn a_chain_that_no_line_can_be_broken_in_ends_soon() {
+        assert_eq!(visible_line(&"ᄀ".repeat(6)), "ᄀᄀᄀᄀ⟨U+1100⟩⟨U+1100⟩");
+        assert_eq!(visible_line(&"˥".repeat(5)), "˥˥˥˥⟨U+02E5⟩");
+        for honest in ["한국어 질문", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}", "ma˧˥ ma˨˩˦"] {
+            assert_eq!(visible_line(honest), honest);
+        }
     }
 
     #[test]

@@ -82,12 +82,13 @@ async fn asked(app: &TestApp, title: &str, question: Value) -> (String, String) 
     (mail.link(&app.base), mail.html())
 }
 
-async fn assert_in_its_place(browser: &Browser, what: &str, words_min: u64) -> Value {
+/// Measures a page; whatever is wrong is noted, so that one run tells of all texts.
+async fn measured(browser: &Browser, what: &str, words_min: u64, wrong: &mut Vec<String>) -> Value {
     let found = browser.evaluate(MEASURE).await;
-    let wrong = &found["wrong"];
-    if wrong != &json!([]) {
+    if found["wrong"] != json!([]) {
         browser.screenshot(&shots().join("geometry.png")).await;
-        panic!("{what}: {wrong:#}");
+        println!("{what}: {}", found["wrong"]);
+        wrong.push(format!("{what}: {:#}", found["wrong"]));
     }
     assert!(found["count"].as_u64().unwrap() >= words_min, "{what} shows too little: {found}");
     found
@@ -97,7 +98,7 @@ async fn assert_in_its_place(browser: &Browser, what: &str, words_min: u64) -> V
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_word_of_a_page_and_a_mail_is_in_its_box() {
     let app = TestApp::start().await;
-    let browsers = browsers().await;
+    let (browsers, mut wrong) = (browsers().await, Vec::new());
     for (name, text) in chosen() {
         let title = on_a_line(&text, 500);
         for (kind, question) in [("choices", with_choices(&text)), ("fields", with_fields(&text)), ("words", in_words(&text))] {
@@ -106,14 +107,16 @@ async fn every_word_of_a_page_and_a_mail_is_in_its_box() {
             for (width, browser) in &browsers {
                 for page in [link.clone(), format!("{link}?show=everything"), format!("{link}?show=everything&end=reached")] {
                     browser.open(&page).await;
-                    let found = assert_in_its_place(browser, &format!("{name}: {kind} at {width} px ({page})"), 15).await;
+                    let found = measured(browser, &format!("{name}: {kind} at {width} px ({page})"), 15, &mut wrong).await;
                     assert_eq!(found["values"], json!(if kind == "choices" { 2 } else { 0 }), "{name} at {width}");
                 }
                 browser.open(&file).await;
-                assert_in_its_place(browser, &format!("{name}: the mail of {kind} at {width} px"), 10).await;
+                measured(browser, &format!("{name}: the mail of {kind} at {width} px"), 10, &mut wrong).await;
             }
         }
+        println!("page and mail: {name}");
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     app.finish().await;
 }
 
@@ -129,6 +132,7 @@ async fn every_word_of_the_mailbox_is_in_its_box() {
     for (_, browser) in &browsers {
         browser.open(&app.development_address()).await;
     }
+    let mut wrong = Vec::new();
     for (name, text) in chosen() {
         let agent = app.agent();
         let title = json!({"title": on_a_line(&text, 500), "status": "active"});
@@ -137,11 +141,13 @@ async fn every_word_of_the_mailbox_is_in_its_box() {
         app.settle().await;
         for (width, browser) in &browsers {
             browser.open(&app.base).await;
-            assert_in_its_place(browser, &format!("{name}: the mailbox at {width} px"), 5).await;
+            measured(browser, &format!("{name}: the mailbox at {width} px"), 5, &mut wrong).await;
             browser.press("#live a").await;
-            assert_in_its_place(browser, &format!("{name}: a mail in the mailbox at {width} px"), 5).await;
+            measured(browser, &format!("{name}: a mail in the mailbox at {width} px"), 5, &mut wrong).await;
         }
+        println!("mailbox: {name}");
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     app.finish().await;
 }
 
