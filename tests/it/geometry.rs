@@ -87,7 +87,6 @@ async fn measured(browser: &Browser, what: &str, words_min: u64, wrong: &mut Vec
     let found = browser.evaluate(MEASURE).await;
     if found["wrong"] != json!([]) {
         browser.screenshot(&shots().join("geometry.png")).await;
-        println!("{what}: {}", found["wrong"]);
         wrong.push(format!("{what}: {:#}", found["wrong"]));
     }
     assert!(found["count"].as_u64().unwrap() >= words_min, "{what} shows too little: {found}");
