@@ -134,9 +134,12 @@ const MARKS_MAX: usize = 4;
 /// More signs of any script than one of its letters has; what is too many of them stands alone, each on a circle of its own.
 const ALL_MARKS_MAX: usize = 6;
 
-/// More characters than any letter or emoji is made of: a kiss between two people of two colours has ten. A line cannot be broken inside
-/// of one, so a longer one would leave its box.
-const CLUSTER_CHARS_MAX: usize = 12;
+/// More characters than letters are made of in living languages. No line is broken inside of one, so a longer one would leave a narrow box,
+/// such as the name of a value on a phone.
+const CLUSTER_CHARS_MAX: usize = 8;
+
+/// More characters than any emoji is made of: a kiss between two people of two colours has ten. It is as wide as two letters.
+const EMOJI_CHARS_MAX: usize = 10;
 
 /// The most empty lines in a row that are shown as they are.
 const EMPTY_LINES_MAX: usize = 2;
@@ -144,12 +147,16 @@ const EMPTY_LINES_MAX: usize = 2;
 /// The most spaces in a row that are shown as they are; what draws a table with them needs no more.
 const SPACES_MAX: usize = 80;
 
-/// More parts than a Korean syllable has; each is as wide as a letter, and no line is broken between them.
+/// More parts than a Korean syllable has; each may be as wide as two letters.
 const JAMO_MAX: usize = 4;
 
-/// The parts that Korean syllables are made of.
-fn is_jamo(c: char) -> bool {
-    matches!(c, '\u{1100}'..='\u{11FF}' | '\u{A960}'..='\u{A97C}' | '\u{D7B0}'..='\u{D7FB}')
+/// How many characters are shown as one with `c` at the end.
+fn cluster_chars_max(c: char) -> usize {
+    match c {
+        '\u{1100}'..='\u{11FF}' | '\u{A960}'..='\u{A97C}' | '\u{D7B0}'..='\u{D7FB}' => JAMO_MAX,
+        '\u{200D}' | '\u{2600}'..='\u{27BF}' | '\u{FE0F}' | '\u{1F000}'..='\u{1FAFF}' => EMOJI_CHARS_MAX,
+        _ => CLUSTER_CHARS_MAX,
+    }
 }
 
 /// Accents that stand on any letter, and letters for tones, which fonts join into one line.
@@ -172,7 +179,7 @@ fn inert(text: &str, line_feed: char) -> String {
             '\t' => out.push(' '),
             _ if marks > MARKS_MAX
                 || all_marks > ALL_MARKS_MAX
-                || position >= if is_jamo(c) { JAMO_MAX } else { CLUSTER_CHARS_MAX }
+                || position >= cluster_chars_max(c)
                 || strikes_out(c)
                 || (is_invisible(c) && !shapes_an_emoji(previous, c, next)) =>
             {
@@ -311,7 +318,14 @@ mod tests {
     fn a_chain_that_no_line_can_be_broken_in_ends_soon() {
         assert_eq!(visible_line(&"ᄀ".repeat(6)), "ᄀᄀᄀᄀ⟨U+1100⟩⟨U+1100⟩");
         assert_eq!(visible_line(&"˥".repeat(5)), "˥˥˥˥⟨U+02E5⟩");
-        for honest in ["한국어 질문", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}", "ma˧˥ ma˨˩˦"] {
+        assert_eq!(visible_line(&"क्".repeat(5)), "क्क्क्क्⟨U+0915⟩⟨U+094D⟩");
+        for honest in [
+            "👨🏽\u{200d}❤\u{fe0f}\u{200d}💋\u{200d}👨🏽",
+            "लक्ष्म्य",
+            "한국어 질문",
+            "\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}\u{11a8}",
+            "ma˧˥ ma˨˩˦",
+        ] {
             assert_eq!(visible_line(honest), honest);
         }
     }
@@ -375,7 +389,7 @@ mod tests {
         for link in ["◼\u{200D}", "👩\u{200D}", "\u{1100}", "क\u{94D}", "\u{E47}", "\u{5B0}", "\u{1F3FB}"] {
             let shown = visible(&format!("ก{}", link.repeat(100)));
             let longest = shown.graphemes(true).map(|cluster| cluster.chars().count()).max().unwrap();
-            assert!(longest <= CLUSTER_CHARS_MAX, "{link:?}: {longest}");
+            assert!(longest <= EMOJI_CHARS_MAX, "{link:?}: {longest}");
         }
         let kiss = "👩🏻\u{200D}❤\u{FE0F}\u{200D}💋\u{200D}👨🏿";
         for text in [kiss, "မျှော်", "ཧཱུྃ", "शुक्ल", "각", "ที่นี้"] {
