@@ -122,7 +122,7 @@ impl AskedBefore {
         })
     }
 
-    /// What is to be said of a question whose predecessor ended without an answer.
+    /// Describes `last`, the question before this one, for people who read the new one.
     pub fn of(last: &Suspension, question: &Question) -> Self {
         let superseded = last.ending.is_none();
         let before = question.asked_before.as_ref();

@@ -17,7 +17,7 @@ const RETRY_AFTER_MAX: Duration = Duration::from_mins(5);
 
 /// What a server says that found no room for a request; other reasons for 503 leave open whether it was done.
 pub(crate) const OVERLOADED: &str = "overloaded";
-/// What a server says whose disk is nearly full: it keeps the rest for answers, and has written nothing.
+/// The refusal of a server whose disk is nearly full: it keeps the rest for answers, and has written nothing.
 pub(crate) const NO_ROOM: &str = "no_room";
 
 /// Whether a call may be carried out twice.

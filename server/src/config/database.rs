@@ -38,7 +38,7 @@ pub struct DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// What a flag says, if it was given.
+    /// The URL of a flag, if it was given.
     pub fn typed(url: Option<String>) -> Self {
         Self { is_typed: url.is_some(), url }
     }
