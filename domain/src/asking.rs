@@ -230,7 +230,7 @@ impl AskingPolicy {
             let why = "no person is told: notify_to is absent and the server has no default operators";
             check.warnings.push([why, nobody].concat());
         } else if !routes.any(|route| self.channels.carries_links(route.channel)) {
-            let why = "no person who is told can answer: no channel that carries the message carries the link";
+            let why = "the people who are told cannot answer: none of the channels that are used carries the answer link";
             check.warnings.push([why, nobody].concat());
         }
     }

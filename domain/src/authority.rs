@@ -63,8 +63,8 @@ impl FromStr for Role {
 
 /// The server's own name in the log, which no key may have.
 pub const SERVER: &str = "placet";
-/// The name under which the first page of development mode asks. No key may have it: it would read and withdraw those questions.
-pub const DEVELOPMENT: &str = "development";
+/// The name under which the first page of development mode asks. No new key may have it: it would read and withdraw those questions.
+pub const DEVELOPMENT: &str = "placet/development";
 
 /// How sure we are that the subject is who acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -32,7 +32,7 @@ pub enum DeliveryState {
     Bounced,
     /// It will never be taken.
     Failed,
-    /// Its question ended before it could be sent.
+    /// It was not sent, because its question ended or another message asks the same.
     Obsolete,
 }
 

@@ -18,7 +18,7 @@ use crate::event::{
 };
 use crate::ids::{IntentId, SuspensionId};
 use crate::lease::{self, Lease};
-use crate::name::form;
+use crate::name::{form, is_same};
 use crate::planted::{Bug, planted};
 use crate::problem::Rejection;
 use crate::suspension::{
@@ -150,8 +150,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
                 return Err(Rejection::SelfResponse);
             }
             if by.tied_to.is_some() && claimed.is_some_and(|claimed| recipient(claimed, handed_for).is_none()) {
-                let reason =
-                    "this key answers for people its webhook was sent this question for; responded_by names none of them";
+                let reason = "the webhooks this key is tied to were sent no message about this question for the person in responded_by, so the key may not answer for that person";
                 return Err(Rejection::Forbidden { reason: reason.into() });
             }
             Ok(())
@@ -238,7 +237,9 @@ fn patch_state(intent: &Intent, patches: &[Patch], agent_id: &str, now: DateTime
     let suspended = intent.suspended_since();
     for patch in patches {
         let held_by_other = |lease: &&Lease| {
-            lease.holds(now, suspended) && lease.agent_id != agent_id && patch.segments().next() == Some(lease.scope.as_str())
+            lease.holds(now, suspended)
+                && !is_same(&lease.agent_id, agent_id)
+                && patch.segments().next() == Some(lease.scope.as_str())
         };
         if let Some(lease) = intent.leases.iter().find(held_by_other) {
             return Err(Rejection::LeaseConflict { existing: Box::new(lease.clone()) }.into());

@@ -16,8 +16,8 @@ const OURS: [(&str, &str); 2] = [
 
 /// The form in which names are kept and compared: NFKC, without space around it, and without characters that show nothing.
 ///
-/// Keys and questions from before [`normal`] hold their names as they were given. Nothing rewrites those, because the log quotes them; so every
-/// decision that depends on a name compares forms.
+/// Keys and questions from before [`normal`] hold their names as they were given. Nothing rewrites those, because the log quotes them; so a
+/// decision that depends on a name compares forms. Only the lists of an agent's own intents and questions go by the name as it is stored.
 pub fn form(name: &str) -> String {
     let shown: String = name.nfkc().filter(|c| !is_invisible(*c)).collect();
     shown.trim().to_owned()
@@ -116,7 +116,8 @@ mod tests {
             "plácet",
             "p.l.a.c.e.t",
             "placet:",
-            "development",
+            "placet/development",
+            "Placet Development",
             "Devеlopment ",
             "develop-ment",
         ] {
@@ -130,7 +131,7 @@ mod tests {
         }
         assert!(normal(&"ä".repeat(NAME_MAX)).is_ok());
         assert!(
-            ["placets", "planet", "placet-gateway", "implacet", "developer", "development-2", "developments"]
+            ["placets", "planet", "placet-gateway", "implacet", "developer", "development", "placet-developer"]
                 .iter()
                 .all(|name| normal(name).is_ok())
         );

@@ -7,14 +7,15 @@ use utoipa::ToSchema;
 
 use crate::name::form;
 use crate::problem::Rejection;
-use crate::suspension::{Question, Resolution, ResolutionReason, Suspension};
+use crate::suspension::{Question, Resolution, Suspension};
 use crate::time::seconds;
 
 /// So many messages of one agent to one person leave at once; those after them keep their distance.
 pub const BURST: usize = 5;
 /// So many more leave at once within the burst's window if they could leave too late otherwise.
 pub const URGENT: usize = 15;
-/// So many messages of one agent to one person keep their distance at the same time; those after them are not sent.
+/// So many messages of one agent to one person keep their distance at the same time. A message after them leaves at once while few have left, and
+/// is not sent otherwise.
 pub const PLACES_MAX: usize = 100;
 /// Within so many seconds asking anew is counted.
 pub const ASKS_WITHIN_SECONDS: u32 = 3_600;
@@ -114,12 +115,9 @@ pub struct AskedBefore {
 }
 
 impl AskedBefore {
-    /// Whether a newer question asks anew: this one is open, and about to be superseded, or ended without an answer. A question that
-    /// reached no person pressed no person.
+    /// Whether a newer question asks anew: this one is open, and about to be superseded, or ended without an answer.
     pub fn counts(last: &Suspension) -> bool {
-        last.ending.as_ref().is_none_or(|ending| {
-            ending.resolution != Resolution::Responded && ending.reason != Some(ResolutionReason::Undeliverable)
-        })
+        last.ending.as_ref().is_none_or(|ending| ending.resolution != Resolution::Responded)
     }
 
     /// Describes `last`, the question before this one, for people who read the new one.

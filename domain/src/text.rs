@@ -136,7 +136,7 @@ const ALL_MARKS_MAX: usize = 6;
 
 /// More characters than letters are made of in living languages. No line is broken inside of one, so a longer one would leave a narrow box,
 /// such as the name of a value on a phone.
-const CLUSTER_CHARS_MAX: usize = 8;
+const CLUSTER_CHARS_MAX: usize = 9;
 
 /// More characters than any emoji is made of: a kiss between two people of two colours has ten. It is as wide as two letters.
 const EMOJI_CHARS_MAX: usize = 10;

@@ -1,7 +1,7 @@
 //! Rows as no program of today would have left them: changed behind a server's back.
 
 use diesel::connection::SimpleConnection;
-use diesel::sql_types::Text;
+use diesel::sql_types::{BigInt, Text};
 use diesel::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
 
 use crate::app::TestApp;
@@ -15,6 +15,22 @@ pub async fn change(app: &TestApp, sql: &str) {
     let file = app.folder().join("placet.db");
     let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
     conn.batch_execute(&format!("PRAGMA busy_timeout = 5000; {sql}")).unwrap();
+}
+
+/// The number that a query for one `number` gives on a server's database, whichever it is.
+pub async fn number(app: &TestApp, sql: &str) -> i64 {
+    if let Some(scratch) = app.scratch() {
+        return Cluster::of_this_process().number(scratch.name(), sql).await;
+    }
+    let file = app.folder().join("placet.db");
+    let mut conn = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    diesel::sql_query(sql).get_result::<Number>(&mut conn).unwrap().number
+}
+
+#[derive(QueryableByName)]
+struct Number {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
 }
 
 /// A SQLite database in memory that no program has touched yet.

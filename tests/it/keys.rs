@@ -104,7 +104,7 @@ on_each_store! {
         for (field, name, rule) in [
             ("name", "placet", "reserved"), ("name", "Ｐlасеt", "reserved"), ("subject", "pIacet", "reserved"), ("owner", "placet ", "reserved"),
             ("name", "bo\u{200b}t", "characters"), ("subject", "bo\u{202e}t", "characters"), ("owner", "\u{3164}", "characters"),
-            ("name", "\u{3000}", "length"), ("name", "development", "reserved"), ("owner", "Devеlopment", "reserved"),
+            ("name", "\u{3000}", "length"), ("name", "placet/development", "reserved"), ("owner", "Placet Devеlopment", "reserved"),
         ] {
             let mut body = json!({"role": "agent", "name": "bot"});
             body[field] = json!(name);

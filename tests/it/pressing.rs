@@ -8,6 +8,7 @@ use domain::pressing::Pressing;
 use harness::api::{Api, Reply};
 use harness::app::{Backend, OPERATOR, TestApp};
 use harness::on_each_store;
+use harness::rows;
 use placet_server::config::MIN_INTERVAL_SECONDS;
 use serde_json::{Value, json};
 
@@ -25,8 +26,17 @@ fn to(person: &str) -> Value {
 }
 
 async fn delivery(app: &TestApp, id: &str) -> Value {
+    deliveries(app, id).await.remove(0)
+}
+
+/// The messages about a question, the first one first.
+async fn deliveries(app: &TestApp, id: &str) -> Vec<Value> {
     let page = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
-    page["deliveries"][0].clone()
+    page["deliveries"].as_array().unwrap().clone()
+}
+
+fn states(deliveries: &[Value]) -> Vec<&str> {
+    deliveries.iter().filter_map(|row| row["state"].as_str()).collect()
 }
 
 async fn cancel(agent: &Api, id: &str) {
@@ -164,7 +174,7 @@ on_each_store! {
             assert_eq!(record["resolution"], if is_sent { "expired" } else { "cancelled" }, "{record} {delivery}");
             if !is_sent && delivery["state"] == "failed" {
                 assert_eq!(record["resolution_reason"], "undeliverable");
-                assert!(delivery["detail"].as_str().unwrap().contains("writes to this person too often"), "{delivery}");
+                assert!(delivery["detail"].as_str().unwrap().contains("sends this person too many messages"), "{delivery}");
                 not_sent += 1;
             }
         }
@@ -211,11 +221,65 @@ on_each_store! {
         }
         app.advance(60).await;
         assert_eq!(app.smtp.received().last().unwrap().subject(), "[Placet] Refund order 12345?");
-        let listed = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();
-        let mut states: Vec<_> = listed["deliveries"].as_array().unwrap().iter().filter_map(|row| row["state"].as_str()).collect();
-        states.sort_unstable();
-        assert_eq!(states, ["obsolete", "obsolete", "obsolete", "obsolete", "sent"], "{listed}");
+        // The fifth attempt is due with the first one's place, and goes in its stead.
+        let deliveries = deliveries(app, &id).await;
+        assert_eq!(states(&deliveries), ["obsolete", "obsolete", "obsolete", "obsolete", "sent"], "{deliveries:?}");
+        assert!(deliveries[1]["detail"].as_str().unwrap().contains("this reminder was dropped"), "{deliveries:?}");
+        assert!(deliveries[0]["detail"].as_str().unwrap().contains("a newer message asks the same"), "{deliveries:?}");
         assert!(!app.agent().event_types(intent).await.contains(&"delivery.failed".to_owned()));
+    }
+
+    /// A reminder that is dropped because the question waits must not drop the question: the log would say that a person was told who was not.
+    async fn a_dropped_reminder_takes_the_place_of_nothing(app: &mut TestApp) {
+        strict(app).await;
+        for _ in 0..8 {
+            app.agent().ask(to("ada@example.com")).await;
+        }
+        // The first message has its place at 240 seconds; the ladder asks another person from 200 on.
+        let ladder = json!([{"attempt": 3, "notify_to": "bob@example.com"}]);
+        let policy = json!({"max_attempts": 9, "interval_seconds": 100, "escalation_ladder": ladder});
+        let (_, id) = app.ask(json!({"notify_to": ["ada@example.com"], "retry_policy": policy})).await;
+        app.settle().await;
+        for _ in 0..14 {
+            app.advance(20).await;
+        }
+        let deliveries = deliveries(app, &id).await;
+        let of_ada: Vec<_> = deliveries.into_iter().filter(|row| row["recipient"] == "ada@example.com").collect();
+        assert_eq!(states(&of_ada), ["sent", "obsolete"], "{of_ada:?}");
+    }
+
+    /// A person who is told again on request gets the question that waits, and not nothing.
+    async fn a_reminder_on_request_does_not_drop_the_question_that_waits(app: &mut TestApp) {
+        strict(app).await;
+        for _ in 0..8 {
+            app.agent().ask(to("ada@example.com")).await;
+        }
+        let policy = json!({"max_attempts": 2, "interval_seconds": 1000});
+        let (_, id) = app.ask(json!({"notify_to": ["ada@example.com"], "retry_policy": policy})).await;
+        app.settle().await;
+        app.advance(100).await;
+        app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
+        app.advance(140).await;
+        app.advance(60).await;
+        let deliveries = deliveries(app, &id).await;
+        assert_eq!(states(&deliveries).iter().filter(|state| **state == "sent").count(), 1, "{deliveries:?}");
+    }
+
+    /// A place whose message was dropped counts no more, and its row goes: an agent that asks and withdraws must not leave thousands behind.
+    async fn withdrawn_messages_leave_no_places_behind(app: &mut TestApp) {
+        strict(app).await;
+        let open_end = json!({"notify_to": ["ada@example.com"], "timeout_seconds": null});
+        for _ in 0..8 {
+            app.ask(open_end.clone()).await;
+        }
+        for _ in 0..20 {
+            let (_, id) = app.ask(open_end.clone()).await;
+            app.settle().await;
+            cancel(&app.agent(), &id).await;
+        }
+        app.ask(open_end).await;
+        app.settle().await;
+        assert_eq!(rows::number(app, "SELECT count(*) AS number FROM places").await, 4);
     }
 
     /// A first mail that left late and came back wakes the next rung, and a reminder does not turn one that waits into a failure.

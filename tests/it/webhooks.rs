@@ -239,6 +239,28 @@ async fn a_person_who_was_asked_by_another_channel_is_not_told_of_the_others() {
     }
 }
 
+/// A rung that asks by two channels says on both that it is an escalation, also on the one that is tried a second time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_messages_of_an_escalation_say_why_they_come() {
+    for backend in [Backend::Sqlite, Backend::Postgres] {
+        let receiver = Receiver::start().await;
+        let both = |config: &mut Config| add(config, vec![(webhook("pager", &receiver), Reach::People)], &["pager", EMAIL]);
+        let app = TestApp::start_on(backend, both).await;
+        let rung = json!([{"attempt": 2, "notify_to": "lead@example.com"}]);
+        let policy = json!({"max_attempts": 2, "interval_seconds": 3600, "escalation_ladder": rung});
+        app.ask(json!({"notify_to": [OPERATOR], "timeout_seconds": 7200, "retry_policy": policy})).await;
+        app.smtp.next_mail().await;
+        app.smtp.script(Fault::Defer);
+        app.advance(3_600).await;
+        assert_eq!(receiver.posted().len(), 2, "the pager's message to the lead left first");
+        app.advance(600).await;
+        let mail = app.smtp.next_mail().await;
+        assert_eq!(mail.subject(), "[Placet] Escalated: Refund order 12345?");
+        assert!(mail.text().contains("Asked before"), "{}", mail.text());
+        app.finish().await;
+    }
+}
+
 /// What the operator sees of the messages about a question.
 async fn seen(app: &TestApp, id: &str) -> Vec<(String, u64, String)> {
     let listed = app.operator().get(&format!("api/v1/suspensions/{id}/deliveries")).await.ok();

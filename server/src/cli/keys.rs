@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use domain::authority::Role;
 use domain::clock::Clock;
 use domain::ids::{Entropy, KeyId};
+use domain::name;
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -114,7 +115,7 @@ async fn id(store: &dyn Store, typed: &str) -> anyhow::Result<KeyId> {
         return Ok(id);
     }
     let keys = store.keys().await?;
-    let named = keys.iter().filter(|key| key.name == typed && key.revoked_at.is_none());
+    let named = keys.iter().filter(|key| name::is_same(&key.name, typed) && key.revoked_at.is_none());
     let ids: Vec<String> = named.map(|key| format!("{} ({}, made {})", key.id, key.role, key.created_at.date_naive())).collect();
     match ids.as_slice() {
         [] => bail!("{typed:?} is no id of a key, and no key that counts has this name; placet keys list shows all"),

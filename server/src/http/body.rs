@@ -20,6 +20,7 @@ use super::problem::Failure;
 use crate::keys::hash;
 use crate::store::{Idempotency, Precondition};
 use domain::authority::Principal;
+use domain::name;
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;
@@ -209,7 +210,8 @@ pub(crate) fn is_key(text: &str) -> bool {
 /// What a key is kept under.
 pub(crate) fn key_hash(principal: &Principal, scope: &str, key: &str) -> [u8; 32] {
     // The lengths keep two parts from running into each other.
-    hash(&format!("{}:{}{}:{scope}{key}", principal.name.len(), principal.name, scope.len()))
+    let name = name::form(&principal.name);
+    hash(&format!("{}:{name}{}:{scope}{key}", name.len(), scope.len()))
 }
 
 #[cfg(test)]

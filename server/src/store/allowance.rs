@@ -61,7 +61,7 @@ impl Allowance {
             (false, true) => tracing::error!(
                 free_bytes = free,
                 reserve_bytes = reserve.bytes,
-                "the disk has no more room than is kept for people: agents are refused (507), and nobody is asked; make room"
+                "the disk is nearly full, and the rest is kept for answers: agents get 507, and no message leaves; make room"
             ),
             (true, false) => tracing::info!(free_bytes = free, "the disk has room for agents again"),
             (true, true) | (false, false) => {}

@@ -56,7 +56,7 @@ pub(super) enum DeliveryState {
     Queued,
     Sent,
     Failed,
-    /// Its question ended before it could be sent.
+    /// It was not sent, because its question ended or another message asks the same.
     Obsolete,
     /// It was accepted and came back.
     Bounced,

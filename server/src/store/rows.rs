@@ -49,9 +49,9 @@ impl RowsError {
 
 pub(super) type RowsResult<T> = Result<T, RowsError>;
 
-/// Whether no message of a later attempt takes a message's place.
+/// Whether no message of a later attempt takes a message's place; one that failed (2) or was dropped (3) takes none.
 pub(super) const IS_NOT_REPLACED: &str = "NOT EXISTS (SELECT 1 FROM outbox newer WHERE newer.suspension = outbox.suspension AND \
-     newer.channel = outbox.channel AND newer.recipient = outbox.recipient AND newer.attempt > outbox.attempt)";
+     newer.channel = outbox.channel AND newer.recipient = outbox.recipient AND newer.attempt > outbox.attempt AND newer.state NOT IN (2, 3))";
 
 /// An intent's row: what deciding needs, and where its log ends.
 #[derive(Clone, Debug)]
@@ -296,7 +296,7 @@ pub(super) trait Rows {
     fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()>;
     /// Forgets those before a time.
     fn forget_departures(&mut self, pair: i64, before: DateTime<Utc>) -> RowsResult<()>;
-    /// Gives a message that keeps its distance a place of its own; the places before `now` are forgotten.
+    /// Gives a message that keeps its distance a place of its own; those of this pair that count no more are forgotten.
     fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()>;
     fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()>;
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()>;

@@ -68,7 +68,7 @@ fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
         ),
         "reader" => (
             json!({ "type": "string", "minLength": CHALLENGE_CHARS, "maxLength": CHALLENGE_CHARS, "pattern": "^[A-Za-z0-9_-]+$" }),
-            "43 characters of base64url that only a program that can read the database can make, and that counts for two minutes at most. With it the answer has the settings, without secrets.",
+            "A proof that the caller can read the database: 43 characters of base64url, valid for at most two minutes. With it the answer has the settings, without secrets.",
         ),
         "cursor" if path == "/api/v1/deliveries" => {
             (json!({ "anyOf": [id, { "type": "string", "maxLength": 0 }] }), "The page before gave it as `next_cursor`.")

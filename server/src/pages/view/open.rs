@@ -233,7 +233,7 @@ impl OpenPage<'_> {
 
     /// Whether there is more to read than a line or two before the answers.
     fn has_evidence(&self) -> bool {
-        !self.table.rows.is_empty() || !self.card.explanation.is_empty() || self.card.is_long()
+        self.fallback.is_some() || !self.table.rows.is_empty() || !self.card.explanation.is_empty() || self.card.is_long()
     }
 
     /// The control of a field, which is also where the error summary's link leads. A text answer has only one.

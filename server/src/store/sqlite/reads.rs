@@ -9,7 +9,6 @@ use domain::body::IntentBody;
 use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::lease::{Lease, LeaseStatus};
 use domain::log::{Hash, Sealed};
-use domain::suspension::ResolutionReason;
 use domain::time::{from_micros, micros};
 use domain::wire::KeyView;
 
@@ -118,9 +117,7 @@ impl ReadRows for SqliteConnection {
         // Written out, so that the partial index of what ended without an answer serves it.
         let unanswered = suspensions::resolution.ne(diesel::dsl::sql::<Nullable<Integer>>("0"));
         let since = suspensions::resolved_at.gt(micros(since));
-        let reason = suspensions::resolution_reason;
-        let reached = reason.is_null().or(reason.assume_not_null().ne(ResolutionReason::Undeliverable.code()));
-        let found = suspensions::table.filter(unanswered).filter(suspensions::intent.eq(intent)).filter(since).filter(reached);
+        let found = suspensions::table.filter(unanswered).filter(suspensions::intent.eq(intent)).filter(since);
         let newest = found.order(suspensions::resolved_at.desc()).limit(i64::from(limit));
         let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<i64>(self)?;
         Ok(times.into_iter().map(from_micros).collect())

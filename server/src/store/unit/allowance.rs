@@ -1,8 +1,8 @@
 //! How much may be written: an agent that writes too much, by mistake or because a text talked it into that, must not fill the disk, because
 //! then no person can answer.
 //!
-//! Guarantee: every byte that an agent writes, and every byte that the server writes because of that agent, is counted in the transaction
-//! that writes it, on every server. Mechanism: one row for each agent and day. Failure: requests that are under way at the same moment do not
+//! Guarantee: every event that an agent causes, with what is kept under its idempotency key, is counted in the transaction that writes it, on
+//! every server. The rows of messages are not counted; their number is bounded by people and attempts. Mechanism: one row for each agent and day. Failure: requests that are under way at the same moment do not
 //! see each other's bytes, so each of them can go beyond the bound once.
 
 use chrono::{DateTime, Utc};

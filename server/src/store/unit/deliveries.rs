@@ -83,13 +83,18 @@ pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_
 
 /// The messages of a question that are still to go out: an older one that a newer took the place of is not, whatever its row says.
 pub(super) fn waiting(known: &[(OutboxRow, DeliveryState)]) -> Vec<&OutboxRow> {
-    let is_superseded = |row: &OutboxRow| known.iter().any(|(newer, _)| supersedes(newer, row));
+    let is_superseded = |row: &OutboxRow| known.iter().any(|(newer, state)| supersedes(newer, *state, row));
     known.iter().filter(|(row, state)| *state == DeliveryState::Queued && !is_superseded(row)).map(|(row, _)| row).collect()
 }
 
-/// Whether the one takes the place of the other.
-fn supersedes(newer: &OutboxRow, older: &OutboxRow) -> bool {
-    newer.attempt > older.attempt && newer.route().is_same(&older.route())
+/// Whether the one takes the place of the other. A message that was dropped, or could not be sent, takes no place: if it did, a reminder that
+/// was dropped because the question itself waits would drop the question.
+fn supersedes(newer: &OutboxRow, state: DeliveryState, older: &OutboxRow) -> bool {
+    let goes_out = match state {
+        DeliveryState::Queued | DeliveryState::Sent | DeliveryState::Bounced => true,
+        DeliveryState::Failed | DeliveryState::Obsolete => false,
+    };
+    goes_out && newer.attempt > older.attempt && newer.route().is_same(&older.route())
 }
 
 /// Makes those of them due that wait for another try. A person who asks for a reminder is worth a try that an endpoint did not expect yet.
@@ -119,12 +124,22 @@ pub(super) fn settle_waiting<R: Rows>(
     Ok(())
 }
 
-/// Ends a message whose question has ended. No event: the question's ending says it already, for all its messages at once.
+/// Ends a message whose question has ended. It has no event, because the ending of the question says it for all messages at once.
 pub(super) fn settle<R: Rows>(rows: &mut R, row: OutboxRow, now: DateTime<Utc>) -> RowsResult<()> {
-    rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, None)?;
+    drop_unsent(rows, row, None, now)
+}
+
+/// Ends a message that is not sent, because of what is said in `why` or, without that, because its question has ended.
+fn drop_unsent<R: Rows>(rows: &mut R, row: OutboxRow, why: Option<&str>, now: DateTime<Utc>) -> RowsResult<()> {
+    rows.finish_outbox(row.rid, DeliveryState::Obsolete, now, why)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Obsolete }));
     Ok(())
 }
+
+/// Why a reminder is dropped while the message before it waits.
+const COVERED: &str = "an earlier message asks the same of this person and is still to be sent, so this reminder was dropped";
+/// Why a message that waits is dropped when a reminder comes.
+const REPLACED: &str = "a newer message asks the same of this person, so this one was dropped";
 
 /// How often the queue looks whether the disk has room for messages again, in seconds. A look writes nothing.
 const ROOM_LOOK_SECONDS: i64 = 5;
@@ -280,8 +295,11 @@ fn take<R: Rows>(
     if told.superseded || told.covered {
         leased.untried += 1;
         // Of two messages to one person, of which one keeps its distance, one is enough.
-        if told.covered || keeps_its_distance(&row) {
-            return settle(rows, row, now);
+        if told.covered {
+            return drop_unsent(rows, row, Some(COVERED), now);
+        }
+        if keeps_its_distance(&row) {
+            return drop_unsent(rows, row, Some(REPLACED), now);
         }
         return finish_delivery(rows, env, row, &suspension, Fate::Failed, "not accepted before the next attempt was due");
     }
@@ -290,6 +308,10 @@ fn take<R: Rows>(
             Leave::At(until) => {
                 leased.untried += 1;
                 distance::put_off(rows, &row, until)?;
+            }
+            Leave::Unknown => {
+                leased.untried += 1;
+                rows.requeue_outbox(row.rid, now + TimeDelta::seconds(distance::BUSY_SECONDS), None)?;
             }
             Leave::Never => {
                 leased.untried += 1;
@@ -360,9 +382,10 @@ impl Told {
             let person = other.recipient.eq_ignore_ascii_case(&row.recipient);
             let same = other.route().is_same(&row.route());
             let earlier = other.rid < row.rid && state == DeliveryState::Sent;
-            told.superseded |= supersedes(&other, row);
+            told.superseded |= supersedes(&other, state, row);
             told.covered |= same && other.rid < row.rid && state == DeliveryState::Queued && keeps_its_distance(&other);
-            is_asked_already |= person && earlier;
+            // A message of the same attempt by another channel is no earlier question.
+            is_asked_already |= person && earlier && (same || other.attempt < row.attempt);
             told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
                 told.first = Some(other.id);

@@ -5,7 +5,7 @@
 //! that is too early gets a place of its own. Failure: a message that could leave only in the second half of the time to answer goes at
 //! once, while few of those did; after that it is not sent, and its record says so.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use domain::pressing::{BURST, PLACES_MAX, URGENT, may_wait, pair};
 
 use super::Env;
@@ -13,12 +13,11 @@ use crate::store::rows::{OutboxRow, ReadRows, Rows, RowsResult, SuspensionRow};
 
 /// The word about a message that waits for its place.
 const KEEPS_ITS_DISTANCE: &str =
-    "it keeps its distance from earlier messages of this agent to this person (questions.min_distance_seconds)";
+    "this message waits, because the agent wrote to this person only a moment ago (questions.min_distance_seconds)";
 /// Why a message is not sent that has no place in time.
-pub(super) const TOO_OFTEN: &str =
-    "not sent: this agent writes to this person too often for this question to be asked in time (questions.min_distance_seconds)";
+pub(super) const TOO_OFTEN: &str = "not sent: this agent sends this person too many messages, and this one could not have left in time (questions.min_distance_seconds)";
 /// After how long a message is looked at again while another server decides about the same agent and person, in seconds.
-const BUSY_SECONDS: i64 = 1;
+pub(super) const BUSY_SECONDS: i64 = 1;
 
 /// Whether a message leaves.
 pub(super) enum Leave {
@@ -26,6 +25,8 @@ pub(super) enum Leave {
     Now,
     /// Not before this time.
     At(DateTime<Utc>),
+    /// Another server is deciding about the same agent and person; ask again after [`BUSY_SECONDS`].
+    Unknown,
     /// Never: [`TOO_OFTEN`].
     Never,
 }
@@ -42,7 +43,7 @@ pub(super) fn leave<R: Rows>(
     let Some(window) = env.pressing.burst_window().filter(|_| row.tries == 0) else { return Ok(Leave::Now) };
     let pair = pair(&suspension.suspension.asked_by.name, &row.recipient);
     if !rows.take_pair(pair)? {
-        return Ok(Leave::At(now + TimeDelta::seconds(BUSY_SECONDS)));
+        return Ok(Leave::Unknown);
     }
     let left = rows.reads().departures(pair, now - window, now, BURST + URGENT)?;
     let earliest = env.pressing.leaves_at(&left, now);
