@@ -254,13 +254,16 @@ on_each_store! {
         for _ in 0..8 {
             app.agent().ask(to("ada@example.com")).await;
         }
-        let policy = json!({"max_attempts": 2, "interval_seconds": 1000});
+        // The first message has its place at 240 seconds; the reminder of 180 seconds is dropped, and an operator asks for another at 200.
+        let policy = json!({"max_attempts": 3, "interval_seconds": 180});
         let (_, id) = app.ask(json!({"notify_to": ["ada@example.com"], "retry_policy": policy})).await;
         app.settle().await;
-        app.advance(100).await;
-        app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
-        app.advance(140).await;
-        app.advance(60).await;
+        for seconds in (20..=280).step_by(20) {
+            app.advance(20).await;
+            if seconds == 200 {
+                app.operator().post(&format!("api/v1/suspensions/{id}/remind"), json!({})).await.ok();
+            }
+        }
         let deliveries = deliveries(app, &id).await;
         assert_eq!(states(&deliveries).iter().filter(|state| **state == "sent").count(), 1, "{deliveries:?}");
     }
