@@ -65,7 +65,7 @@ impl<'a> Place<'a> {
         let is_named = |name: &str| name.split('.').all(|name| KEYS.contains(&name.trim()) || is_word(name.trim()));
         let table = shown.strip_prefix('[').and_then(|rest| rest.split(']').next()).map(|rest| rest.trim_start_matches('['));
         let name = match (table, shown.split_once('=')) {
-            (Some(table), _) if is_named(table) => shown.rfind(']').map(|end| Name::Table(&shown[..=end])),
+            (Some(table), _) if is_named(table) => header(shown).map(Name::Table),
             (Some(_), _) | (None, None) => None,
             (None, Some((key, value))) => is_named(key.trim()).then(|| Name::Key(key.trim(), value.trim())),
         };
@@ -90,6 +90,13 @@ impl fmt::Display for Place<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// The name of a table with its brackets, and nothing behind them: a comment or, by mistake, a setting with its secret.
+fn header(line: &str) -> Option<&str> {
+    let end = line.find(']')?;
+    let end = if line[end..].starts_with("]]") { end + 1 } else { end };
+    Some(&line[..=end])
 }
 
 /// Whether a value is a text that lacks its quotes: it is no number, no truth and no list.
