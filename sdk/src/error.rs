@@ -145,7 +145,7 @@ pub enum RequestInputError {
 pub enum TimeoutReason {
     /// People were reached and kept silent.
     Unanswered,
-    /// No message reached a person: let the operator look at the server's mail and webhooks (`placet doctor` tries them).
+    /// No message reached a person. The list of the question's messages says why: `GET /api/v1/suspensions/{id}/deliveries`.
     Undeliverable,
 }
 
@@ -161,7 +161,9 @@ pub enum CancelReason {
 fn timeout_words(reason: TimeoutReason) -> &'static str {
     match reason {
         TimeoutReason::Unanswered => "nobody answered before the deadline",
-        TimeoutReason::Undeliverable => "nobody could be reached before the deadline",
+        TimeoutReason::Undeliverable => {
+            "no message about the question reached a person; the list of its messages says why (GET /api/v1/suspensions/ID/deliveries)"
+        }
     }
 }
 

@@ -127,8 +127,10 @@ impl Ending {
             }
             Self::Fallback => format!("nobody answered in time, so the fallback {value:?} was used"),
             Self::Expired => "nobody answered in time".to_owned(),
+            // Only the path: the question's id is a capability.
             Self::Undeliverable => {
-                "no message about the question could be delivered; check the server's mail settings (placet doctor)".to_owned()
+                "no message about the question reached a person; the list of its messages says why (GET /api/v1/suspensions/ID/deliveries)"
+                    .to_owned()
             }
             Self::Withdrawn => "the question was withdrawn".to_owned(),
             Self::Superseded => "the question was superseded by a newer one".to_owned(),
