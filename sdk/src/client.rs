@@ -268,7 +268,9 @@ impl Client {
         refusal: Box<Problem>,
     ) -> Result<SuspensionRecord, RequestInputError> {
         let key = question.key.to_str().unwrap_or_default();
-        let page: SuspensionPage = match self.send(Call::read(&["suspensions"]).query("idempotency_key", key)).await {
+        let looked = self.send(Call::read(&["suspensions"]).query("idempotency_key", key)).await;
+        // The question may be open, however often this client has called.
+        let page: SuspensionPage = match looked.map_err(CallError::or_unavailable) {
             Ok(page) => page,
             // Also by a server that cannot look a key up.
             Err(CallError::Refused(_)) => return Err(RequestInputError::Refused(refusal)),

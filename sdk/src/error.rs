@@ -35,8 +35,9 @@ pub enum SetupError {
 /// Why a call failed.
 #[derive(Debug, Error)]
 pub enum CallError {
-    /// The server refused and has done nothing: a 4xx, where sending the same again will not help, or a 507 `no_room`, where the disk of
-    /// the server is nearly full and the operator has to make room first.
+    /// The server refused and has done nothing: a 4xx, where sending the same again will not help, a 429 with a code (`rate_limited`,
+    /// `bytes_spent`), which was repeated for a while and may be sent again later, or a 507 `no_room`, where the disk of the server is
+    /// nearly full and the operator has to make room first.
     #[error("the server refused: {0}")]
     Refused(Box<Problem>),
     /// No answer, or none of use: sending the same again later may help.
@@ -51,7 +52,11 @@ pub enum TransportError {
     /// The server could not be reached, or the connection broke.
     #[error("the server could not be reached")]
     Network(#[source] reqwest::Error),
-    /// The server, or a proxy before it, failed or was overloaded (429, 5xx but `no_room`). Whether the call took effect is unknown.
+    /// The server, or a proxy before it, failed or was overloaded (5xx but `no_room`, 429 without a code). Whether the call took effect is
+    /// unknown.
+    ///
+    /// A 429 with a code is here only where something else is open: an earlier try may have taken effect, or the call was the wait for
+    /// an answer.
     #[error("the server is unavailable: {0}")]
     Unavailable(Box<Problem>),
     /// The server redirects. Redirects are not followed, so that the key goes nowhere else.
@@ -66,6 +71,16 @@ pub enum TransportError {
         /// Where reading stopped. The body itself is left out: it may hold capabilities.
         reason: String,
     },
+}
+
+impl CallError {
+    /// The same, but a refusal of too many calls (429) is a failure that passes: it leaves open what was done before.
+    pub(crate) fn or_unavailable(self) -> Self {
+        match self {
+            Self::Refused(problem) if problem.status == 429 => TransportError::Unavailable(problem).into(),
+            error @ (Self::Refused(_) | Self::Transport(_)) => error,
+        }
+    }
 }
 
 impl TransportError {

@@ -83,9 +83,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// `Transport` with [`Unavailable`](crate::TransportError::Unavailable) if that is too soon (`rate_limited`) and the pause the server
-    /// names, 300 seconds at most, is longer than [`retry_for`](crate::ClientBuilder::retry_for); a shorter one is waited for. `Refused` with `expired` or
-    /// `already_resolved` if it is no longer open, and with `forbidden` if this key may not do it: who asked may not.
+    /// `Refused` with `rate_limited` if that is too soon and the pause the server names, 300 seconds at most, is longer than
+    /// [`retry_for`](crate::ClientBuilder::retry_for); a shorter one is waited for. `Refused` with `expired` or `already_resolved` if it is
+    /// no longer open, and with `forbidden` if this key may not do it: who asked may not.
     pub async fn remind(&self, id: SuspensionId) -> Result<SuspensionRecord, CallError> {
         let segment = id.expose();
         let path = ["suspensions", segment.as_str(), "remind"];

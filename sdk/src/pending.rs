@@ -86,7 +86,8 @@ impl<T> Pending<T> {
             CallError::Refused(problem) if matches!(problem.status, 401 | 403) => {
                 RequestInputError::AccessLost { problem, suspension_id: self.record.id }
             }
-            CallError::Refused(_) | CallError::Transport(_) => error.into(),
+            // Too many waits say nothing about the question, which stays open.
+            CallError::Refused(_) | CallError::Transport(_) => error.or_unavailable().into(),
         }
     }
 

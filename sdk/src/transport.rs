@@ -122,6 +122,8 @@ impl<'a> Call<'a> {
 struct Failure {
     error: CallError,
     verdict: Verdict,
+    /// Whether it may have taken effect all the same.
+    in_doubt: bool,
 }
 
 impl Transport {
@@ -163,6 +165,7 @@ impl Transport {
         // Counted from the first failure, not from the start: a long wait that breaks at its end has failed just once.
         let mut failing_since = None;
         let mut tries = 0_u32;
+        let mut in_doubt = false;
         loop {
             let outcome = self.send_once(&call).await;
             self.watch_connection(&outcome);
@@ -178,8 +181,10 @@ impl Transport {
             let Verdict::Retry { after } = failure.verdict else { return Err(failure.error) };
             let pause = pause(tries, after, jitter());
             let now = Instant::now();
+            in_doubt |= failure.in_doubt;
             if !patience.allows(pause, *failing_since.get_or_insert(now), now) {
-                return Err(failure.error);
+                // A 429 says that this try did nothing, and nothing about the tries before it.
+                return Err(if in_doubt { failure.error.or_unavailable() } else { failure.error });
             }
             tries = tries.saturating_add(1);
             tracing::debug!(tries, pause_ms = pause.as_millis(), error = %failure.error, "call failed, sending it again");
@@ -198,8 +203,9 @@ impl Transport {
     async fn send_once(&self, call: &Call<'_>) -> Result<Reply<Vec<u8>>, Failure> {
         let network = |error: reqwest::Error| {
             let verdict = judge_network(&error, call.repeat);
+            let in_doubt = judge_network(&error, Repeat::Unsafe) == Verdict::Permanent;
             // The address may hold a suspension id.
-            Failure { error: TransportError::Network(error.without_url()).into(), verdict }
+            Failure { error: TransportError::Network(error.without_url()).into(), verdict, in_doubt }
         };
         let response = self.request(call).send().await.map_err(network)?;
         let status = response.status().as_u16();
@@ -207,21 +213,23 @@ impl Transport {
         let replayed = response.headers().get(REPLAYED).is_some_and(|value| value == "true");
         let body = read_body(response).await.map_err(|error| match error {
             Some(error) => network(error),
-            None => Failure { error: too_large().into(), verdict: Verdict::Permanent },
+            None => Failure { error: too_large().into(), verdict: Verdict::Permanent, in_doubt: true },
         })?;
         if (200..=299).contains(&status) {
             return Ok(Reply { body, replayed });
         }
         let problem = Box::new(Problem::read(status, &body));
         let verdict = judge_status(status, problem.code.as_deref(), call.repeat, &headers);
+        let in_doubt = judge_status(status, problem.code.as_deref(), Repeat::Unsafe, &headers) == Verdict::Permanent;
         let error = match status {
             300..=399 => TransportError::Redirected { status }.into(),
-            // Said before anything is written, so it leaves nothing open.
+            // Said before anything is written, so it leaves nothing open. Without a code, a proxy may have said it.
             507 if problem.is(NO_ROOM) => CallError::Refused(problem),
+            429 if problem.code.is_some() => CallError::Refused(problem),
             429 | 500.. => TransportError::Unavailable(problem).into(),
             _ => CallError::Refused(problem),
         };
-        Err(Failure { error, verdict })
+        Err(Failure { error, verdict, in_doubt })
     }
 
     fn request(&self, call: &Call<'_>) -> reqwest::RequestBuilder {

@@ -36,11 +36,13 @@ enum Step {
     Answer(u16, Value),
     /// It answers with this status, these header lines and an empty object.
     Headed(u16, &'static str),
+    /// It says that there were too many calls, and to come back in a minute.
+    TooMany,
     /// It reads the request and breaks the connection.
     HangUp,
 }
 
-use Step::{Answer, HangUp, Headed};
+use Step::{Answer, HangUp, Headed, TooMany};
 
 /// Answers one request after the other, each on its own connection, then stops listening.
 fn serve(script: Vec<Step>) -> (Client, JoinHandle<Vec<Seen>>) {
@@ -60,6 +62,7 @@ fn listen(script: Vec<Step>) -> (String, JoinHandle<Vec<Seen>>) {
                 let (status, more, body) = match step {
                     Answer(status, body) => (status, "", body.to_string()),
                     Headed(status, more) => (status, more, "{}".to_owned()),
+                    TooMany => (429, "retry-after: 60\r\n", json!({"detail": "no", "code": "rate_limited"}).to_string()),
                     HangUp => return seen,
                 };
                 let length = body.len();
@@ -390,6 +393,43 @@ async fn a_pause_the_server_asks_for_is_kept() {
     let error = client.suspension(SuspensionId::parse(SUSPENSION).unwrap()).await.unwrap_err();
     assert!(matches!(error, CallError::Transport(TransportError::Unavailable(problem)) if problem.status == 503));
     assert!(begun.elapsed() < Duration::from_secs(2));
+    server.join().unwrap();
+}
+
+/// At stake: an agent that believes its call may have taken effect looks for a question that was never asked, and an agent that believes
+/// it did not asks twice.
+#[tokio::test]
+async fn too_many_calls_are_a_refusal_unless_an_earlier_try_may_have_taken_effect() {
+    let impatient = |base: String, time| Client::builder(base, "the-key").retry_for(time).build().unwrap();
+    for code in ["rate_limited", "bytes_spent"] {
+        let (base, server) = listen(vec![problem(429, code), problem(429, code)]);
+        let client = impatient(base, Duration::ZERO);
+        let created = client.create_intent("T").send().await.unwrap_err();
+        assert!(matches!(&created, CallError::Refused(problem) if problem.is(code)), "{created:?}");
+        let asked = client.ask(intent_id(), Question::confirm("Go?")).await.unwrap_err();
+        assert!(matches!(&asked, RequestInputError::Refused(problem) if problem.is(code)), "{asked:?}");
+        server.join().unwrap();
+    }
+    // A proxy that names no code says nothing of what the server did.
+    let (base, server) = listen(vec![Headed(429, "")]);
+    let created = impatient(base, Duration::ZERO).create_intent("T").send().await.unwrap_err();
+    assert!(matches!(&created, CallError::Transport(TransportError::Unavailable(_))), "{created:?}");
+    server.join().unwrap();
+    // Which of the first two it was decides: one of them may have asked.
+    for (first, is_refused) in [(HangUp, false), (problem(503, "unavailable"), false), (problem(503, "overloaded"), true)] {
+        let (base, server) = listen(vec![first, TooMany]);
+        let asked = impatient(base, Duration::from_secs(2)).ask(intent_id(), Question::confirm("Go?")).await.unwrap_err();
+        assert_eq!(matches!(&asked, RequestInputError::Refused(_)), is_refused, "{asked:?}");
+        server.join().unwrap();
+    }
+    // The question that is waited for stays open, and so does one that was asked before in other words.
+    let (base, server) = listen(vec![ok(record(json!({}))), TooMany, problem(422, "idempotency_mismatch"), TooMany]);
+    let client = Client::builder(base, "the-key").outage_tolerance(Duration::ZERO).retry_for(Duration::ZERO).build().unwrap();
+    let mut asked = client.ask(intent_id(), Question::confirm("Go?")).await.unwrap();
+    let waited = asked.answer().await.unwrap_err();
+    assert!(matches!(&waited, RequestInputError::Transport(TransportError::Unavailable(_))), "{waited:?}");
+    let again = client.ask(intent_id(), Question::confirm("Go on?").idempotency_key("k")).await.unwrap_err();
+    assert!(matches!(&again, RequestInputError::Transport(TransportError::Unavailable(_))), "{again:?}");
     server.join().unwrap();
 }
 

@@ -1,7 +1,7 @@
 //! The SDK around a question: what is open, an answer to it, more time, a reminder; and a look before it is asked.
 
 use harness::on_each_store;
-use placet::{CallError, Client, PartialRetryPolicy, Question, TransportError, What};
+use placet::{CallError, Client, PartialRetryPolicy, Question, What};
 use serde_json::{Map, json};
 
 on_each_store! {
@@ -58,7 +58,7 @@ on_each_store! {
         app.settle().await;
         assert_eq!(operator.remind(id).await.unwrap().id, id);
         let soon = operator.remind(id).await;
-        let Err(CallError::Transport(TransportError::Unavailable(problem))) = soon else { panic!("{soon:?}") };
+        let Err(CallError::Refused(problem)) = soon else { panic!("{soon:?}") };
         assert!(problem.is("rate_limited"), "{problem}");
         app.settle().await;
         app.smtp.next_mail().await;

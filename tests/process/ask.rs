@@ -349,6 +349,26 @@ async fn a_refusal_after_a_signal_says_that_nobody_was_asked() {
     assert!(ended.stderr.contains("the question was not asked") && !ended.stderr.contains("still open"), "{ended:?}");
 }
 
+/// Whoever reads "probably not" asks once more, and two people decide the same thing apart. A server that broke off may have asked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_says_whether_the_question_may_be_open() {
+    let failed = "HTTP/1.1 500 Oops\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+    let often = "HTTP/1.1 429 No\r\nRetry-After: 3600\r\nContent-Length: 39\r\nConnection: close\r\n\r\n\
+                 {\"code\":\"bytes_spent\",\"detail\":\"spent\"}";
+    for (reply, may_be_open) in [(failed, true), (often, false)] {
+        let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let (asking, mut connection) = asking_a_stranger(&site, &stranger).await;
+        connection.write_all(reply.as_bytes()).await.unwrap();
+        let ended = asking.finish().await;
+        assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
+        let unknown = "it is unknown whether the question was asked; if it was, it is still open";
+        assert_eq!(ended.stderr.contains(unknown), may_be_open, "{ended:?}");
+        assert_eq!(ended.stderr.contains("run the same command with --idempotency-key "), may_be_open, "{ended:?}");
+        assert_eq!(ended.stderr.contains("the question was not asked: spent (bytes_spent, 429)"), !may_be_open, "{ended:?}");
+        assert!(!ended.stderr.contains("probably"), "{ended:?}");
+    }
+}
+
 /// With `--keep`, a job that was cut off is run again and hears the answer to what it asked before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kept_question_is_found_again_open_or_answered() {

@@ -148,7 +148,13 @@ impl Conversation<'_> {
                 )
             }
             RequestInputError::Refused(problem) => self.remote.refused(&problem).context("the question was not asked"),
-            RequestInputError::Transport(error) => self.remote.lost(error).context("the question was probably not asked"),
+            RequestInputError::Transport(error) if arrived_nowhere(&error) => {
+                self.remote.lost(error).context("the question was probably not asked")
+            }
+            RequestInputError::Transport(error) => self.remote.lost(error).context(format!(
+                "it is unknown whether the question was asked; if it was, it is still open{}",
+                self.come_back()
+            )),
             other @ (RequestInputError::Unsupported
             | RequestInputError::InputTimeout { .. }
             | RequestInputError::InputCancelled { .. }
@@ -205,8 +211,10 @@ impl Conversation<'_> {
                             pause = WAIT_AGAIN_MAX.min(pause * 2);
                             continue;
                         }
-                        Ok(Err(CallError::Refused(problem))) => return Err(refused_while_waiting(problem, pending.record())),
-                        Ok(Err(CallError::Transport(_))) | Err(_) => {}
+                        Ok(Err(CallError::Refused(problem))) if !comes_too_often(&problem) => {
+                            return Err(refused_while_waiting(problem, pending.record()));
+                        }
+                        Ok(Err(CallError::Refused(_) | CallError::Transport(_))) | Err(_) => {}
                     }
                     tell(format!("lost the server ({error}), trying again"));
                     self.found_again(pending.record(), asked_at, error).await?;
@@ -234,6 +242,7 @@ impl Conversation<'_> {
                 match self.remote.client.suspension(record.id).await {
                     Ok(_) => return Ok(()),
                     Err(CallError::Transport(error)) if passes(&error) => sleep(LOOK_AGAIN).await,
+                    Err(CallError::Refused(problem)) if comes_too_often(&problem) => sleep(LOOK_AGAIN).await,
                     Err(CallError::Refused(problem)) => return Err(refused_while_waiting(problem, record)),
                     Err(CallError::Transport(error)) => return Err(error.into()),
                 }
@@ -362,6 +371,21 @@ impl Conversation<'_> {
 /// Whether waiting may help.
 fn passes(error: &TransportError) -> bool {
     matches!(error, TransportError::Network(_) | TransportError::Unavailable(_))
+}
+
+/// Whether the last try never came to the server: no connection came about, or what answers sends its callers elsewhere.
+fn arrived_nowhere(error: &TransportError) -> bool {
+    match error {
+        TransportError::Network(error) => error.is_connect(),
+        TransportError::Redirected { .. } => true,
+        // An answer that cannot be read, and whatever the SDK comes to tell apart later, may come from a server that took the question.
+        _ => false,
+    }
+}
+
+/// Whether the server only wants fewer calls: the question stays open, and looking later helps.
+fn comes_too_often(problem: &Problem) -> bool {
+    problem.status == 429
 }
 
 /// What the server says of a key that names another question.
