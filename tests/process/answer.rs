@@ -206,6 +206,7 @@ fn assert_at_their_margin(rows: &[String], id: &str) {
         "It is open",
         "If nobody",
         "Context",
+        "What else the agent sent",
         "Answers",
         "Question ",
         "placet: ",

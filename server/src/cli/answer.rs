@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::ending::Ending;
 use super::look;
 use super::meant::meant;
-use super::question::{self, as_json, expected, short_id};
+use super::question::{self, as_json, expected, offered, short_id};
 use super::remote::{self, Remote, RemoteArgs, inert, inert_line, print_json, print_laid_out, tell};
 use crate::clock::SystemClock;
 use crate::terminal;
@@ -103,8 +103,8 @@ fn understood(question: &SuspensionRecord, typed: &str) -> anyhow::Result<Value>
 
 /// Asks on the terminal; `None` where nothing was answered.
 ///
-/// A whole value counts at once. Anything else, a text or the beginning of a label, is shown once more and confirmed, and what was typed
-/// before the question could be read is forgotten.
+/// A whole value that is offered counts at once. Anything else, a text or the beginning of a label, is shown once more and confirmed, and
+/// what was typed before the question could be read is forgotten.
 fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<Value>> {
     // In our words: a choice is as long as its agent likes.
     let what = match question.response_type {
@@ -115,12 +115,18 @@ fn prompted(question: &SuspensionRecord) -> anyhow::Result<Option<Value>> {
     };
     let Some(typed) = line(&format!("Your answer, {what}; an empty line leaves the question open: "))? else { return Ok(None) };
     let answer = understood(question, &typed)?;
-    if question.choices.iter().any(|choice| choice.value == typed) {
+    if counts_at_once(question, &typed) {
         return Ok(Some(answer));
     }
     let shown = terminal::laid_out(&inert(&question::typed(&answer)), "  │ ", "  │ ", terminal::columns());
     let confirmed = line(&format!("You answer:\n{shown}\nType yes to record this; an empty line leaves the question open: "))?;
     Ok(confirmed.filter(|confirmed| confirmed.eq_ignore_ascii_case("yes")).map(|_| answer))
+}
+
+/// Whether what was typed is a whole value that the question offers. A text that is the same as a choice of its question is still a text:
+/// an agent may name `q` or `y`, which were typed for something else.
+fn counts_at_once(question: &SuspensionRecord, typed: &str) -> bool {
+    offered(question).iter().any(|choice| choice.value == typed)
 }
 
 /// One line typed behind `prompt`; `None` for an empty one, and for one that was never ended: the terminal was closed in its middle.
@@ -165,7 +171,26 @@ async fn record(remote: &Remote, question: &SuspensionRecord, answer: Value, arg
 
 #[cfg(test)]
 mod tests {
+    use super::super::question::tests::open;
     use super::*;
+
+    /// The choices of a question that is answered in words are its agent's, and may be what people type for other programs.
+    #[test]
+    fn a_text_is_confirmed_whatever_choices_its_question_has() {
+        let mut question = open(1);
+        question.choices =
+            serde_json::from_value(json!([{"value": "q", "label": "Quit"}, {"value": "y", "label": "Yes"}])).unwrap();
+        for (response_type, at_once) in [
+            (ResponseType::Choice, true),
+            (ResponseType::Confirm, true),
+            (ResponseType::Text, false),
+            (ResponseType::Form, false),
+        ] {
+            question.response_type = response_type;
+            assert_eq!(counts_at_once(&question, "q"), at_once, "{response_type:?}");
+            assert!(!counts_at_once(&question, "Q") && !counts_at_once(&question, "Quit"), "{response_type:?}");
+        }
+    }
 
     /// A terminal that is closed, or Ctrl-D in the middle of a word, hands over what stands there.
     #[test]

@@ -10,10 +10,11 @@ use chrono::{DateTime, Utc};
 use clap::Args;
 use domain::choice::judge;
 use domain::ids::SuspensionId;
+use domain::suspension::{CHOICE_LABEL_MAX, SuspensionChoice};
 use domain::time::rfc3339;
 use domain::{text, words};
 use placet::{FallbackPolicy, ResponseType, SuspensionRecord};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::ending::Ending;
@@ -124,12 +125,37 @@ pub(super) fn listed(question: &SuspensionRecord, now: DateTime<Utc>, columns: u
     .join("\n")
 }
 
+/// A terminal of so many columns, and what stands where on it.
+#[derive(Clone, Copy)]
+struct Margins(usize);
+
+impl Margins {
+    /// An agent's words.
+    fn framed(self, text: &str, before: &str) -> String {
+        laid_out(&inert(text), before, BAR, self.0)
+    }
+
+    /// An agent's words behind a word of ours. Only the first line has it: what is broken after a value is no other value.
+    fn labelled(self, text: &str, label: &str) -> String {
+        laid_out(&inert(text), label, "        │ ", self.0)
+    }
+
+    fn ours(self, text: &str) -> String {
+        laid_out(text, "", "    ", self.0)
+    }
+
+    /// An entry of an agent's. Only an entry begins with a dot, so no line of a value looks like an entry of its own.
+    fn entry(self, name: &str, value: &Value) -> String {
+        self.framed(&format!("{name}: {}", typed(value)), "  • ")
+    }
+}
+
 /// One question with everything to decide by. Each line an agent wrote stands behind a bar of ours, so that it cannot pass for our words.
 pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: usize) -> anyhow::Result<String> {
-    let framed = |text: &str, before: &str| laid_out(&inert(text), before, BAR, columns);
-    // Only the first line has our word: what is broken after a value is no other value.
-    let labelled = |text: &str, label: &str| laid_out(&inert(text), label, "        │ ", columns);
-    let ours = |text: &str| laid_out(text, "", "    ", columns);
+    let margins = Margins(columns);
+    let framed = |text: &str, before: &str| margins.framed(text, before);
+    let labelled = |text: &str, label: &str| margins.labelled(text, label);
+    let ours = |text: &str| margins.ours(text);
     let mut out = String::new();
     let asked = text::deadline(question.suspended_at, now);
     writeln!(out, "{}", ours(&format!("Question {}, asked by {}, {asked}", short_id(question.id), asker(question))))?;
@@ -150,25 +176,69 @@ pub(super) fn whole(question: &SuspensionRecord, now: DateTime<Utc>, columns: us
         writeln!(out, "\nContext")?;
     }
     for (key, value) in &question.context {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        // Only an entry begins with a dot, so no line of a value looks like an entry of its own.
-        writeln!(out, "{}", framed(&format!("{}: {value}", text::visible_line(key)), "  • "))?;
+        writeln!(out, "{}", margins.entry(&text::visible_line(key), value))?;
+    }
+    let beside = beside(question);
+    if !beside.is_empty() {
+        writeln!(out, "\nWhat else the agent sent")?;
+    }
+    for (name, value) in &beside {
+        writeln!(out, "{}", margins.entry(name, value))?;
     }
     writeln!(out, "\nAnswers")?;
-    if let Some(warning) = judge(&question.choices).warning() {
+    if let Some(warning) = judge(offered(question)).warning() {
         writeln!(out, "{}", ours(&format!("{}: {warning}", words::WORDS_MAY_MISLEAD)))?;
     }
-    for choice in &question.choices {
+    for choice in offered(question) {
         writeln!(out, "{}", labelled(&choice.value, "  value │ "))?;
         writeln!(out, "{}", labelled(&choice.label, "  label │ "))?;
         if let Some(description) = &choice.description {
             writeln!(out, "{}", labelled(description, "        │ "))?;
         }
     }
-    if question.choices.is_empty() {
+    if offered(question).is_empty() {
         writeln!(out, "  {}", expected(question))?;
     }
     Ok(out.trim_end().to_owned())
+}
+
+/// The choices that are answers: none where any text, or a form, is the answer.
+pub(super) fn offered(question: &SuspensionRecord) -> &[SuspensionChoice] {
+    match question.response_type {
+        ResponseType::Choice | ResponseType::Confirm => &question.choices,
+        ResponseType::Text | ResponseType::Form => &[],
+    }
+}
+
+/// What the agent sent beside the context, as a page has it: how sure it is, why it asked, and what belongs to its choices and is not
+/// among the answers.
+fn beside(question: &SuspensionRecord) -> Vec<(String, Value)> {
+    let mut entries = Vec::new();
+    if let Some(sure) = question.confidence_at_suspension {
+        entries.push((words::CONFIDENCE.to_owned(), Value::from(sure)));
+    }
+    if let Some(decision) = &question.decision_record {
+        entries.extend(each(words::DECISION_RECORD, decision));
+    }
+    for choice in &question.choices {
+        let SuspensionChoice { value, label, description, metadata, style: _ } = choice;
+        let name = text::quoted(label, CHOICE_LABEL_MAX);
+        if offered(question).is_empty() {
+            let name = words::choice_without_button(&name);
+            entries.push((format!("{name}, value"), Value::from(value.as_str())));
+            entries.extend(description.as_deref().map(|said| (format!("{name}, description"), Value::from(said))));
+        }
+        if let Some(metadata) = metadata {
+            entries.extend(each(&words::attached_to(&name), metadata));
+        }
+    }
+    entries
+}
+
+/// The members of an object, each with the name of all of it.
+fn each(name: &str, members: &Map<String, Value>) -> Vec<(String, Value)> {
+    let named = |(key, value): (&String, &Value)| (format!("{name}, {}", text::visible_line(key)), value.clone());
+    members.iter().map(named).collect()
 }
 
 fn asker(question: &SuspensionRecord) -> String {
@@ -216,6 +286,8 @@ pub(super) fn as_json(question: &SuspensionRecord) -> Value {
         "response_type": question.response_type,
         "choices": question.choices,
         "context": question.context,
+        "confidence_at_suspension": question.confidence_at_suspension,
+        "decision_record": question.decision_record,
         "asked_by": question.asked_by,
         "intent_id": question.intent_id,
         "notify_to": question.notify_to,
@@ -237,10 +309,10 @@ pub(super) fn as_json(question: &SuspensionRecord) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn open(id: u128) -> SuspensionRecord {
+    pub(in crate::cli) fn open(id: u128) -> SuspensionRecord {
         let record = json!({
             "id": uuid::Uuid::from_u128(id), "intent_id": uuid::Uuid::nil(), "kind": "awaiting_input", "version": 1, "attempt": 1,
             "question": "Go?", "response_type": "confirm", "choices": [], "context": {}, "notify_to": [],
@@ -259,6 +331,38 @@ mod tests {
         assert_eq!(named(questions().split_off(1), "6750b948").unwrap().unwrap().id, open(9406).id);
         assert_eq!(named(questions(), &short_id(open(1).id)).unwrap().unwrap().id, open(1).id);
         assert!(named(questions(), "00000000").unwrap().is_none());
+    }
+
+    /// The page shows all of it, and a person at a terminal decides the same thing.
+    #[test]
+    fn all_that_an_agent_sent_is_shown() {
+        let mut question = open(1);
+        question.confidence_at_suspension = Some(0.55);
+        question.decision_record = json!({"mode": "propose", "rationale": "see https://x.example"}).as_object().cloned();
+        let choice = json!({"value": "q", "label": "Quit", "description": "Stop it", "metadata": {"cost": 12}});
+        question.choices = vec![serde_json::from_value(choice).unwrap()];
+        let beside = "\
+What else the agent sent
+  • Confidence, from 0 to 1: 0.55
+  • Why it asks, mode: propose
+  • Why it asks, rationale: see https[:]//x[.]example
+";
+        let shown = |question: &SuspensionRecord| whole(question, DateTime::UNIX_EPOCH, 80).unwrap();
+        let offered = "Answers\n  value │ q\n  label │ Quit\n        │ Stop it";
+        let as_choice = shown(&question);
+        assert!(as_choice.ends_with(&format!("{beside}  • Attached to “Quit”, cost: 12\n\n{offered}")), "{as_choice}");
+        for (response_type, expected) in
+            [(ResponseType::Text, "  TEXT"), (ResponseType::Form, "  JSON, such as '{\"field\": 1}'")]
+        {
+            question.response_type = response_type;
+            let shown = shown(&question);
+            let choice = "  • Choice “Quit”, which has no button here, value: q
+  • Choice “Quit”, which has no button here, description: Stop it
+  • Attached to “Quit”, cost: 12";
+            assert!(shown.ends_with(&format!("{beside}{choice}\n\nAnswers\n{expected}")), "{shown}");
+        }
+        let json = as_json(&question);
+        assert_eq!((&json["confidence_at_suspension"], &json["decision_record"]["mode"]), (&json!(0.55), &json!("propose")));
     }
 
     /// Words that try to look like ours, to begin where ours do, to be wide, and to be many.
@@ -303,18 +407,40 @@ mod tests {
             question.context = serde_json::Map::from_iter([(text.clone(), Value::from(text.clone()))]);
             question.fallback_policy = FallbackPolicy::CompleteWithFallback;
             question.fallback_value = Some(Value::from(text.clone()));
-            let choice = json!({"value": text, "label": text, "description": text, "style": "default"});
+            let sent = json!({text.clone(): text});
+            let choice = json!({"value": text, "label": text, "description": text, "style": "default", "metadata": sent});
             question.choices = vec![serde_json::from_value(choice).unwrap()];
-            for columns in [40, 80] {
+            question.decision_record = sent.as_object().cloned();
+            for (columns, response_type, entries) in [
+                (40, ResponseType::Confirm, 3),
+                (80, ResponseType::Confirm, 3),
+                (40, ResponseType::Text, 5),
+                (80, ResponseType::Form, 5),
+            ] {
+                question.response_type = response_type;
                 let shown = whole(&question, now, columns).unwrap();
-                let ours = ["Question ", "It is open", "If nobody", "Context", "Answers", "The words of these answers", "    "];
+                let ours = [
+                    "Question ",
+                    "It is open",
+                    "If nobody",
+                    "Context",
+                    "What else the agent sent",
+                    "Answers",
+                    "The words of these answers",
+                    "    ",
+                    "  TEXT",
+                    "  JSON, such as ",
+                ];
                 let theirs = ["  │", "  •", "  value │", "  label │", "        │"];
                 for line in shown.lines().filter(|line| !line.is_empty()) {
                     assert!(ours.iter().chain(&theirs).any(|start| line.starts_with(start)), "{line:?} in {shown}");
                 }
                 let heads = |start: &str| shown.lines().filter(|line| line.starts_with(start)).count();
-                let once = ["Question ", "Context", "Answers", "  •", "  label │"];
-                assert!(once.iter().all(|start| heads(start) == 1) && heads("  value │") == 2, "{shown}");
+                let once = ["Question ", "Context", "What else the agent sent", "Answers"];
+                assert!(once.iter().all(|start| heads(start) == 1) && heads("  •") == entries, "{shown}");
+                // One value stands in when nobody answers.
+                let offered = usize::from(response_type == ResponseType::Confirm);
+                assert!(heads("  value │") == 1 + offered && heads("  label │") == offered, "{shown}");
                 for line in listed(&question, now, columns).lines().skip(1) {
                     assert!(line.starts_with("          "), "{line}");
                 }
