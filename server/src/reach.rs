@@ -120,7 +120,7 @@ pub(crate) async fn settings(address: &Url, instance: &Instance, entropy: &dyn E
 }
 
 /// Whether what is sent to an address can be read by this machine and the server there alone.
-fn keeps_secrets(address: &Url) -> bool {
+pub(crate) fn keeps_secrets(address: &Url) -> bool {
     address.scheme() == "https" || is_loopback(address)
 }
 

@@ -362,3 +362,30 @@ async fn in_a_second_terminal_the_running_server_is_examined() {
     named.env_remove("PLACET_OPERATORS");
     Said::by(&site, named).await.has("configuration", "fail", &["unencrypted"]);
 }
+
+/// A healthy server that listens in a private network must not be called broken for settings that only this terminal lacks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_at_an_unencrypted_address_is_not_judged_by_this_terminals_settings() {
+    let smtp = SmtpSink::start().await;
+    let site = Site::production(smtp.url());
+    site.key("admin", "admin").await;
+    let _server = site.serve().await;
+    let address = format!("http://0.0.0.0:{}/", site.port()); // It leads to this machine, and does not say so.
+    let mut bare = site.command(["doctor", "--json"]);
+    for name in ["LISTEN", "PUBLIC_URL", "OPERATORS", "NOTIFY_ALLOW", "SMTP_URL", "MAIL_FROM", "CONFIG"] {
+        bare.env_remove(format!("PLACET_{name}"));
+    }
+    bare.env("PLACET_URL", &address);
+    let said = Said::by(&site, bare).await;
+    said.has("configuration", "warn", &["A server runs on this database", &address, "not asked for", "PLACET_URL=https://"]);
+    assert_eq!(said.checks("fail"), Vec::<&str>::new(), "{:#?}", said.findings);
+    for wrong in ["evelopment", "No person may be asked", "does not run"] {
+        assert!(!said.ended.stdout.contains(wrong), "{wrong}: {:#?}", said.findings);
+    }
+    // Settings that are here are examined beside it.
+    let mut with_settings = site.command(["doctor", "--json"]);
+    with_settings.env("PLACET_URL", &address).env("PLACET_LISTEN", "127.0.0.1:1").env("PLACET_NOTIFY_ALLOW", "*@example.org");
+    let said = Said::by(&site, with_settings).await;
+    said.has("configuration", "warn", &["not asked for"]);
+    said.has("configuration", "warn", &["leaves out operators: ops@example.com"]);
+}

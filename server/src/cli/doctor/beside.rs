@@ -7,7 +7,7 @@ use super::finding::Finding;
 use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{DatabaseArgs, ServeArgs};
 use crate::instance::Instance;
-use crate::reach::{Reached, ask, settings};
+use crate::reach::{Reached, ask, keeps_secrets, settings};
 use crate::settings::Settings;
 use crate::store::Inspection;
 
@@ -20,6 +20,28 @@ pub(super) async fn running(args: &DatabaseArgs, secret: [u8; 32]) -> Option<(Ur
         }
     }
     None
+}
+
+/// Where the server on this database answers and was not asked for its settings, because others could read the proof on its way.
+pub(super) async fn unasked(args: &DatabaseArgs, secret: [u8; 32]) -> Option<Url> {
+    let instance = Instance::new(secret);
+    for address in args.servers().into_iter().filter(|address| !keeps_secrets(address)) {
+        if ask(&address, &instance, &SystemEntropy).await.ok()? == Reached::This {
+            return Some(address);
+        }
+    }
+    None
+}
+
+/// Says that the settings of the server on this database are not examined.
+pub(super) fn is_unexamined(address: &Url) -> Finding {
+    Finding::warn(
+        "configuration",
+        format!(
+            "A server runs on this database and answers at {address}. Its settings were not asked for, because that address is not encrypted."
+        ),
+        "Set PLACET_URL=https://… to an address of that server that is encrypted, and run the doctor again.",
+    )
 }
 
 /// A server with another database: then the examination is about something else than what runs.

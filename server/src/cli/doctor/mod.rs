@@ -20,7 +20,7 @@ pub(super) use self::clock::written;
 use self::finding::{Finding, Level};
 use super::remote::line_of_result;
 use super::say;
-use crate::config::{Config, ServeArgs, secret_from_environment};
+use crate::config::{Config, Mode, ServeArgs, secret_from_environment};
 use crate::settings::Settings;
 use crate::store::{Database, Inspection};
 
@@ -50,16 +50,27 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     };
     let mut of_database = Vec::new();
     let inspection = look(&args.serve, &config, &mut of_database).await;
-    let running = match inspection.as_ref().and_then(|seen| seen.secret) {
-        // Whoever names settings asks about those: they may be for the next start.
-        Some(secret) if !names_settings() => beside::running(&args.serve.database, secret).await,
-        Some(_) | None => None,
+    // A command line with settings asks about those: they may be for the next start.
+    let secret = inspection.as_ref().and_then(|seen| seen.secret).filter(|_| !names_settings());
+    let running = match secret {
+        Some(secret) => beside::running(&args.serve.database, secret).await,
+        None => None,
     };
-    let mut findings = match &running {
-        Some((address, settings)) => configuration::running(address, settings),
-        None => configuration::check(&config),
+    let unasked = match (&running, secret) {
+        (None, Some(secret)) => beside::unasked(&args.serve.database, secret).await,
+        (Some(_), _) | (None, None) => None,
     };
-    if let (None, Ok(config), Some(inspection)) = (&running, &config, &inspection) {
+    // Without a mail server and --dev, this terminal has no settings: defaults say nothing about a server that runs.
+    let has_only_defaults = config.as_ref().is_ok_and(|config| config.mode == Mode::DevelopmentByDefault);
+    let is_blind = unasked.is_some() && has_only_defaults;
+    let mut findings: Vec<Finding> = unasked.iter().map(beside::is_unexamined).collect();
+    match &running {
+        Some((address, settings)) => findings.extend(configuration::running(address, settings)),
+        None if is_blind => {}
+        None => findings.extend(configuration::check(&config)),
+    }
+    // A server that runs on the database was let start there.
+    if let (None, None, Ok(config), Some(inspection)) = (&running, &unasked, &config, &inspection) {
         findings.extend(configuration::fits(config, inspection));
     }
     findings.extend(of_database);
@@ -70,8 +81,8 @@ pub(super) async fn run(mut args: DoctorArgs) -> anyhow::Result<()> {
     }
     let settings = match (&running, &config) {
         (Some((_, settings)), _) => Some(settings.clone()),
-        (None, Ok(config)) => Some(Settings::of(config, config.listen)),
-        (None, Err(_)) => None,
+        (None, Ok(config)) if !is_blind => Some(Settings::of(config, config.listen)),
+        (None, Ok(_) | Err(_)) => None,
     };
     if let Some(settings) = settings {
         findings.extend(inspection.iter().flat_map(|seen| gateways::check(&settings.channels, seen)));
