@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use domain::asking::AskingPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
@@ -13,8 +14,9 @@ pub(crate) struct Settings {
     pub(crate) development: bool,
     pub(crate) listen: SocketAddr,
     pub(crate) public_url: String,
-    /// Whether people are asked when a question names none.
-    pub(crate) has_operators: bool,
+    /// Whether people are asked when a question names none. Servers of before say so of their operators alone.
+    #[serde(rename = "has_operators")]
+    pub(crate) asks_by_default: bool,
     /// Whether any person may be asked at all.
     pub(crate) has_allowed: bool,
     /// Operators who may not be asked.
@@ -27,6 +29,11 @@ pub(crate) struct Settings {
     pub(crate) mail_may_be_plain: bool,
 }
 
+/// Whether a question that names no person is sent to operators, or to the room behind a default channel.
+pub(crate) fn asks_by_default(asking: &AskingPolicy) -> bool {
+    !asking.channels.routes(None, &asking.operators).is_empty()
+}
+
 impl Settings {
     /// Those of a server that is, or would be, bound to `listen`.
     pub(crate) fn of(config: &Config, listen: SocketAddr) -> Self {
@@ -36,7 +43,7 @@ impl Settings {
             development: config.mode.is_development(),
             listen,
             public_url: config.public_url.as_ref().map_or_else(|| format!("http://{listen}/"), ToString::to_string),
-            has_operators: !asking.operators.is_empty(),
+            asks_by_default: asks_by_default(asking),
             has_allowed: !asking.notify_allow.is_empty(),
             operators_left_out: left_out.cloned().collect(),
             fallback_min_window_seconds: asking.fallback_min_window_seconds,
@@ -44,6 +51,43 @@ impl Settings {
             channels: asking.channels.names().into_iter().map(str::to_owned).collect(),
             has_mail_server: config.mail.is_some(),
             mail_may_be_plain: config.mail.as_ref().is_some_and(|mail| mail.allow_insecure),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ServeArgs;
+
+    /// `serve` and the doctor say by this that a question reaches no person. A room that is asked first needs no operators; one that is
+    /// asked only by its name, and an endpoint that is called for each person, are of no use without any.
+    #[test]
+    fn people_are_asked_by_default_as_operators_or_in_a_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let asked = |operators: &[&str], text: &str| {
+            let path = folder.path().join("placet.toml");
+            std::fs::write(&path, text).unwrap();
+            let mut args = ServeArgs::default();
+            args.database.config = Some(path);
+            args.smtp_url = Some("smtps://mail.example.com".to_owned().into());
+            args.mail_from = Some("placet@example.com".into());
+            let mut config = Config::load(&args).unwrap();
+            config.asking.operators = operators.iter().map(|address| (*address).to_owned()).collect();
+            asks_by_default(&config.asking)
+        };
+        let webhook = "[[channels.webhook]]\nname = 'ops'\nurl = 'https://a.example'\nsecret = 'whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='";
+        let room = format!("{webhook}\nrecipient = 'ops-room'");
+        let first = |webhook: &str| format!("[channels]\ndefault = ['ops']\n{webhook}");
+        for (operators, text, is_asked) in [
+            (&[][..], String::new(), false),
+            (&["ops@example.com"], String::new(), true),
+            (&[], first(&room), true),
+            (&[], room.clone(), false),
+            (&[], first(webhook), false),
+            (&["ops@example.com"], first(webhook), true),
+        ] {
+            assert_eq!(asked(operators, &text), is_asked, "{operators:?} {text}");
         }
     }
 }

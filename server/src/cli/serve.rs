@@ -23,6 +23,7 @@ use crate::config::{Config, DatabaseArgs, Mode, ServeArgs, raise_files_max, secr
 use crate::instance::Instance;
 use crate::keys::{generate, new_key};
 use crate::reach::{Reached, ask};
+use crate::settings::asks_by_default;
 use crate::store::Store;
 use crate::worker::spawn_named;
 
@@ -51,7 +52,7 @@ pub(super) async fn run(args: StartArgs) -> anyhow::Result<()> {
     let config = Config::load(&args)?;
     let (mode, has_mail_server, database) = (config.mode, config.mail.is_some(), config.database.clone());
     let told_public_url = config.public_url.is_some();
-    let nobody_is_asked = config.asking.operators.is_empty() && config.webhooks.is_empty();
+    let nobody_is_asked = !asks_by_default(&config.asking);
     // What cannot be reached is said by opening it.
     let new_database = if config.database.is_new().await.unwrap_or(false) { Some(config.database.place()) } else { None };
     say_if_the_clock_is_wrong()?;

@@ -61,16 +61,16 @@ fn wise(settings: &Settings) -> Vec<Finding> {
             "For production set PLACET_SMTP_URL, PLACET_MAIL_FROM and PLACET_PUBLIC_URL=https://…, and leave out --dev.",
         ));
     }
-    if !settings.has_operators && !settings.has_allowed {
+    if !settings.asks_by_default && !settings.has_allowed {
         findings.push(Finding::warn(
             CHECK,
-            "No person may be asked: neither operators nor allowed addresses are set.",
+            "No person may be asked: neither operators nor allowed addresses are set, and no room is asked by default.",
             "Set PLACET_OPERATORS to who is asked by default, and PLACET_NOTIFY_ALLOW to who may be asked.",
         ));
-    } else if !settings.has_operators {
+    } else if !settings.asks_by_default {
         findings.push(Finding::warn(
             CHECK,
-            "A question without notify_to reaches no person: there are no operators.",
+            "A question without notify_to reaches no person: there are no operators, and no room is asked by default.",
             "Set PLACET_OPERATORS to the addresses that are asked by default.",
         ));
     }
