@@ -457,7 +457,7 @@ pub fn attached_to(choice: &str) -> String {
 
 /// Names a choice that has no button, because its question is answered in words or fields.
 pub fn choice_without_button(choice: &str) -> String {
-    format!("Listed choice “{choice}”, although this question is not answered with buttons")
+    format!("Choice “{choice}”, not offered as a button")
 }
 
 /// Names what the definition of a field says beyond what a page draws.
