@@ -356,8 +356,8 @@ What else the agent sent
         {
             question.response_type = response_type;
             let shown = shown(&question);
-            let choice = "  • Choice “Quit”, which has no button here, value: q
-  • Choice “Quit”, which has no button here, description: Stop it
+            let choice = "  • Choice “Quit”, not offered as a button, value: q
+  • Choice “Quit”, not offered as a button, description: Stop it
   • Attached to “Quit”, cost: 12";
             assert!(shown.ends_with(&format!("{beside}{choice}\n\nAnswers\n{expected}")), "{shown}");
         }
