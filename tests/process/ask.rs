@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use harness::api::Api;
 use harness::process::{PATIENCE, Running, Site};
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
@@ -358,9 +358,12 @@ async fn a_failure_says_whether_the_question_may_be_open() {
     for (reply, may_be_open) in [(failed, true), (often, false)] {
         let (site, stranger) = (Site::development(), TcpListener::bind("127.0.0.1:0").await.unwrap());
         let (asking, mut connection) = asking_a_stranger(&site, &stranger).await;
+        // A reply to nothing asked yet would be thrown away.
+        assert!(connection.read(&mut [0; 64]).await.unwrap() > 0);
         connection.write_all(reply.as_bytes()).await.unwrap();
         let ended = asking.finish().await;
         assert_eq!(code(&ended), (Some(3), ""), "{ended:?}");
+        assert!(!ended.stderr.contains("could not be reached"), "{ended:?}");
         let unknown = "it is unknown whether the question was asked; if it was, it is still open";
         assert_eq!(ended.stderr.contains(unknown), may_be_open, "{ended:?}");
         assert_eq!(ended.stderr.contains("run the same command with --idempotency-key "), may_be_open, "{ended:?}");
