@@ -479,11 +479,11 @@ mod tests {
         };
         let warnings = |policy: &AskingPolicy, change: Value| accept(policy, change).unwrap().warnings;
         let quiet = on(vec![room(false)], &[]);
-        assert!(warnings(&quiet, json!({}))[0].contains("carries the link"));
-        assert!(warnings(&quiet, json!({"notify_to": ["a@example.com"]}))[0].contains("carries the link"));
+        assert!(warnings(&quiet, json!({}))[0].contains("carries the answer link"));
+        assert!(warnings(&quiet, json!({"notify_to": ["a@example.com"]}))[0].contains("carries the answer link"));
         assert!(warnings(&on(vec![room(true)], &[]), json!({})).is_empty(), "the room has the link");
         let beside = on(vec![mail(), room(false)], &[]);
-        assert!(warnings(&beside, json!({"channel_hint": "room"}))[0].contains("carries the link"), "mails to nobody");
+        assert!(warnings(&beside, json!({"channel_hint": "room"}))[0].contains("carries the answer link"), "mails to nobody");
         assert!(warnings(&beside, json!({}))[0].contains("notify_to is absent"));
         let to_people = json!({"channel_hint": "room", "notify_to": ["a@example.com"]});
         assert!(warnings(&beside, to_people).is_empty(), "the people have mails");

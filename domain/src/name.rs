@@ -118,7 +118,7 @@ mod tests {
             "placet:",
             "placet/development",
             "Placet Development",
-            "Devеlopment ",
+            "Placet Devеlopment ",
             "develop-ment",
         ] {
             assert_eq!(normal(name).unwrap_err().0, "reserved", "{name}");

@@ -289,7 +289,7 @@ pub(crate) fn in_words(text: &str) -> Value {
     })
 }
 
-/// Those that are tried: a sample; all of them if `PLACET_TEXTS=all`, or those whose names it is a part of.
+/// Those that are tried: a sample; all of them if `PLACET_TEXTS=all`, or those whose names hold one of its parts, which commas divide.
 #[expect(clippy::disallowed_methods, reason = "more texts are asked for by hand, by a variable")]
 pub(crate) fn chosen() -> Vec<(String, String)> {
     let texts = texts();
@@ -297,7 +297,7 @@ pub(crate) fn chosen() -> Vec<(String, String)> {
     let chosen: Vec<_> = match std::env::var("PLACET_TEXTS").ok() {
         None => texts.into_iter().filter(|(name, _)| SAMPLE.contains(&name.as_str())).collect(),
         Some(which) if which == "all" => texts,
-        Some(which) => texts.into_iter().filter(|(name, _)| name.contains(&which)).collect(),
+        Some(which) => texts.into_iter().filter(|(name, _)| which.split(',').any(|part| name.contains(part))).collect(),
     };
     assert!(!chosen.is_empty(), "PLACET_TEXTS is part of no text's name");
     chosen
