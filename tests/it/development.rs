@@ -242,7 +242,7 @@ in_development! {
         app.settle().await;
         let listed = operator.get("api/v1/suspensions").await.ok();
         let question = &listed["suspensions"][0];
-        assert_eq!((&question["question"], &question["asked_by"]), (&json!(QUESTION), &json!("development")));
+        assert_eq!((&question["question"], &question["asked_by"]), (&json!(QUESTION), &json!("placet/development")));
         assert_eq!((&question["resolution"], &question["timeout_seconds"]), (&json!(null), &json!(600)));
         let mail = mails(&person.open(&app.base).await).remove(0);
         let link = link(app, &mut person, &mail).await;

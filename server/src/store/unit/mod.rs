@@ -348,7 +348,9 @@ fn unanswered<R: Rows>(
     let mut times = rows.reads().unanswered(loaded.row.rid, since, env.pressing.asks_per_hour.saturating_add(1))?;
     times.reverse();
     // An ending is dated ahead if the clock was ahead then; it counts as one of now, for an hour and no longer.
-    times.iter_mut().for_each(|time| *time = now.min(*time));
+    for time in &mut times {
+        *time = now.min(*time);
+    }
     times.extend(before.superseded.then_some(now));
     Ok(times)
 }
