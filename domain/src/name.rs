@@ -119,7 +119,7 @@ mod tests {
             "placet/development",
             "Placet Development",
             "Placet Devеlopment ",
-            "develop-ment",
+            "placet develop-ment",
         ] {
             assert_eq!(normal(name).unwrap_err().0, "reserved", "{name}");
         }
