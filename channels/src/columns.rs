@@ -1,6 +1,6 @@
 //! The text part of a mail, laid out in columns.
 
-use domain::text::truncated;
+use domain::base::text::truncated;
 
 /// The width of the text part, in columns.
 pub(crate) const TEXT_COLUMNS: usize = 72;

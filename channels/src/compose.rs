@@ -1,8 +1,8 @@
 use std::time::SystemTime;
 
 use chrono::{DateTime, Datelike as _, Utc};
-use domain::address::LOCAL_PART_MAX;
-use domain::delivery::BOUNCE_TOKEN_CHARS_MAX;
+use domain::base::address::LOCAL_PART_MAX;
+use domain::suspension::delivery::BOUNCE_TOKEN_CHARS_MAX;
 use lettre::{
     Address,
     address::Envelope,
@@ -111,7 +111,7 @@ pub(crate) fn sender(from: &str) -> Result<Mailbox, SettingsError> {
 /// One bare address that every mail server takes, checked again: the row it comes from may be of an older program, whose rule was another.
 /// What stands before the @ could be taken for a route, and what is beyond ASCII needs an extension that the next server may not have.
 fn address(text: &str) -> Option<Address> {
-    domain::address::exact(text)?.parse().ok()
+    domain::base::address::exact(text)?.parse().ok()
 }
 
 /// A header with one message id. It is written as it is: lettre would fold a long one, which some programs mistake

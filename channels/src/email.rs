@@ -78,7 +78,7 @@ struct Offered {
 #[async_trait]
 impl Channel for EmailChannel {
     fn name(&self) -> &'static str {
-        domain::channel::EMAIL
+        domain::suspension::channel::EMAIL
     }
 
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {

@@ -102,5 +102,5 @@ impl DeliveryError {
 }
 
 fn reported(text: &str) -> String {
-    domain::text::truncated(&domain::text::visible_line(text), REPORT_CHARS_MAX)
+    domain::base::text::truncated(&domain::base::text::visible_line(text), REPORT_CHARS_MAX)
 }

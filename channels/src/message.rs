@@ -2,7 +2,7 @@ use std::fmt;
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
-use domain::ids::{DeliveryId, IntentId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::suspension::SuspensionChoice;
 
 /// One message to one recipient about one question, values only.

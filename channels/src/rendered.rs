@@ -2,9 +2,9 @@ use std::fmt;
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use domain::choice::judge;
-use domain::text::{deadline, defanged, moment, repeats, time_left, truncated, visible, visible_line};
-use domain::words;
+use domain::asking::choice::judge;
+use domain::base::text::{deadline, defanged, moment, repeats, time_left, truncated, visible, visible_line};
+use domain::base::words;
 
 use crate::columns::{TEXT_COLUMNS, columns, truncated_to_columns, wrapped};
 use crate::{Answers, Message, Occasion};

@@ -1,6 +1,6 @@
 use std::{fmt, net::IpAddr, time::Duration};
 
-use domain::login::{LOGIN_RULE, is_plain};
+use domain::base::login::{LOGIN_RULE, is_plain};
 use lettre::transport::smtp::{
     Error as SmtpError, SMTP_PORT, SUBMISSION_PORT, SUBMISSIONS_PORT,
     authentication::{Credentials, DEFAULT_MECHANISMS},

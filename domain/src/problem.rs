@@ -3,28 +3,10 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use utoipa::ToSchema;
 
-use crate::lease::Lease;
+use crate::base::field::FieldError;
+use crate::suspension::lease::Lease;
 use crate::suspension::{Resolution, ResolutionReason};
-
-/// One field that breaks one rule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct FieldError {
-    /// The field, as a path: `choices[2].value`.
-    pub field: String,
-    /// The rule's name: `required`, `length`, `range`, `type`, `unknown`, …
-    pub rule: String,
-    /// What is wrong and how to mend it.
-    pub message: String,
-}
-
-impl FieldError {
-    /// Names a field, a rule and what to do.
-    pub fn new(field: impl Into<String>, rule: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { field: field.into(), rule: rule.into(), message: message.into() }
-    }
-}
 
 /// Why the server refused. Refusing is an answer, not a failure: state is as it was.
 #[derive(Clone, Debug, PartialEq, Error, Serialize, Deserialize)]
@@ -76,7 +58,7 @@ pub enum Rejection {
     #[error("the deadline of this suspension has passed")]
     Expired {
         /// The deadline.
-        #[serde(with = "crate::time::z_option", default)]
+        #[serde(with = "crate::base::time::z_option", default)]
         expired_at: Option<DateTime<Utc>>,
     },
     /// The named suspension has ended otherwise.
@@ -87,7 +69,7 @@ pub enum Rejection {
         /// Which kind of cancellation.
         reason: Option<ResolutionReason>,
         /// When.
-        #[serde(with = "crate::time::z")]
+        #[serde(with = "crate::base::time::z")]
         resolved_at: DateTime<Utc>,
         /// By whom.
         resolved_by: Option<String>,

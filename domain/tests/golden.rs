@@ -8,22 +8,22 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use domain::authority::{Assurance, Credential, Role};
-use domain::body::{IntentBody, Patch, PatchOp};
-use domain::channel::Way;
-use domain::delivery::Failover;
-use domain::event::{
-    ClientEvent, Delivery, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
+use domain::base::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::base::time::from_micros;
+use domain::intent::body::{IntentBody, Patch, PatchOp};
+use domain::intent::event::{
+    ClientEvent, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
 };
-use domain::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
-use domain::intent::Status;
-use domain::lease::{Lease, LeaseStatus};
+use domain::intent::status::Status;
 use domain::log::{Envelope, Sealed, verify_chain};
+use domain::people::principal::{Assurance, Credential, Role};
+use domain::suspension::channel::Way;
+use domain::suspension::delivery::{Delivery, Failover};
+use domain::suspension::lease::{Lease, LeaseStatus};
 use domain::suspension::{
     Asker, Ending, FallbackPolicy, Kind, Question, Resolution, ResolutionReason, ResponseType, Style, Suspension,
     SuspensionChoice,
 };
-use domain::time::from_micros;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! How a question ended, as a type: an answer says whether a person gave it.
 
 use chrono::{DateTime, Utc};
-use domain::ids::SuspensionId;
+use domain::base::ids::SuspensionId;
 use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason};
 use domain::wire::SuspensionRecord;
 use serde_json::{Map, Value};
@@ -146,7 +146,7 @@ mod tests {
         let more = json!({"resolution": "responded", "response": "fine", "responded_by": "alice@example.com", "responded_at": AT,
             "resolved_at": AT, "choice_label": "Fine", "metadata": {"comment": "ok"}});
         let answer = ended(more).unwrap().unwrap();
-        let at = domain::time::parse(AT).unwrap();
+        let at = domain::base::time::parse(AT).unwrap();
         assert_eq!(answer.source, Source::Human { by: "alice@example.com".into(), at });
         assert_eq!((answer.value.as_str(), &answer.metadata["comment"]), ("fine", &json!("ok")));
         assert!(!format!("{answer:?}").contains(ID));
@@ -157,7 +157,7 @@ mod tests {
         let more =
             json!({"resolution": "expired", "resolved_at": AT, "fallback_policy": "complete_with_fallback", "response": "no"});
         let answer = ended(more).unwrap().unwrap();
-        assert_eq!(answer.source, Source::Fallback { at: domain::time::parse(AT).unwrap() });
+        assert_eq!(answer.source, Source::Fallback { at: domain::base::time::parse(AT).unwrap() });
         assert_eq!((answer.value.as_str(), answer.responded_by), ("no", None));
         // Nor is an answer that nobody signed.
         let nobody = json!({"resolution": "responded", "response": "yes", "resolved_at": AT});

@@ -35,10 +35,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use domain::engagement::EngagementSignals;
-use domain::ids::{IntentId, SuspensionId};
-use domain::intent::Status;
-use domain::retry::PartialRetryPolicy;
+use domain::asking::engagement::EngagementSignals;
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::intent::status::Status;
+use domain::suspension::retry::PartialRetryPolicy;
 use domain::wire::{
     EventView, IntentView, RespondResponse, ServerConfigView, SuspensionPage, SuspensionPreview, SuspensionRecord,
 };

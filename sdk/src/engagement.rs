@@ -1,6 +1,6 @@
 //! Whether to ask at all, as a type that cannot be skipped.
 
-use domain::engagement::{EngagementDecision, EngagementMode};
+use domain::asking::engagement::{EngagementDecision, EngagementMode};
 
 /// How to engage people (RFC-0025 §7.2), to be matched.
 ///
@@ -32,7 +32,7 @@ impl From<EngagementDecision> for Engagement {
 
 #[cfg(test)]
 mod tests {
-    use domain::engagement::EngagementSignals;
+    use domain::asking::engagement::EngagementSignals;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! What can go wrong, by what the caller can do about it. No message here names a key, a suspension id or an answer.
 
 use chrono::{DateTime, Utc};
-use domain::ids::SuspensionId;
+use domain::base::ids::SuspensionId;
 use serde_json::Value;
 use thiserror::Error;
 

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::engagement::EngagementDecision;
-use domain::ids::IntentId;
+use domain::asking::engagement::EngagementDecision;
+use domain::base::ids::IntentId;
 use domain::wire::SuspensionRecord;
 use serde_json::Value;
 use tokio::time::Instant;

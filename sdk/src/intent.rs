@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use domain::engagement::EngagementSignals;
-use domain::ids::IntentId;
-use domain::intent::Status;
+use domain::asking::engagement::EngagementSignals;
+use domain::base::ids::IntentId;
+use domain::intent::status::Status;
 use domain::wire::{CreateIntentRequest, EventView, IntentView};
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! What makes two questions the same question.
 
-use domain::ids::IntentId;
+use domain::base::field::FieldError;
+use domain::base::ids::IntentId;
 use domain::log::Hash;
-use domain::problem::FieldError;
 use domain::wire::SuspendRequest;
 use reqwest::header::HeaderValue;
 use serde::Serialize;
@@ -47,7 +47,7 @@ impl Key {
             Self::Given(key) => key_header(key),
             Self::Derived { occasion } => {
                 let covered = Covered { intent_id, request, occasion: occasion.as_deref() };
-                let bytes = domain::json::canonical(&covered)
+                let bytes = domain::base::json::canonical(&covered)
                     .map_err(|_| FieldError::new("question", "type", "holds a number that JSON cannot"))?;
                 key_header(&format!("placet-1-{}", Hash::of(&bytes)))
             }

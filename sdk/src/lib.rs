@@ -65,11 +65,11 @@ mod problem;
 mod question;
 mod transport;
 
-pub use domain::engagement::{EngagementDecision, EngagementMode, EngagementSignals};
-pub use domain::ids::{IntentId, SuspensionId};
-pub use domain::intent::Status;
-pub use domain::problem::FieldError;
-pub use domain::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
+pub use domain::asking::engagement::{EngagementDecision, EngagementMode, EngagementSignals};
+pub use domain::base::field::FieldError;
+pub use domain::base::ids::{IntentId, SuspensionId};
+pub use domain::intent::status::Status;
+pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
     AtTheEnd, EventView, IntentView, RespondResponse, ScheduledAttempt, ServerConfigView, SuspensionPage, SuspensionPreview,

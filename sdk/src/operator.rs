@@ -1,8 +1,8 @@
 //! What a program does on the other side of a question, with an operator's key: look for open ones, and answer.
 
-use domain::ids::SuspensionId;
+use domain::base::field::FieldError;
+use domain::base::ids::SuspensionId;
 use domain::log::Hash;
-use domain::problem::FieldError;
 use domain::wire::{ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspensionPage, SuspensionRecord};
 use reqwest::header::HeaderValue;
 use serde::Serialize;
@@ -96,7 +96,7 @@ impl Client {
 /// A key that is the same for the same request, and for no other.
 fn derived_key(prefix: &str, request: &impl Serialize) -> Result<HeaderValue, CallError> {
     let refused = |error| CallError::Refused(Box::new(Problem::invalid(vec![error])));
-    let bytes = domain::json::canonical(request)
+    let bytes = domain::base::json::canonical(request)
         .map_err(|_| refused(FieldError::new("value", "type", "holds a number that JSON cannot")))?;
     key_header(&format!("{prefix}-{}", Hash::of(&bytes))).map_err(refused)
 }

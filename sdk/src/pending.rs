@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use domain::ids::SuspensionId;
+use domain::base::ids::SuspensionId;
 use domain::wire::SuspensionRecord;
 use serde_json::Value;
 use tokio::time::{Instant, sleep};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use domain::problem::FieldError;
+use domain::base::field::FieldError;
 use serde_json::{Map, Value};
 
 /// A refusal or a failure in the server's words.

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use domain::engagement::EngagementDecision;
-use domain::ids::{IntentId, SuspensionId};
-use domain::problem::FieldError;
-use domain::retry::PartialRetryPolicy;
+use domain::asking::engagement::EngagementDecision;
+use domain::base::field::FieldError;
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::suspension::retry::PartialRetryPolicy;
 use domain::suspension::{FallbackPolicy, Resolution, ResponseType};
 use domain::wire::{SuspendRequest, SuspensionRecord};
 use serde::Serialize;
@@ -337,7 +337,7 @@ fn read_confirm(raw: &Value) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
-    use domain::retry::Rung;
+    use domain::suspension::retry::Rung;
     use serde_json::json;
 
     use super::*;

@@ -128,7 +128,7 @@ struct Failure {
 
 impl Transport {
     pub(crate) fn new(base: &str, api_key: SecretString, options: &Options, hooks: HookList) -> Result<Self, SetupError> {
-        if !domain::login::is_plain(base) {
+        if !domain::base::login::is_plain(base) {
             return Err(SetupError::UnsuitableAddress);
         }
         let base = Url::parse(base).map_err(SetupError::InvalidAddress)?;
@@ -172,7 +172,7 @@ impl Transport {
             let failure = match outcome {
                 Ok(Reply { body, replayed }) => {
                     // Of two members of one name another reader may see the other one.
-                    domain::json::unambiguous(&body).map_err(|error| unreadable(&error))?;
+                    domain::base::json::unambiguous(&body).map_err(|error| unreadable(&error))?;
                     let body = serde_json::from_slice(&body).map_err(|error| unreadable(&error))?;
                     return Ok(Reply { body, replayed });
                 }

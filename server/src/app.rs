@@ -15,9 +15,9 @@ use actix_web::rt::net::TcpStream;
 use actix_web::{App as ActixApp, web};
 use anyhow::Context;
 use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox, WebhookChannel, Withheld};
-use domain::clock::Clock;
-use domain::ids::Entropy;
-use domain::time::rfc3339;
+use domain::base::clock::Clock;
+use domain::base::ids::Entropy;
+use domain::base::time::rfc3339;
 use tokio::sync::watch;
 use url::Url;
 

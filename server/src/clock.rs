@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::clock::Clock;
-use domain::ids::Entropy;
-use domain::time::to_micros;
+use domain::base::clock::Clock;
+use domain::base::ids::Entropy;
+use domain::base::time::to_micros;
 
 /// The system's wall clock.
 #[derive(Clone, Copy, Debug)]

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::absence::{ABSENCE_SECONDS_MAX, Absence};
-use domain::clock::Clock;
+use domain::base::clock::Clock;
+use domain::suspension::absence::{ABSENCE_SECONDS_MAX, Absence};
 
 /// A loop that has not turned for longer than this was away.
 const AWAY_MAX: Duration = Duration::from_secs(ABSENCE_SECONDS_MAX.unsigned_abs());

@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use chrono_tz::Tz;
 use clap::Args;
-use domain::address::{self, AllowList};
-use domain::asking::{AskingPolicy, UnknownChannel};
-use domain::channel::Channels;
-use domain::login::{LOGIN_RULE, is_plain};
-use domain::problem::FieldError;
-use domain::retry::PartialRetryPolicy;
+use domain::asking::policy::{AskingPolicy, UnknownChannel};
+use domain::base::address::{self, AllowList};
+use domain::base::field::FieldError;
+use domain::base::login::{LOGIN_RULE, is_plain};
+use domain::suspension::channel::Channels;
+use domain::suspension::retry::PartialRetryPolicy;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
@@ -406,7 +406,7 @@ fn asking(
 
 #[cfg(test)]
 mod tests {
-    use domain::asking::SeemingSecret;
+    use domain::suspension::seeming::SeemingSecret;
 
     use super::place::{FLAGS, KEYS};
     use super::*;

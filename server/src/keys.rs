@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::authority::{Principal, Role};
-use domain::channel::{CHANNEL_NAME_MAX, EMAIL, is_channel_name};
-use domain::clock::Clock;
-use domain::ids::{Entropy, KeyId};
-use domain::name;
-use domain::problem::FieldError;
+use domain::base::clock::Clock;
+use domain::base::field::FieldError;
+use domain::base::ids::{Entropy, KeyId};
+use domain::base::name;
+use domain::people::principal::{Principal, Role};
+use domain::suspension::channel::{CHANNEL_NAME_MAX, EMAIL, is_channel_name};
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};

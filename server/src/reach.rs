@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use domain::ids::Entropy;
+use domain::base::ids::Entropy;
 use serde::Deserialize;
 use url::Url;
 

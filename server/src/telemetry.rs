@@ -6,7 +6,7 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
-use domain::text::visible_line;
+use domain::base::text::visible_line;
 use tracing::Subscriber;
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;

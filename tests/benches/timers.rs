@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::Parser;
-use domain::clock::Clock;
-use domain::time::{parse, rfc3339, seconds};
+use domain::base::clock::Clock;
+use domain::base::time::{parse, rfc3339, seconds};
 use harness::bench::arrival::{closed_loop, open_loop};
 use harness::bench::connection::Connection;
 use harness::bench::figures::{Figure, Report};

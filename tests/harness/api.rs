@@ -1,6 +1,6 @@
 //! Raw requests, for what the SDK would not send.
 
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ impl Api {
         let response = request.send().await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let text = response.text().await?;
-        Ok(Reply { status, body: domain::json::unambiguous(text.as_bytes()).unwrap_or(Value::Null), text, headers })
+        Ok(Reply { status, body: domain::base::json::unambiguous(text.as_bytes()).unwrap_or(Value::Null), text, headers })
     }
 
     pub async fn get(&self, path: &str) -> Reply {

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::clock::Clock;
+use domain::base::clock::Clock;
 
 /// When every test begins: a Tuesday morning.
 const START: &str = "2026-11-24T08:00:00Z";

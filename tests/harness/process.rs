@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use domain::clock::Clock;
+use domain::base::clock::Clock;
 use placet_server::clock::{SystemClock, SystemEntropy};
 use placet_server::store::sqlite::{Exclusive, SqliteStore};
 use placet_server::store::{Outside, Store};

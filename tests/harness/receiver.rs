@@ -12,7 +12,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use channels::{Template, WebhookSettings};
-use domain::channel::{Channels, EMAIL, NamedChannel, Reach};
+use domain::suspension::channel::{Channels, EMAIL, NamedChannel, Reach};
 use hmac::{Hmac, KeyInit, Mac};
 use placet_server::config::{Config, WebhookConfig};
 use serde_json::Value;

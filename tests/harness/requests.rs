@@ -1,11 +1,12 @@
 //! What the surfaces hand to the store, for tests that stand below HTTP.
 
-use domain::authority::{Action, Assurance, Principal, Role};
-use domain::body::IntentBody;
-use domain::command::Command;
-use domain::ids::IntentId;
-use domain::intent::Status;
-use domain::problem::FieldError;
+use domain::base::field::FieldError;
+use domain::base::ids::IntentId;
+use domain::intent::body::IntentBody;
+use domain::intent::command::Command;
+use domain::intent::status::Status;
+use domain::people::authority::Action;
+use domain::people::principal::{Assurance, Principal, Role};
 use placet_server::store::{CreateIntent, NewIntent, Precondition, Request, Target};
 use serde_json::{Map, json};
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use domain::address::{AllowList, exact, plain};
+use domain::base::address::{AllowList, exact, plain};
 use harness::app::TestApp;
 use harness::on_each_store;
 use harness::postfix::Postfix;

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
-use domain::authority::Role;
 use domain::log::Sealed;
+use domain::people::principal::Role;
 use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const REST_OF_THE_DAY: i64 = 16 * 3_600;
 
 /// What the events of an intent count as: their bytes, the first one's twice, and 512 each.
-async fn counted(app: &TestApp, intent: domain::ids::IntentId) -> u64 {
+async fn counted(app: &TestApp, intent: domain::base::ids::IntentId) -> u64 {
     let events = app.agent().events(intent).await;
     let of_the_agent = |event: &&Value| event["actor"] == "test-agent" || event["actor"] == "placet";
     let bytes = events.iter().filter(of_the_agent).map(|event| {

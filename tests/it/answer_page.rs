@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
 use harness::app::{OPERATOR, TestApp};
 use harness::crawler::ScannerSim;
 use harness::on_each_store;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use channels::{Channel, DeliveryError, Message, Receipt};
 use chrono::TimeDelta;
-use domain::authority::Role;
+use domain::people::principal::Role;
 use harness::app::{Backend, OPERATOR, TestApp};
 use harness::clock::FakeClock;
 use harness::on_each_store;

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::authority::Role;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use harness::api::Reply;
 use harness::app::{Backend, TestApp};
 use harness::postgres::{CONNECTIONS, Cluster, PASSWORD};

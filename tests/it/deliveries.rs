@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use domain::authority::Role;
-use domain::channel::{EMAIL, Reach};
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
+use domain::suspension::channel::{EMAIL, Reach};
 use harness::api::Reply;
 use harness::app::{OPERATOR, TestApp, mentions};
 use harness::on_each_store;

@@ -5,10 +5,10 @@
 use std::sync::Mutex;
 
 use chrono::TimeDelta;
-use domain::authority::Role;
-use domain::channel::{EMAIL, Reach};
-use domain::clock::Clock;
-use domain::ids::IntentId;
+use domain::base::clock::Clock;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
+use domain::suspension::channel::{EMAIL, Reach};
 use harness::app::{Backend, TestApp};
 use harness::receiver::{Receiver, add, webhook};
 use placet_server::store::{DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};

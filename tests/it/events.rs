@@ -5,10 +5,10 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use domain::authority::Role;
-use domain::event::in_openintent_vocabulary;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::intent::event::in_openintent_vocabulary;
 use domain::log::{Sealed, verify_chain};
+use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::on_each_store;
 use serde_json::{Value, json};

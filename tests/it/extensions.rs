@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use domain::authority::Role;
-use domain::time::parse;
+use domain::base::time::parse;
+use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::on_each_store;
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ on_each_store! {
         let id = asked["id"].as_str().unwrap();
         app.settle().await;
         let later = parse(asked["expires_at"].as_str().unwrap()).unwrap() + chrono::TimeDelta::seconds(60);
-        extend(&app.api(Role::Admin), id, json!({"expires_at": domain::time::rfc3339(later)})).await.ok();
+        extend(&app.api(Role::Admin), id, json!({"expires_at": domain::base::time::rfc3339(later)})).await.ok();
         app.advance(3659).await;
         operator.respond(intent, id, "approve").await.ok();
     }
@@ -91,7 +91,7 @@ on_each_store! {
         let asked = agent.suspend(intent, json!({})).await.ok();
         let id = asked["id"].as_str().unwrap();
         let start = parse(asked["suspended_at"].as_str().unwrap()).unwrap();
-        let at = |seconds: i64| json!({"expires_at": domain::time::rfc3339(start + chrono::TimeDelta::seconds(seconds))});
+        let at = |seconds: i64| json!({"expires_at": domain::base::time::rfc3339(start + chrono::TimeDelta::seconds(seconds))});
         for (body, field, rule) in [
             (at(3600), "expires_at", "later"),
             (at(3599), "expires_at", "later"),
@@ -186,6 +186,6 @@ on_each_store! {
         app.advance(3600).await;
         let reminder = app.smtp.next_mail().await;
         let deadline = parse(given["expires_at"].as_str().unwrap()).unwrap();
-        assert!(reminder.text().contains(&domain::text::deadline(deadline, domain::clock::Clock::now(&*app.clock))), "{}", reminder.text());
+        assert!(reminder.text().contains(&domain::base::text::deadline(deadline, domain::base::clock::Clock::now(&*app.clock))), "{}", reminder.text());
     }
 }

@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
 use channels::Template;
-use domain::channel::{EMAIL, Reach};
+use domain::suspension::channel::{EMAIL, Reach};
 use harness::app::TestApp;
 use harness::browser::{Browser, BrowserOptions};
 use harness::receiver::{Receiver, add, webhook};

@@ -114,7 +114,7 @@ async fn asked(app: &TestApp, text: &str) -> (String, Received) {
         "context": {short.clone(): short, "group": {short.clone(): short}, "list": [short, "x"], "deep": {"a": {"b": short}}},
         "fallback_policy": "complete_with_fallback", "fallback_value": "deny", "timeout_seconds": 3600,
     });
-    let id: domain::ids::IntentId = intent["id"].as_str().unwrap().parse().unwrap();
+    let id: domain::base::ids::IntentId = intent["id"].as_str().unwrap().parse().unwrap();
     agent.suspend(id, question).await.ok();
     app.settle().await;
     let mail = app.smtp.next_mail().await;

@@ -1,7 +1,7 @@
 //! Sending again: a repeat must be recognised, answered alike, and do nothing.
 
-use domain::authority::Role;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::on_each_store;
 use serde_json::{Value, json};

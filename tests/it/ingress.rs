@@ -1,7 +1,7 @@
 //! What comes in: in which order it is refused, under which code, and that a refusal changes nothing.
 
-use domain::authority::Role;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::on_each_store;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Intents: created, listed, patched, moved through their lifecycle; `_suspension` stays the server's.
 
-use domain::authority::Role;
-use domain::body::{DESCRIPTION_BYTES_MAX, PATCHES_MAX, STATE_BYTES_MAX};
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::intent::body::{DESCRIPTION_BYTES_MAX, PATCHES_MAX, STATE_BYTES_MAX};
+use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::on_each_store;
 use serde_json::{Value, json};

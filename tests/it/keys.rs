@@ -4,8 +4,9 @@
 
 use std::fmt::Write;
 
-use domain::authority::Role;
-use domain::ids::{Entropy as _, KeyId};
+use domain::base::ids::Entropy as _;
+use domain::base::ids::KeyId;
+use domain::people::principal::Role;
 use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;

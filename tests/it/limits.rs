@@ -2,7 +2,7 @@
 //!
 //! The limits of a question's own text, of a body and of a patch are in `ingress` and `intents`, and in the domain's tests.
 
-use domain::authority::Role;
+use domain::people::principal::Role;
 use domain::problem::Rejection;
 use harness::api::Reply;
 use harness::app::{Backend, TestApp};

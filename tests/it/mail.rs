@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use channels::{Channel, DeliveryError, Message, Receipt};
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::{Fault, Received};

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::authority::Role;
-use domain::channel::{EMAIL, Reach};
-use domain::ids::SuspensionId;
+use domain::base::ids::SuspensionId;
+use domain::people::principal::Role;
+use domain::suspension::channel::{EMAIL, Reach};
 use harness::app::TestApp;
 use harness::on_each_store;
 use harness::receiver::{self, Receiver};

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
 use harness::app::{Backend, TestApp};
 use placet_server::clock::{SystemClock, SystemEntropy};
 use placet_server::store::sqlite::{Exclusive, SqliteStore, beside};

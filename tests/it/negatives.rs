@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use domain::authority::Role;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;

@@ -4,8 +4,8 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use domain::authority::Role;
-use domain::clock::Clock as _;
+use domain::base::clock::Clock as _;
+use domain::people::principal::Role;
 use harness::on_each_store;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;

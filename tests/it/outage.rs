@@ -30,7 +30,7 @@ async fn expires_at(app: &TestApp, id: &str) -> String {
 }
 
 /// Old and new deadline of each extension.
-pub(crate) async fn extensions(app: &TestApp, intent: domain::ids::IntentId) -> Vec<(String, String)> {
+pub(crate) async fn extensions(app: &TestApp, intent: domain::base::ids::IntentId) -> Vec<(String, String)> {
     let events = app.agent().events(intent).await;
     let extended = events.iter().filter(|event| event["event_type"] == "intent.suspension_extended");
     let time = |event: &Value, name: &str| event["payload"][name].as_str().unwrap()[11..19].to_owned();
@@ -365,7 +365,7 @@ on_each_store! {
 }
 
 /// The attempts an intent's log tells of: number, people, whether it was skipped.
-async fn attempts(app: &TestApp, intent: domain::ids::IntentId) -> Vec<(u64, usize, bool)> {
+async fn attempts(app: &TestApp, intent: domain::base::ids::IntentId) -> Vec<(u64, usize, bool)> {
     let events = app.agent().events(intent).await;
     let renotified = events.iter().filter(|event| event["event_type"] == "intent.suspension_renotified");
     let told = |event: &Value| {

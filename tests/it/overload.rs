@@ -6,7 +6,7 @@
 
 use std::num::NonZeroU32;
 
-use domain::authority::Role;
+use domain::people::principal::Role;
 use harness::api::Reply;
 use harness::app::{Backend, TestApp};
 use harness::on_each_store;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
-use domain::authority::Role;
+use domain::people::principal::Role;
 use harness::app::{Backend, TestApp};
 use harness::plans::{self, Plans};
 use harness::postgres::Cluster;

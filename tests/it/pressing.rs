@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use domain::authority::Role;
-use domain::ids::IntentId;
-use domain::pressing::Pressing;
+use domain::asking::pressing::Pressing;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::app::{Backend, OPERATOR, TestApp};
 use harness::on_each_store;

@@ -1,6 +1,6 @@
 //! Who would be told when, before anything is asked; and the same plan in the mail and on the page.
 
-use domain::authority::Role;
+use domain::people::principal::Role;
 use domain::suspension::FallbackPolicy;
 use harness::app::{OPERATOR, TestApp, asking_policy};
 use harness::on_each_store;
@@ -58,7 +58,7 @@ on_each_store! {
             }
             people.sort();
             assert_eq!((&json!(number + 1), &json!(people)), (&step["attempt"], &step["recipients"]));
-            assert_eq!(step["at"].as_str().and_then(domain::time::parse), Some(domain::clock::Clock::now(&*app.clock)));
+            assert_eq!(step["at"].as_str().and_then(domain::base::time::parse), Some(domain::base::clock::Clock::now(&*app.clock)));
         }
         let end = &preview["at_the_end"];
         assert_eq!((&end["what"], &end["value"], &end["requires_delivery"]), (&json!("fallback"), &json!("deny"), &json!(true)));
@@ -105,7 +105,7 @@ on_each_store! {
             assert_eq!(preview.body["errors"], asked.body["errors"], "{change}");
         }
         let fail_only = TestApp::start_with(|config| {
-            config.asking = domain::asking::AskingPolicy { fallback_allowed: vec![FallbackPolicy::Fail], ..asking_policy() };
+            config.asking = domain::asking::policy::AskingPolicy { fallback_allowed: vec![FallbackPolicy::Fail], ..asking_policy() };
         })
         .await;
         let refused = fail_only.agent().post("api/v1/suspensions/preview", question()).await;

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::TimeDelta;
-use domain::authority::Role;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use futures_util::stream::{self, StreamExt};
 use harness::api::{Api, Reply};
 use harness::app::{OPERATOR, TestApp};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use domain::delivery::DeliveryState;
+use domain::suspension::delivery::DeliveryState;
 use placet_server::store::sqlite::simulated::Fate;
 use serde_json::json;
 

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
-use domain::authority::Role;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
-use domain::authority::Role;
-use domain::channel::Reach;
-use domain::clock::Clock;
-use domain::ids::IntentId;
+use domain::base::clock::Clock;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
+use domain::suspension::channel::Reach;
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
 use harness::api::{Api, Reply};

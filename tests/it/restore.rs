@@ -1,7 +1,7 @@
 //! `serve --after-restore`: a restored database does nothing until its operator has looked at it.
 
-use domain::authority::Role;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use harness::app::{Backend, OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::postgres::Cluster;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use domain::authority::Role;
+use domain::people::principal::Role;
 use harness::api::Api;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;

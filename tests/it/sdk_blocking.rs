@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use domain::authority::Role;
+use domain::people::principal::Role;
 use harness::app::TestApp;
 use harness::on_each_store;
 use placet::blocking::Client;
@@ -132,7 +132,7 @@ on_each_store! {
             let asked = client.ask(intent, go().again("silence")).unwrap();
             let taken_up = client.pending(asked.suspension_id(), &go()).unwrap();
             assert_eq!(client.suspension(taken_up.suspension_id()).unwrap().id, asked.suspension_id());
-            let unknown = client.intent(domain::ids::IntentId(uuid::Uuid::nil())).unwrap_err();
+            let unknown = client.intent(domain::base::ids::IntentId(uuid::Uuid::nil())).unwrap_err();
             assert!(matches!(unknown, CallError::Refused(problem) if problem.is("not_found")));
             (client, asked)
         }).await.unwrap();

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use domain::authority::Role;
+use domain::people::principal::Role;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::Fault;

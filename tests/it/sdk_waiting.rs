@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::task::{Context, Waker};
 
-use domain::authority::Role;
+use domain::people::principal::Role;
 use harness::app::TestApp;
 use harness::on_each_store;
 use placet::{CancelReason, Client, IntentId, Question, RequestInputError};

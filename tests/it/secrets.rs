@@ -7,8 +7,8 @@ use std::sync::Mutex;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use domain::authority::Role;
-use domain::ids::SuspensionId;
+use domain::base::ids::SuspensionId;
+use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;

@@ -1,6 +1,7 @@
 //! Questions that look as if they held a secret: told to who asks, or refused, and never repeated.
 
-use domain::asking::{AskingPolicy, SeemingSecret};
+use domain::asking::policy::AskingPolicy;
+use domain::suspension::seeming::SeemingSecret;
 use harness::app::{TestApp, asking_policy};
 use harness::on_each_store;
 use serde_json::{Value, json};

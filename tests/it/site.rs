@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex};
 
 use channels::MemoryMailbox;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::authority::{Action, Principal, Role};
-use domain::clock::Clock;
-use domain::command::{Command, Later};
-use domain::event::ExtensionCause;
-use domain::ids::{Entropy, IntentId, SuspensionId};
+use domain::base::clock::Clock;
+use domain::base::ids::{Entropy, IntentId, SuspensionId};
+use domain::intent::command::{Command, Later};
+use domain::intent::event::ExtensionCause;
+use domain::people::authority::Action;
+use domain::people::principal::{Principal, Role};
 use domain::wire::{DeliveryView, SuspendRequest, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use channels::{EmailChannel, EmailSettings};
-use domain::authority::Role;
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::{Fault, Received};

@@ -1,9 +1,9 @@
 //! Asking, asking again, and taking a question back.
 
-use domain::authority::Role;
-use domain::ids::IntentId;
-use domain::retry::PartialRetryPolicy;
+use domain::base::ids::IntentId;
+use domain::people::principal::Role;
 use domain::suspension::FallbackPolicy;
+use domain::suspension::retry::PartialRetryPolicy;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use chrono::DateTime;
-use domain::command::Later;
-use domain::ids::SuspensionId;
+use domain::base::ids::SuspensionId;
+use domain::intent::command::Later;
 use domain::suspension::Resolution;
 use harness::app::{Backend, TestApp};
 use harness::postgres::Cluster;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
 
-use domain::channel::{EMAIL, Reach};
+use domain::suspension::channel::{EMAIL, Reach};
 use harness::app::{Backend, OPERATOR, TestApp};
 use harness::receiver::{Answer, Receiver, SECRET, add, webhook};
 use harness::smtp::Fault;
@@ -382,7 +382,7 @@ async fn a_message_ends_with_its_tries_or_with_its_question() {
 
 /// One number of a scrape.
 async fn circuit(app: &TestApp, channel: &str) -> String {
-    let scraped = app.api(domain::authority::Role::Auditor).get("metrics").await.text;
+    let scraped = app.api(domain::people::principal::Role::Auditor).get("metrics").await.text;
     let name = format!("placet_channel_circuit_open{{channel=\"{channel}\"}} ");
     scraped.lines().find_map(|line| line.strip_prefix(&name)).unwrap_or("absent").to_owned()
 }
@@ -479,7 +479,7 @@ async fn a_question_goes_around_an_endpoint_it_has_no_time_to_wait_for() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_again() {
     let (app, receiver) = with_pager().await;
-    let (agent, admin) = (app.agent(), app.api(domain::authority::Role::Admin));
+    let (agent, admin) = (app.agent(), app.api(domain::people::principal::Role::Admin));
     let (one, two) = (agent.active_intent().await, agent.active_intent().await);
     receiver.script([Answer::Status(410, vec![])]);
     let first = agent.asked(one).await;
@@ -496,7 +496,8 @@ async fn an_endpoint_that_is_gone_fails_its_messages_until_an_admin_sends_one_ag
     let page = admin.get("api/v1/deliveries?state=failed&limit=1").await.ok();
     assert_eq!(page["deliveries"][0]["suspension_id"], json!(second), "newest first");
     let cursor = page["next_cursor"].as_str().unwrap();
-    let last = app.api(domain::authority::Role::Auditor).get(&format!("api/v1/deliveries?limit=1&cursor={cursor}")).await.ok();
+    let last =
+        app.api(domain::people::principal::Role::Auditor).get(&format!("api/v1/deliveries?limit=1&cursor={cursor}")).await.ok();
     assert_eq!((&last["deliveries"][0]["suspension_id"], &last["next_cursor"]), (&json!(first), &Value::Null));
 
     let id = last["deliveries"][0]["id"].as_str().unwrap().to_owned();

@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the test that started this process listens")]
 
 use anyhow::Context;
-use domain::retry::{OneOrMany, PartialRetryPolicy, Rung};
+use domain::suspension::retry::{OneOrMany, PartialRetryPolicy, Rung};
 use placet::{Choice, Client, FallbackPolicy, Question};
 
 #[tokio::main(flavor = "current_thread")]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use domain::ids::Entropy;
+use domain::base::ids::Entropy;
 use harness::api::{Api, Reply};
 use harness::process::{Running, Site};
 use harness::smtp::SmtpSink;

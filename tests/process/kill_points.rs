@@ -4,7 +4,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
 use harness::api::{Api, Reply};
 use harness::process::{PATIENCE, Running, Site};
 use harness::smtp::{Received, SmtpSink};
@@ -202,7 +202,7 @@ async fn while_time_is_given_back_a_crash_gives_nothing_twice() {
     }
     let _server = doomed.site.serve().await;
     for (intent, id, before) in asked {
-        let time = |value: &Value| domain::time::parse(value.as_str().unwrap()).unwrap();
+        let time = |value: &Value| domain::base::time::parse(value.as_str().unwrap()).unwrap();
         // The server serves while it gives time back.
         let record = doomed.reader.get(&format!("api/v1/suspensions/{id}?wait=50&after_version=1")).await.ok();
         let given = time(&record["expires_at"]) - time(&before);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
 use domain::log::{Sealed, verify_chain};
 use harness::api::Api;
 use harness::smtp::{Received, SmtpSink};

@@ -71,7 +71,7 @@ async fn every_fallback_is_applied_when_the_agent_is_dead() {
         let intent = reader.get(&format!("api/v1/intents/{}", question.intent)).await.ok();
         assert_eq!(intent["status"], json!(status), "{}", question.policy);
 
-        let time = |name: &str| domain::time::parse(record[name].as_str().unwrap()).unwrap();
+        let time = |name: &str| domain::base::time::parse(record[name].as_str().unwrap()).unwrap();
         let window = time("resolved_at") - time("suspended_at");
         let window = window.to_std().unwrap();
         assert!(window >= Duration::from_secs(WINDOW_SECONDS.into()), "{window:?} is early");
@@ -135,8 +135,8 @@ async fn a_ladder_plays_out_when_the_agent_is_dead_and_the_server_is_killed_betw
     let events = reader.events(intent).await;
     let at = |name: &str| -> Vec<f64> {
         let of_type = events.iter().filter(|event| event["event_type"] == name);
-        let times = of_type.map(|event| domain::time::parse(event["created_at"].as_str().unwrap()).unwrap());
-        let began = domain::time::parse(record["suspended_at"].as_str().unwrap()).unwrap();
+        let times = of_type.map(|event| domain::base::time::parse(event["created_at"].as_str().unwrap()).unwrap());
+        let began = domain::base::time::parse(record["suspended_at"].as_str().unwrap()).unwrap();
         times.map(|time| (time - began).as_seconds_f64()).collect()
     };
     let (renotified, escalated, expired) =

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use domain::authority::{Action, Principal, Role};
-use domain::body::{Patch, PatchOp};
-use domain::command::Command;
-use domain::event::ClientEvent;
-use domain::ids::{Entropy, IntentId, LeaseId, SuspensionId};
+use domain::base::ids::{Entropy, IntentId, LeaseId, SuspensionId};
+use domain::base::time::micros;
+use domain::intent::body::{Patch, PatchOp};
+use domain::intent::command::Command;
+use domain::intent::event::ClientEvent;
+use domain::people::authority::Action;
+use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
-use domain::retry::{OneOrMany, PartialRetryPolicy, Rung};
+use domain::suspension::retry::{OneOrMany, PartialRetryPolicy, Rung};
 use domain::suspension::{FallbackPolicy, ResponseType};
-use domain::time::micros;
 use domain::wire::{ChoiceRequest, SuspendRequest, SuspensionRecord};
 use futures_util::FutureExt;
 use harness::requests;
@@ -158,7 +159,7 @@ impl Agent {
         &self,
         action: Action,
         idempotency: Option<Idempotency>,
-        command: Result<Command, Vec<domain::problem::FieldError>>,
+        command: Result<Command, Vec<domain::base::field::FieldError>>,
     ) -> Request {
         Request { idempotency, ..requests::write(&self.principal, action, Target::Intent(self.intent), command) }
     }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use domain::authority::{Action, Assurance, Principal, Role};
-use domain::body::{Patch, PatchOp};
-use domain::command::{Command, Respond};
-use domain::ids::{Entropy, IntentId, SuspensionId};
-use domain::intent::Status;
+use domain::base::ids::{Entropy, IntentId, SuspensionId};
+use domain::intent::body::{Patch, PatchOp};
+use domain::intent::command::{Command, Respond};
+use domain::intent::status::Status;
+use domain::people::authority::Action;
+use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use futures_util::FutureExt;
 use placet_server::store::link::LinkToken;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use domain::authority::Role;
-use domain::delivery::BounceKind;
+use domain::people::principal::Role;
+use domain::suspension::delivery::BounceKind;
 use futures_util::FutureExt;
 use harness::requests;
 use placet_server::store::BounceReport;

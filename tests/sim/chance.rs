@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::Mutex;
 
-use domain::ids::Entropy;
+use domain::base::ids::Entropy;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 

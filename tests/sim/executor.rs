@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use chrono::{DateTime, Utc};
-use domain::time::from_micros;
+use domain::base::time::from_micros;
 use tokio::runtime::Runtime;
 
 use crate::chance::Chance;

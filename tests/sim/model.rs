@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::base::time::{micros, parse};
 use domain::log::Hash;
-use domain::time::{micros, parse};
 use serde_json::Value;
 
 use crate::routes::{Lines, Route, add, contains};

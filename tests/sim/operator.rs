@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use domain::authority::{Action, Assurance, Principal, Role};
-use domain::command::{Command, Later};
-use domain::event::ExtensionCause;
+use domain::intent::command::{Command, Later};
+use domain::intent::event::ExtensionCause;
+use domain::people::authority::Action;
+use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use domain::wire::SuspensionRecord;
 use futures_util::FutureExt;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use domain::authority::{Action, Principal};
-use domain::command::{Command, Respond};
-use domain::ids::{IntentId, SuspensionId};
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::base::time::micros;
+use domain::intent::command::{Command, Respond};
+use domain::people::authority::Action;
+use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::{ResponseType, Suspension, SuspensionChoice};
-use domain::time::micros;
 use futures_util::FutureExt;
 use placet_server::store::link::LinkToken;
 use placet_server::store::{Idempotency, LinkView, Outcome, Precondition, Request, Target};

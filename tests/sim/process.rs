@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use domain::clock::Clock;
-use domain::time::micros;
+use domain::base::clock::Clock;
+use domain::base::time::micros;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select};
 use placet_server::metrics::Metrics;

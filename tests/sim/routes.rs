@@ -2,7 +2,7 @@
 //!
 //! It shares no code with the server.
 
-use domain::channel::{Channels, EMAIL, NamedChannel, Reach};
+use domain::suspension::channel::{Channels, EMAIL, NamedChannel, Reach};
 
 /// One channel of a world.
 #[derive(Clone, Copy, Debug)]

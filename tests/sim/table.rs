@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use domain::planted::{Bug, plant};
+use domain::base::planted::{Bug, plant};
 use placet_server::store::sqlite::simulated::SimulatedDatabase;
 
 use crate::shrink::Change;

@@ -335,7 +335,7 @@ impl Watch {
             let (rid, intent, bytes) = (number(&row[0]), number(&row[1]), text(&row[6]).into_bytes());
             must!(rid > self.last_event, "I25: events out of order");
             self.last_event = rid;
-            let event = domain::json::unambiguous(&bytes).map_err(|error| error.to_string())?;
+            let event = domain::base::json::unambiguous(&bytes).map_err(|error| error.to_string())?;
             let hash = unhex(row[5].as_str().unwrap_or_default()).ok_or("I25: an event without a hash")?;
             must!(event["event_type"] == row[3], "I26: a row says {}, its event {}", row[3], event["event_type"]);
             let model = self.intents.entry(intent).or_default();

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use domain::asking::AskingPolicy;
-use domain::clock::Clock;
+use domain::asking::policy::AskingPolicy;
+use domain::base::clock::Clock;
+use domain::base::time::from_micros;
 use domain::problem::Rejection;
-use domain::time::from_micros;
 use futures_util::future::BoxFuture;
 use placet_server::store::sqlite::simulated::SimulatedDatabase;
 use placet_server::store::{Store, StoreError};
@@ -216,7 +216,7 @@ impl World {
     /// Writes a line of the trace.
     pub(crate) fn tell(&self, line: impl AsRef<str>) {
         let mut record = self.record.lock().unwrap();
-        let line = format!("{} {}", domain::time::rfc3339(from_micros(self.clock())), line.as_ref());
+        let line = format!("{} {}", domain::base::time::rfc3339(from_micros(self.clock())), line.as_ref());
         for byte in line.bytes() {
             record.hash = (record.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }

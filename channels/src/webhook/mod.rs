@@ -173,7 +173,7 @@ impl WebhookChannel {
 
     async fn post(&self, message: &Message) -> Result<StatusCode, DeliveryError> {
         // An endpoint that delivers to people may well send a mail. The name of an audience is no address.
-        if message.recipient.contains('@') && domain::address::exact(&message.recipient).is_none() {
+        if message.recipient.contains('@') && domain::base::address::exact(&message.recipient).is_none() {
             return Err(DeliveryError::permanent(NO_PLAIN_ADDRESS));
         }
         let body = payload(message, self.template, self.links).map_err(|_| DeliveryError::permanent("the message is no JSON"))?;
@@ -212,7 +212,7 @@ impl Channel for WebhookChannel {
 fn endpoint(text: &SecretString, filter: &AddressFilter) -> Result<Url, WebhookSettingsError> {
     use secrecy::ExposeSecret as _;
     let refused = |why| Err(WebhookSettingsError::Url(why));
-    if !domain::login::is_plain(text.expose_secret()) {
+    if !domain::base::login::is_plain(text.expose_secret()) {
         return refused("must hold no user and no password (requests are signed), and an @ elsewhere is written %40");
     }
     let Ok(url) = Url::parse(text.expose_secret()) else { return refused("is not a URL") };

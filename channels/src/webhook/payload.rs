@@ -1,9 +1,9 @@
 //! The bodies of webhooks: thin, because the receiver can ask for the rest with a key of its own.
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use domain::ids::{IntentId, SuspensionId};
-use domain::text::{defanged, quoted, truncated, visible, visible_line};
-use domain::words;
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::base::text::{defanged, quoted, truncated, visible, visible_line};
+use domain::base::words;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use domain::words;
+use domain::base::words;
 
 use super::*;
 use crate::Answers;

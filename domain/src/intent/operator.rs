@@ -2,16 +2,19 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{Intent, Refusal, expired, why_refused};
-use crate::authority::Principal;
-use crate::command::Later;
-use crate::delivery::{Asked, recipients_of, ways_again};
-use crate::event::{Delivery, Event, Extended, ExtensionCause, Reminded};
-use crate::ids::SuspensionId;
-use crate::planted::{Bug, planted};
+use crate::base::ids::SuspensionId;
+use crate::base::planted::{Bug, planted};
+use crate::base::time::seconds;
+use crate::intent::Intent;
+use crate::intent::command::Later;
+use crate::intent::deliveries::{recipients_of, ways_again};
+use crate::intent::event::{Event, Extended, ExtensionCause, Reminded};
+use crate::intent::refusal::{Refusal, expired, why_refused};
+use crate::people::principal::Principal;
 use crate::problem::Rejection;
-use crate::suspension::{REMINDER_PAUSE_SECONDS, WINDOW_SECONDS_MAX};
-use crate::time::seconds;
+use crate::suspension::REMINDER_PAUSE_SECONDS;
+use crate::suspension::WINDOW_SECONDS_MAX;
+use crate::suspension::delivery::{Asked, Delivery};
 
 /// Moves the deadline of an open suspension, later only, whoever asks and why.
 ///

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use serde_json::Number;
 
 use super::chain::{HASH_NAME, NULL, PREVIOUS_NAME, SEQUENCE_NAME};
-use crate::json::{self, DEPTH_MAX, INTEGER_MAX};
+use crate::base::json::{self, DEPTH_MAX, INTEGER_MAX};
 
 /// Digits that are below [`INTEGER_MAX`] whatever they are.
 const DIGITS_SAFE: usize = INTEGER_MAX.ilog10() as usize;

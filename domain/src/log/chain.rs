@@ -11,10 +11,10 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use super::canonical::{self, Links};
-use crate::event::Event;
-use crate::ids::IntentId;
-use crate::json;
-use crate::time::naive;
+use crate::base::ids::IntentId;
+use crate::base::json;
+use crate::base::time::naive;
+use crate::intent::event::Event;
 
 /// What every hash begins with.
 const HASH_KIND: &str = "sha256:";
@@ -256,7 +256,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::event::ClientEvent;
+    use crate::intent::event::ClientEvent;
 
     fn chain(length: u64) -> Vec<Sealed> {
         let mut previous = None;
@@ -267,7 +267,7 @@ mod tests {
                     intent_id: IntentId(Uuid::from_u128(7)),
                     sequence,
                     actor: "bot \"quoted\" é",
-                    created_at: crate::time::from_micros(1_700_000_000_000_001),
+                    created_at: crate::base::time::from_micros(1_700_000_000_000_001),
                     previous,
                     salt: [3; 32],
                 };

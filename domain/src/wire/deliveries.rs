@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::delivery::{BounceKind, DeliveryState};
-use crate::ids::{DeliveryId, SuspensionId};
+use crate::base::ids::{DeliveryId, SuspensionId};
+use crate::suspension::delivery::{BounceKind, DeliveryState};
 
 /// The longest address or token of a report, in characters (RFC 5321 §4.5.3.1.3).
 pub const RETURNED_TO_MAX: usize = 254;
@@ -32,10 +32,10 @@ pub struct DeliveryView {
     /// How often it was tried.
     pub tries: u32,
     /// When it is tried next; while it is queued.
-    #[serde(with = "crate::time::z_option")]
+    #[serde(with = "crate::base::time::z_option")]
     pub due_at: Option<DateTime<Utc>>,
     /// When it was sent, failed, bounced or became obsolete.
-    #[serde(with = "crate::time::z_option")]
+    #[serde(with = "crate::base::time::z_option")]
     pub settled_at: Option<DateTime<Utc>>,
     /// The other side's last word, or why the last try failed.
     pub detail: Option<String>,
@@ -49,7 +49,7 @@ pub struct BounceView {
     /// Whether it may still arrive.
     pub kind: BounceKind,
     /// When it was reported.
-    #[serde(with = "crate::time::z")]
+    #[serde(with = "crate::base::time::z")]
     pub reported_at: DateTime<Utc>,
     /// The reporter's words.
     pub detail: Option<String>,

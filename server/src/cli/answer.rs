@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
-use domain::clock::Clock;
-use domain::time::rfc3339;
+use domain::base::clock::Clock;
+use domain::base::time::rfc3339;
 use placet::{CallError, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! How a question ended, as scripts and people are told.
 
-use domain::text::truncated;
-use domain::time::rfc3339;
+use domain::base::text::truncated;
+use domain::base::time::rfc3339;
 use placet::{Answer, CancelReason, Resolution, ResolutionReason, Source, Status, SuspensionRecord, TimeoutReason};
 use serde_json::{Value, json};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use domain::authority::Role;
-use domain::clock::Clock;
-use domain::ids::{Entropy, KeyId};
-use domain::name;
+use domain::base::clock::Clock;
+use domain::base::ids::{Entropy, KeyId};
+use domain::base::name;
+use domain::people::principal::Role;
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
 use secrecy::{ExposeSecret, SecretString};
 

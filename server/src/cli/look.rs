@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 use clap::Args;
-use domain::clock::Clock;
-use domain::event::client_may_append;
-use domain::ids::SuspensionId;
+use domain::base::clock::Clock;
+use domain::base::ids::SuspensionId;
+use domain::base::text;
+use domain::base::time::rfc3339;
+use domain::intent::event::client_may_append;
 use domain::log::{Sealed, verify_chain};
-use domain::text;
-use domain::time::rfc3339;
 use placet::{EventView, SuspensionRecord};
 use serde_json::{Value, json};
 

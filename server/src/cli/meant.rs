@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use domain::choice::{Misleading, judge};
+use domain::asking::choice::{Misleading, judge};
 use domain::suspension::SuspensionChoice;
 
 /// Why what was typed is no answer.

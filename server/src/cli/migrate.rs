@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use domain::clock::Clock;
+use domain::base::clock::Clock;
 
 use super::say;
 use crate::clock::SystemClock;

@@ -26,7 +26,7 @@ use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use domain::text::visible;
+use domain::base::text::visible;
 
 pub use self::remote::tell;
 use self::remote::{FAILED, REMOTE_COMMANDS};

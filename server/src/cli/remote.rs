@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use domain::text::{defanged, visible, visible_line};
+use domain::base::text::{defanged, visible, visible_line};
 use placet::{CallError, Client, Problem, SecretString, SetupError, TransportError};
 use url::Url;
 
@@ -254,7 +254,7 @@ pub(super) fn inert_line(text: &str) -> String {
 /// The name of a person or a key, on one line. A plain e-mail address is shown as it is: it has no character that could mislead, and a
 /// reader wants to copy it.
 pub(super) fn name(text: &str) -> String {
-    if domain::address::exact(text).is_some() && text.is_ascii() { text.to_owned() } else { inert_line(text) }
+    if domain::base::address::exact(text).is_some() && text.is_ascii() { text.to_owned() } else { inert_line(text) }
 }
 
 #[cfg(test)]

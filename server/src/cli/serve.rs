@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use domain::authority::Role;
-use domain::clock::Clock;
-use domain::ids::{Entropy, KeyId};
-use domain::time::rfc3339;
+use domain::base::clock::Clock;
+use domain::base::ids::{Entropy, KeyId};
+use domain::base::time::rfc3339;
+use domain::people::principal::Role;
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;

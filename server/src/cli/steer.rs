@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use domain::clock::Clock;
-use domain::text;
+use domain::base::clock::Clock;
+use domain::base::text;
 use placet::SuspensionRecord;
 
 use super::ask::time;

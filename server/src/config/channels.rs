@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use channels::{TOTAL_TIMEOUT, Template, WebhookSettings};
-use domain::asking::UnknownChannel;
-use domain::channel::{Channels, EMAIL, NamedChannel, Reach, is_channel_name};
+use domain::asking::policy::UnknownChannel;
+use domain::suspension::channel::{Channels, EMAIL, NamedChannel, Reach, is_channel_name};
 use ipnet::IpNet;
 use secrecy::SecretString;
 use serde::Deserialize;

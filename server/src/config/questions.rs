@@ -1,9 +1,9 @@
 //! What a question may hold, and how often an agent may ask.
 
 use anyhow::bail;
-use domain::asking::SeemingSecret;
-use domain::pressing::{ASKS_PER_HOUR_MAX, MIN_DISTANCE_SECONDS_MAX, Pressing};
-use domain::retry::INTERVAL_SECONDS_MAX;
+use domain::asking::pressing::{ASKS_PER_HOUR_MAX, MIN_DISTANCE_SECONDS_MAX, Pressing};
+use domain::suspension::retry::INTERVAL_SECONDS_MAX;
+use domain::suspension::seeming::SeemingSecret;
 use serde::Deserialize;
 
 use super::Mode;

@@ -11,7 +11,8 @@ use actix_web::http::Method;
 use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage, HttpRequest, web};
-use domain::authority::{Action, Object, Principal, Role, authorize};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::{Principal, Role};
 use domain::problem::{Rejection, edge};
 use tracing::Instrument;
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::{self, BytesMut};
 use actix_web::{HttpMessage, HttpRequest};
-use domain::json;
-use domain::problem::{FieldError, edge};
+use domain::base::field::FieldError;
+use domain::base::json;
+use domain::problem::edge;
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -19,8 +20,8 @@ use super::fields::Fields;
 use super::problem::Failure;
 use crate::keys::hash;
 use crate::store::{Idempotency, Precondition};
-use domain::authority::Principal;
-use domain::name;
+use domain::base::name;
+use domain::people::principal::Principal;
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 256 * 1024;

@@ -3,10 +3,12 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::{Action, Principal};
-use domain::problem::{FieldError, Rejection};
-use domain::quotation::without_links;
-use domain::text::visible_line;
+use domain::base::field::FieldError;
+use domain::base::quotation::without_links;
+use domain::base::text::visible_line;
+use domain::people::authority::Action;
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
 use domain::wire::{BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
 use serde_json::Value;
 

@@ -2,7 +2,8 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use domain::problem::{FieldError, Rejection};
+use domain::base::field::FieldError;
+use domain::problem::Rejection;
 use domain::wire::{ServerConfigView, SuspensionConfigView};
 use serde_json::json;
 

@@ -3,11 +3,11 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::Action;
-use domain::command::Command;
-use domain::event::ClientEvent;
-use domain::problem::FieldError;
-use domain::time;
+use domain::base::field::FieldError;
+use domain::base::time;
+use domain::intent::command::Command;
+use domain::intent::event::ClientEvent;
+use domain::people::authority::Action;
 use domain::wire::{AppendEventRequest, EventView};
 
 use super::auth::Caller;

@@ -2,9 +2,9 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::Action;
-use domain::command::Command;
-use domain::event::ExtensionCause;
+use domain::intent::command::Command;
+use domain::intent::event::ExtensionCause;
+use domain::people::authority::Action;
 use domain::wire::{ExtendRequest, SuspensionRecord};
 
 use super::auth::Caller;

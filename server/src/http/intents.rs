@@ -3,13 +3,15 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::Action;
-use domain::body::{DEPENDS_ON_MAX, DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX};
-use domain::command::Command;
-use domain::ids::IntentId;
-use domain::intent::Status;
-use domain::json;
-use domain::problem::FieldError;
+use domain::base::field::FieldError;
+use domain::base::ids::IntentId;
+use domain::base::json;
+use domain::intent::body::{
+    DEPENDS_ON_MAX, DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX,
+};
+use domain::intent::command::Command;
+use domain::intent::status::Status;
+use domain::people::authority::Action;
 use domain::wire::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 use serde_json::json;
 

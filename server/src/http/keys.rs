@@ -3,8 +3,8 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::Action;
-use domain::ids::KeyId;
+use domain::base::ids::KeyId;
+use domain::people::authority::Action;
 use domain::problem::Rejection;
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 use secrecy::ExposeSecret;

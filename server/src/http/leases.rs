@@ -3,11 +3,12 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::Action;
-use domain::command::Command;
-use domain::ids::LeaseId;
-use domain::lease::{DURATION_SECONDS_MAX, Lease, SCOPE_MAX};
-use domain::problem::{FieldError, Rejection};
+use domain::base::field::FieldError;
+use domain::base::ids::LeaseId;
+use domain::intent::command::Command;
+use domain::people::authority::Action;
+use domain::problem::Rejection;
+use domain::suspension::lease::{DURATION_SECONDS_MAX, Lease, SCOPE_MAX};
 use domain::wire::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
 use serde_json::json;
 

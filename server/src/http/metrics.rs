@@ -2,7 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::Action;
+use domain::people::authority::Action;
 use domain::problem::edge;
 
 use super::problem::{Failure, Problem};

@@ -32,9 +32,9 @@ use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, Resource, Route};
-use domain::asking::AskingPolicy;
-use domain::clock::Clock;
-use domain::ids::{Entropy, IntentId, KeyId};
+use domain::asking::policy::AskingPolicy;
+use domain::base::clock::Clock;
+use domain::base::ids::{Entropy, IntentId, KeyId};
 use domain::problem::{Rejection, edge};
 use tokio::sync::watch;
 

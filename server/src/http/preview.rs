@@ -2,8 +2,8 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::{Action, Object, authorize};
-use domain::ids::SuspensionId;
+use domain::base::ids::SuspensionId;
+use domain::people::authority::{Action, Object, authorize};
 use domain::problem::Rejection;
 use domain::wire::{SuspendRequest, SuspensionPreview};
 

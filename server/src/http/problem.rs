@@ -7,8 +7,9 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use actix_web::{HttpResponse, ResponseError};
 use chrono::{DateTime, Utc};
-use domain::problem::{Entry, FieldError, Rejection, edge};
-use domain::time::{naive, rfc3339};
+use domain::base::field::FieldError;
+use domain::base::time::{naive, rfc3339};
+use domain::problem::{Entry, Rejection, edge};
 use serde_json::{Map, Value, json};
 
 use crate::admission::Refused;

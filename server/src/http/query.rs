@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use domain::problem::{FieldError, Rejection};
+use domain::base::field::FieldError;
+use domain::problem::Rejection;
 
 /// The parameters of one request.
 pub(crate) struct Query {

@@ -2,8 +2,8 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use domain::authority::Action;
-use domain::command::Command;
+use domain::intent::command::Command;
+use domain::people::authority::Action;
 use domain::wire::{RemindRequest, SuspensionRecord};
 
 use super::auth::Caller;

@@ -12,16 +12,17 @@ use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::TimeDelta;
-use domain::authority::{Action, Principal};
-use domain::channel::Channels;
-use domain::command::{Command, Respond};
-use domain::plan::Plan;
+use domain::base::text::quoted;
+use domain::base::words;
+use domain::intent::command::{Command, Respond};
+use domain::people::authority::Action;
+use domain::people::principal::Principal;
 use domain::problem::Rejection;
+use domain::suspension::channel::Channels;
+use domain::suspension::plan::Plan;
 use domain::suspension::{
     CHOICE_LABEL_MAX, FallbackPolicy, Resolution, ResolutionReason, ResponseType, SuspensionChoice, TEXT_ANSWER_BYTES_MAX,
 };
-use domain::text::quoted;
-use domain::words;
 use serde_json::{Map, Value};
 
 use super::Pages;

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
-use domain::text::{defanged, quoted, truncated, visible, visible_line};
-use domain::words::{self, Amount};
+use domain::base::text::{defanged, quoted, truncated, visible, visible_line};
+use domain::base::words::{self, Amount};
 use serde_json::{Map, Value, json};
 
 use super::fold::{FOLDED_ROWS_MAX, Folding, Folds, Length, entries_kept};
@@ -406,7 +406,7 @@ impl Field {
 /// Only what the API would take as a number, so that `1e999`, `NaN`, `1,5` and integers that readers would round are asked about
 /// instead of guessed.
 fn number(text: &str) -> Option<Value> {
-    domain::json::parse(text.as_bytes()).ok().filter(Value::is_number)
+    domain::base::json::parse(text.as_bytes()).ok().filter(Value::is_number)
 }
 
 fn defined_fields(definition: &Value) -> Option<Vec<Field>> {

@@ -16,7 +16,7 @@ use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use channels::MemoryMailbox;
-use domain::ids::Entropy;
+use domain::base::ids::Entropy;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;

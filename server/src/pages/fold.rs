@@ -4,8 +4,8 @@
 //! shown. Mechanism: whatever shortens a text of an agent for a page that can be answered goes through [`text`], [`line`] or [`list`],
 //! and notes what it cut in [`Folds`].
 
-use domain::text::truncated;
-use domain::words::{self, Amount};
+use domain::base::text::truncated;
+use domain::base::words::{self, Amount};
 
 /// A text of more lines than this is folded.
 pub(super) const FOLDED_LINES_MAX: usize = 12;

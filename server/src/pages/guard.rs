@@ -5,7 +5,7 @@ use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::header::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::ids::Entropy;
+use domain::base::ids::Entropy;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 

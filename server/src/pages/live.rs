@@ -9,8 +9,8 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::web::{Data, Path};
+use domain::base::text::deadline;
 use domain::suspension::{Resolution, ResolutionReason};
-use domain::text::deadline;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 

@@ -7,7 +7,7 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use channels::StoredMail;
-use domain::ids::DeliveryId;
+use domain::base::ids::DeliveryId;
 use uuid::Uuid;
 
 use super::Pages;

@@ -20,7 +20,7 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, Route}
 use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use domain::words;
+use domain::base::words;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use sha2::{Digest, Sha256};

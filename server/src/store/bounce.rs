@@ -1,7 +1,7 @@
 //! What a message carries so that its return can be told from a forgery: the row it is found by, and proof that we sent it.
 
-use domain::ids::DeliveryId;
-use domain::planted::{Bug, planted};
+use domain::base::ids::DeliveryId;
+use domain::base::planted::{Bug, planted};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -73,7 +73,7 @@ fn mac(secret: &[u8; 32], row: i64, id: DeliveryId) -> Hmac<Sha256> {
 
 #[cfg(test)]
 mod tests {
-    use domain::delivery::BOUNCE_TOKEN_CHARS_MAX;
+    use domain::suspension::delivery::BOUNCE_TOKEN_CHARS_MAX;
 
     use super::*;
 

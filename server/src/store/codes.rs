@@ -1,10 +1,9 @@
 //! How enums are written in rows: fixed numbers, never reused.
 
-use domain::authority::Role;
-use domain::delivery;
-use domain::intent::Status;
-use domain::lease::LeaseStatus;
-use domain::suspension::{FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType};
+use domain::intent::status::Status;
+use domain::people::principal::Role;
+use domain::suspension::lease::LeaseStatus;
+use domain::suspension::{FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType, delivery};
 
 use super::rows::{OutboxRow, RowsError};
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use domain::authority::Role;
-use domain::ids::KeyId;
+use domain::base::ids::KeyId;
+use domain::people::principal::Role;
 use domain::wire::KeyView;
 
 use super::postgres::{Address, PostgresStore, is_empty};

@@ -1,9 +1,9 @@
 //! What a transaction did that is counted after its commit: facts without names, ids or words of callers.
 
 use chrono::TimeDelta;
-use domain::authority::{Assurance, Role};
-use domain::delivery::BounceKind;
-use domain::event::Event;
+use domain::intent::event::Event;
+use domain::people::principal::{Assurance, Role};
+use domain::suspension::delivery::BounceKind;
 use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, Suspension};
 
 /// Something a transaction did that is counted once it is committed.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::ids::SuspensionId;
+use domain::base::ids::SuspensionId;
 use domain::suspension::Suspension;
 use tokio::sync::Notify;
 

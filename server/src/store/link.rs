@@ -5,7 +5,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use domain::quotation::LINK_PREFIX;
+use domain::base::quotation::LINK_PREFIX;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::zeroize::Zeroize;
 use sha2::{Digest, Sha256};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use domain::delivery::DeliveryState;
-use domain::ids::DeliveryId;
+use domain::base::ids::DeliveryId;
+use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{Question, Suspension};
 
 use super::PRODUCTION_MARK;

@@ -25,14 +25,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::authority::{Action, Principal, Role};
-use domain::body::IntentBody;
-use domain::command::Command;
-use domain::delivery::BounceKind;
-use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::intent::Status;
-use domain::lease::Lease;
-use domain::problem::{FieldError, Rejection};
+use domain::base::field::FieldError;
+use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::intent::body::IntentBody;
+use domain::intent::command::Command;
+use domain::intent::status::Status;
+use domain::people::authority::Action;
+use domain::people::principal::{Principal, Role};
+use domain::problem::Rejection;
+use domain::suspension::delivery::BounceKind;
+use domain::suspension::lease::Lease;
 use domain::suspension::{Question, Suspension};
 use domain::wire::{
     DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, RespondResponse, SuspensionPage, SuspensionRecord,
@@ -356,7 +358,7 @@ fn noted(watch: Arc<ClockWatch>, fired: Unit<'_, Fired>) -> Unit<'_, Fired> {
 
 /// Where intents live, with their event logs and the work those events cause.
 ///
-/// Every write is one transaction that loads, asks [`domain::intent::decide`], appends the events, and queues the timers and
+/// Every write is one transaction that loads, asks [`domain::intent::decide::decide`], appends the events, and queues the timers and
 /// deliveries they imply. The future resolves after the commit is durable, so a 200 is a promise. Dropping the future does not
 /// cancel the write; it only stops you hearing of it. Commands on one intent are serialized.
 pub trait Store: Send + Sync + 'static {

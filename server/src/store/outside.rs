@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use domain::channel::Channels;
-use domain::clock::Clock;
-use domain::ids::Entropy;
-use domain::pressing::Pressing;
+use domain::asking::pressing::Pressing;
+use domain::base::clock::Clock;
+use domain::base::ids::Entropy;
+use domain::suspension::channel::Channels;
 
 use super::allowance::Allowance;
 use super::hub::{Hub, Notice};

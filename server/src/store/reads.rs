@@ -1,14 +1,14 @@
 //! The reads, written once over any database: load, authorize, convert.
 
 use chrono::{DateTime, Utc};
-use domain::authority::{Action, Object, Principal, Role, authorize};
-use domain::delivery;
-use domain::event::in_openintent_vocabulary;
-use domain::ids::{IntentId, SuspensionId};
-use domain::lease::Lease;
-use domain::planted::{Bug, planted};
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::base::planted::{Bug, planted};
+use domain::intent::event::in_openintent_vocabulary;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
-use domain::suspension::ResolutionReason;
+use domain::suspension::lease::Lease;
+use domain::suspension::{ResolutionReason, delivery};
 use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentPage, IntentView, SuspensionPage, SuspensionRecord};
 
 use super::codes::DeliveryState;

@@ -1,14 +1,14 @@
 //! What a database must be able to do inside one transaction: small, synchronous, without policy.
 
 use chrono::{DateTime, Utc};
-use domain::authority::Principal;
-use domain::body::IntentBody;
-use domain::channel::Route;
-use domain::delivery::BounceKind;
-use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Intent;
-use domain::lease::Lease;
+use domain::intent::body::IntentBody;
 use domain::log::{Hash, Sealed};
+use domain::people::principal::Principal;
+use domain::suspension::channel::Route;
+use domain::suspension::delivery::BounceKind;
+use domain::suspension::lease::Lease;
 use domain::suspension::{Question, Suspension};
 use domain::wire::KeyView;
 use serde_json::{Map, Value};

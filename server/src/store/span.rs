@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
-use domain::ids::{Entropy, IntentId};
+use domain::base::ids::{Entropy, IntentId};
 
 use super::fact::{Method, Outcome};
 

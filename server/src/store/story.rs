@@ -3,7 +3,7 @@
 //! One line each, after the commit. With the intent, the agent and the kind of outcome, and nothing that opens or decides anything: no
 //! suspension id, no question, no recipient, no answer.
 
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
 
 use super::fact::{Method, Outcome};
 

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use domain::planted::{Bug, planted};
+use domain::base::planted::{Bug, planted};
 
 /// So many failures in a row open the circuit.
 const FAILURES_IN_A_ROW: u32 = 10;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use domain::clock::Clock;
+use domain::base::clock::Clock;
 use tokio::sync::watch;
 
 use crate::store::{Store, StoreError};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use channels::Channel;
 use chrono::TimeDelta;
-use domain::planted::{Bug, planted};
+use domain::base::planted::{Bug, planted};
 
 use super::circuit::{Circuit, Outcome, Passage};
 use crate::store::{Gate, Lane as LaneTurn, LinePlace};
@@ -38,7 +38,7 @@ pub struct Lane {
 impl Lane {
     /// The channel for mails.
     pub fn email(channel: Arc<dyn Channel>) -> Self {
-        let name = domain::channel::EMAIL.to_owned();
+        let name = domain::suspension::channel::EMAIL.to_owned();
         Self {
             name,
             channel,

@@ -8,7 +8,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::ids::DeliveryId;
+use domain::base::ids::DeliveryId;
 
 use crate::store::{DeliveryResult, LeasedDelivery};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use domain::authority::{Principal, Role};
-use domain::delivery::DeliveryState;
-use domain::ids::{DeliveryId, IntentId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, SuspensionId};
 use domain::log::{Sealed, verify_chain};
+use domain::people::principal::{Principal, Role};
+use domain::suspension::delivery::DeliveryState;
 use domain::wire::SuspensionRecord;
 use harness::requests::principal;
 use placet_server::store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreError, SuspensionFilter, Unit};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
-use domain::clock::Clock;
+use domain::base::clock::Clock;
 use domain::wire::SuspensionRecord;
 use futures_util::future::join_all;
 use harness::clock::FakeClock;

@@ -1,11 +1,12 @@
 //! What people and agents ask of a store, drawn from a seed.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::authority::{Action, Principal, Role};
-use domain::body::IntentBody;
-use domain::command::{Command, Later, Respond};
-use domain::event::{ClientEvent, ExtensionCause};
-use domain::ids::{Entropy, IntentId, SuspensionId};
+use domain::base::ids::{Entropy, IntentId, SuspensionId};
+use domain::intent::body::IntentBody;
+use domain::intent::command::{Command, Later, Respond};
+use domain::intent::event::{ClientEvent, ExtensionCause};
+use domain::people::authority::Action;
+use domain::people::principal::{Principal, Role};
 use domain::suspension::{FallbackPolicy, ResponseType};
 use domain::wire::{SuspendRequest, SuspensionRecord};
 use futures_util::future::BoxFuture;

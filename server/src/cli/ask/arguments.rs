@@ -120,7 +120,7 @@ impl AskArgs {
 
     /// The title of the intent that asks.
     pub(super) fn title(&self) -> String {
-        self.title.clone().unwrap_or_else(|| domain::text::truncated(&self.question, TITLE_CHARS_MAX))
+        self.title.clone().unwrap_or_else(|| domain::base::text::truncated(&self.question, TITLE_CHARS_MAX))
     }
 }
 

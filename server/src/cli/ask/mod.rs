@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::bail;
-use domain::clock::Clock;
-use domain::ids::Entropy;
-use domain::text;
+use domain::base::clock::Clock;
+use domain::base::ids::Entropy;
+use domain::base::text;
 use placet::{
     Answer, CallError, FallbackPolicy, Pending, Problem, Question, RequestInputError, Status, SuspensionRecord, TransportError,
 };

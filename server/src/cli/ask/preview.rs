@@ -1,8 +1,8 @@
 //! `placet ask --preview`: who would be told when, one line for each, and nobody is asked.
 
-use domain::clock::Clock;
-use domain::plan::Step;
-use domain::text;
+use domain::base::clock::Clock;
+use domain::base::text;
+use domain::suspension::plan::Step;
 use placet::{ScheduledAttempt, SuspensionPreview};
 
 use crate::cli::remote::{self, tell};

@@ -1,6 +1,6 @@
 //! The server that runs beside the doctor: whether it is this database's, and what it runs with.
 
-use domain::clock::Clock as _;
+use domain::base::clock::Clock as _;
 use url::Url;
 
 use super::finding::Finding;

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
-use domain::clock::Clock;
-use domain::time::rfc3339;
+use domain::base::clock::Clock;
+use domain::base::time::rfc3339;
 
 use super::finding::Finding;
 use crate::clock::SystemClock;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use domain::time::rfc3339;
+use domain::base::time::rfc3339;
 
 use super::finding::Finding;
 use crate::instance::INSTANCE_SECRET;
@@ -117,7 +117,7 @@ fn contents(path: &Path, seen: &Inspection, needs_key: bool, findings: &mut Vec<
     if let Some(damage) = &seen.damage {
         findings.push(Finding::fail(
             CHECK,
-            format!("The database is damaged: {}.", domain::text::visible_line(damage)),
+            format!("The database is damaged: {}.", domain::base::text::visible_line(damage)),
             "Stop the server, keep a copy of the file, and restore a backup; `sqlite3 placet.db .recover` saves what can be read.",
         ));
     }

@@ -1,6 +1,6 @@
 //! The keys of gateways: what each of them could answer.
 
-use domain::text::visible_line;
+use domain::base::text::visible_line;
 
 use super::finding::Finding;
 use crate::store::{Gateway, Inspection};

@@ -1,8 +1,8 @@
 //! The choices of a question as buttons.
 
-use domain::choice::{Judgement, judge};
+use domain::asking::choice::{Judgement, judge};
+use domain::base::text::{visible, visible_line};
 use domain::suspension::{Style, SuspensionChoice};
-use domain::text::{visible, visible_line};
 
 use super::super::fold::{Folding, Folds, Length};
 

@@ -1,7 +1,7 @@
 //! What the agent gets: an answer, or what happens if nobody gives one.
 
-use domain::text::visible_line;
-use domain::words;
+use domain::base::text::visible_line;
+use domain::base::words;
 use serde_json::Value;
 
 use super::super::context::{Table, entries};

@@ -14,8 +14,8 @@ mod samples;
 mod trouble;
 
 use chrono::{DateTime, Utc};
-use domain::text::{repeats, truncated, visible, visible_line};
-use domain::words;
+use domain::base::text::{repeats, truncated, visible, visible_line};
+use domain::base::words;
 
 pub(super) use self::choices::Choices;
 pub(super) use self::given::{Given, Silence};
@@ -123,7 +123,7 @@ impl PlanRow {
 
     /// The clock time, and the day unless it is today.
     fn when(&self, now: DateTime<Utc>) -> String {
-        domain::text::moment(self.at, now)
+        domain::base::text::moment(self.at, now)
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn line(text: &str) -> String {
 
 /// Somebody else's words between our quotation marks: they cannot close them and go on in our voice.
 fn quoted(text: &str) -> String {
-    domain::text::quoted(text, PHRASE_CHARS_MAX)
+    domain::base::text::quoted(text, PHRASE_CHARS_MAX)
 }
 
 /// Somebody else's words inside one of our sentences.

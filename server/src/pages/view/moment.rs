@@ -1,7 +1,7 @@
 //! Moments and the time between them, as people read them.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use domain::words;
+use domain::base::words;
 
 /// The time that is always short, whatever the window was.
 const SOON: TimeDelta = TimeDelta::minutes(15);
@@ -26,7 +26,7 @@ impl Countdown {
         let left_ms = left.num_milliseconds().min(window_ms);
         Self {
             at: expires_at,
-            left: domain::text::time_left(left),
+            left: domain::base::text::time_left(left),
             left_ms: left.num_milliseconds(),
             window_ms,
             // The last of it is seen until it is over.
@@ -48,7 +48,7 @@ pub(in crate::pages) fn second(at: &DateTime<Utc>) -> String {
 
 /// A deadline, or when something ended: to the minute.
 pub(super) fn minute(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
-    domain::text::deadline(*at, *now)
+    domain::base::text::deadline(*at, *now)
 }
 
 /// How soon the agent had the answer; after a minute the time says more than a count.
@@ -61,11 +61,11 @@ pub(super) fn received(received_at: &DateTime<Utc>, at: &DateTime<Utc>) -> Strin
 
 /// A time close by: without the date when it is today.
 pub(super) fn near(at: &DateTime<Utc>, now: &DateTime<Utc>) -> String {
-    words::in_utc(&domain::text::moment(*at, *now))
+    words::in_utc(&domain::base::text::moment(*at, *now))
 }
 
 pub(super) fn hour(at: &DateTime<Utc>) -> String {
-    words::in_utc(&domain::text::clock(*at))
+    words::in_utc(&domain::base::text::clock(*at))
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use domain::pressing::AskedBefore;
-use domain::text::visible_line;
-use domain::words;
+use domain::base::text::visible_line;
+use domain::base::words;
+use domain::suspension::AskedBefore;
 use serde_json::Value;
 
 use super::super::context::{Table, label, not_drawn};

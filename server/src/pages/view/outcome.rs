@@ -2,8 +2,8 @@
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use domain::text::visible;
-use domain::words;
+use domain::base::text::visible;
+use domain::base::words;
 
 use super::super::context::Table;
 use super::super::fold::{Folds, Length};

@@ -1,7 +1,7 @@
 //! The pages that show no question.
 
 use askama::Template;
-use domain::words;
+use domain::base::words;
 
 use super::super::context::FIELD_PREFIX;
 use super::{Page, STYLESHEET, line};

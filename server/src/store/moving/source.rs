@@ -11,7 +11,7 @@ use diesel::prelude::*;
 use diesel::row::{Field, NamedRow, Row};
 use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection, SqliteType};
-use domain::time::micros;
+use domain::base::time::micros;
 use sha2::{Digest, Sha256};
 
 use super::tables::{Cell, Form, TABLES, Table};

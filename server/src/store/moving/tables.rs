@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use anyhow::{Context, bail};
-use domain::time::from_micros;
+use domain::base::time::from_micros;
 use uuid::Uuid;
 
 /// What a column holds, in both databases.

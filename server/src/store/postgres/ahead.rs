@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::Queryable;
 use diesel_async::async_connection_wrapper::BlockOn;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
 use futures_util::try_join;
 use uuid::Uuid;
 

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use domain::ids::IntentId;
+use domain::base::ids::IntentId;
 use domain::problem::Rejection;
 
 use super::ahead::About;

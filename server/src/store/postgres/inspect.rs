@@ -4,7 +4,7 @@ use anyhow::Context;
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Timestamptz};
-use domain::clock::Clock;
+use domain::base::clock::Clock;
 
 use super::address::Address;
 use super::columns::KeyColumns;

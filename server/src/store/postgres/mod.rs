@@ -26,10 +26,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use domain::authority::Principal;
-use domain::command::Command;
-use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::lease::Lease;
+use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::intent::command::Command;
+use domain::people::principal::Principal;
+use domain::suspension::lease::Lease;
 use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};

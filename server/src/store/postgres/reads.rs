@@ -3,11 +3,11 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Integer, Nullable};
-use domain::authority::Principal;
-use domain::body::IntentBody;
-use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::lease::{Lease, LeaseStatus};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::intent::body::IntentBody;
 use domain::log::{Hash, Sealed};
+use domain::people::principal::Principal;
+use domain::suspension::lease::{Lease, LeaseStatus};
 use domain::wire::KeyView;
 use uuid::Uuid;
 

@@ -2,11 +2,11 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
-use domain::body::IntentBody;
-use domain::delivery::BounceKind;
-use domain::ids::KeyId;
-use domain::lease::Lease;
+use domain::base::ids::KeyId;
+use domain::intent::body::IntentBody;
 use domain::suspension::Suspension;
+use domain::suspension::delivery::BounceKind;
+use domain::suspension::lease::Lease;
 use serde_json::{Map, Value};
 
 use super::columns::signed;

@@ -12,8 +12,8 @@ use diesel::result::{DatabaseErrorKind, Error};
 use diesel::sql_types::{BigInt, Timestamptz};
 use diesel_async::async_connection_wrapper::BlockOn;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
-use domain::clock::Clock;
-use domain::time::{from_micros, micros};
+use domain::base::clock::Clock;
+use domain::base::time::{from_micros, micros};
 use futures_util::future::{BoxFuture, join_all};
 
 use super::ahead::Ahead;

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
 use diesel::result::{DatabaseErrorKind as Kind, Error};
-use domain::channel::Channels;
-use domain::clock::Clock;
-use domain::ids::Entropy;
-use domain::pressing::Pressing;
+use domain::asking::pressing::Pressing;
+use domain::base::clock::Clock;
+use domain::base::ids::Entropy;
+use domain::suspension::channel::Channels;
 
 use super::connection::ConnectError;
 use super::pool::Pool;

@@ -1,14 +1,14 @@
 //! Rows as SQLite holds them, and what they mean: short, boring conversions in one place.
 
 use diesel::Queryable;
-use domain::authority::{Assurance, Credential, Principal};
-use domain::body::IntentBody;
-use domain::delivery::BounceKind;
-use domain::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::base::time::from_micros;
 use domain::intent::Intent;
-use domain::lease::Lease;
+use domain::intent::body::IntentBody;
+use domain::people::principal::{Assurance, Credential, Principal};
+use domain::suspension::delivery::BounceKind;
+use domain::suspension::lease::Lease;
 use domain::suspension::{Asker, Ending, Suspension};
-use domain::time::from_micros;
 use domain::wire::KeyView;
 use uuid::Uuid;
 

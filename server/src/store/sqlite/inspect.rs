@@ -10,7 +10,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
-use domain::time::from_micros;
+use domain::base::time::from_micros;
 
 use super::schema::{api_keys, events, presence, secrets};
 use super::{known_migrations, url_of};

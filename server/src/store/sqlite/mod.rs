@@ -24,10 +24,10 @@ use diesel::sql_types::Integer;
 use diesel::sqlite::SqliteConnection;
 use diesel::{Connection, QueryableByName, RunQueryDsl};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
-use domain::authority::Principal;
-use domain::clock::Clock;
-use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::lease::Lease;
+use domain::base::clock::Clock;
+use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::people::principal::Principal;
+use domain::suspension::lease::Lease;
 use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -563,10 +563,10 @@ impl From<anyhow::Error> for MigrateError {
 #[cfg(test)]
 mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
-    use domain::authority::{Assurance, Role};
-    use domain::body::IntentBody;
-    use domain::ids::Entropy;
-    use domain::intent::Status;
+    use domain::base::ids::Entropy;
+    use domain::intent::body::IntentBody;
+    use domain::intent::status::Status;
+    use domain::people::principal::{Assurance, Role};
     use serde_json::{Map, Value};
 
     use super::*;

@@ -4,12 +4,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{Integer, Nullable};
 use diesel::sqlite::SqliteConnection;
-use domain::authority::Principal;
-use domain::body::IntentBody;
-use domain::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
-use domain::lease::{Lease, LeaseStatus};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::base::time::{from_micros, micros};
+use domain::intent::body::IntentBody;
 use domain::log::{Hash, Sealed};
-use domain::time::{from_micros, micros};
+use domain::people::principal::Principal;
+use domain::suspension::lease::{Lease, LeaseStatus};
 use domain::wire::KeyView;
 
 use super::columns::{

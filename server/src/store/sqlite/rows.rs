@@ -3,12 +3,12 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::body::IntentBody;
-use domain::delivery::BounceKind;
-use domain::ids::KeyId;
-use domain::lease::Lease;
+use domain::base::ids::KeyId;
+use domain::base::time::micros;
+use domain::intent::body::IntentBody;
 use domain::suspension::Suspension;
-use domain::time::micros;
+use domain::suspension::delivery::BounceKind;
+use domain::suspension::lease::Lease;
 use serde_json::{Map, Value};
 
 use super::columns::signed;

@@ -11,10 +11,10 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use diesel::{Connection, QueryResult, RunQueryDsl};
-use domain::channel::Channels;
-use domain::clock::Clock;
-use domain::ids::Entropy;
-use domain::pressing::Pressing;
+use domain::asking::pressing::Pressing;
+use domain::base::clock::Clock;
+use domain::base::ids::Entropy;
+use domain::suspension::channel::Channels;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 

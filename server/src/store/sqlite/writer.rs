@@ -413,9 +413,9 @@ mod tests {
 
     use diesel::RunQueryDsl;
     use diesel::connection::Connection;
-    use domain::channel::Channels;
-    use domain::clock::Clock;
-    use domain::pressing::Pressing;
+    use domain::asking::pressing::Pressing;
+    use domain::base::clock::Clock;
+    use domain::suspension::channel::Channels;
 
     use super::*;
     use crate::clock::{SystemClock, SystemEntropy};

@@ -6,8 +6,9 @@
 //! see each other's bytes, so each of them can go beyond the bound once.
 
 use chrono::{DateTime, Utc};
-use domain::authority::{Action, Principal, Role};
-use domain::name::form;
+use domain::base::name::form;
+use domain::people::authority::Action;
+use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 
 use super::{Decided, Env, Loaded, day};

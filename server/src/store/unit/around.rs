@@ -5,8 +5,9 @@
 //! same transaction. Failure: what another worker has in hand may get through, and is waited for.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::delivery::{DeliveryRecord, DeliveryState as Shown, Fate, has_another_way, is_worth_waiting};
+use domain::intent::deliveries::{has_another_way, is_worth_waiting};
 use domain::suspension::Question;
+use domain::suspension::delivery::{DeliveryRecord, DeliveryState as Shown, Fate};
 
 use super::deliveries::{Taking, finish_delivery, read, settle, sibling, told};
 use super::{Env, load_of};

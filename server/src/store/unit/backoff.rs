@@ -1,8 +1,8 @@
 //! How long a message waits for its next try, by the kind of its channel.
 
 use chrono::TimeDelta;
-use domain::channel::EMAIL;
-use domain::ids::Entropy;
+use domain::base::ids::Entropy;
+use domain::suspension::channel::EMAIL;
 
 /// After how many tries a mail counts as failed.
 const MAIL_TRIES_MAX: u32 = 100;

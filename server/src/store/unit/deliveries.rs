@@ -1,14 +1,13 @@
 //! Messages: queued with their cause, leased to one worker, completed by the lease's token.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::channel::{EMAIL, Route};
-use domain::command::Command;
-use domain::delivery::{BounceKind, DeliveryRecord, DeliveryState as Shown, Fate, Sibling};
-use domain::event::Delivery;
-use domain::ids::DeliveryId;
-use domain::planted::{Bug, planted};
+use domain::base::ids::DeliveryId;
+use domain::base::planted::{Bug, planted};
+use domain::intent::command::Command;
 use domain::problem::Rejection;
 use domain::suspension::Question;
+use domain::suspension::channel::{EMAIL, Route};
+use domain::suspension::delivery::{BounceKind, Delivery, DeliveryRecord, DeliveryState as Shown, Fate, Sibling};
 use domain::wire::DeliveryView;
 
 use super::around::{go_around, is_pressed, turn_away};

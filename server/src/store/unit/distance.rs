@@ -6,7 +6,7 @@
 //! once, while few of those did; after that it is not sent, and its record says so.
 
 use chrono::{DateTime, Utc};
-use domain::pressing::{BURST, PLACES_MAX, URGENT, may_wait, pair};
+use domain::asking::pressing::{BURST, PLACES_MAX, URGENT, may_wait, pair};
 
 use super::Env;
 use crate::store::rows::{OutboxRow, ReadRows, Rows, RowsResult, SuspensionRow};

@@ -1,6 +1,6 @@
 //! API keys, and the secrets the server makes for itself.
 
-use domain::ids::KeyId;
+use domain::base::ids::KeyId;
 use domain::problem::Rejection;
 use domain::wire::KeyView;
 

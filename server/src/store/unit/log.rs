@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use domain::authority::SERVER;
-use domain::channel::{Route, Way};
-use domain::delivery::each_once;
-use domain::event::{Event, Extended, Reminded, Renotified};
-use domain::ids::SuspensionId;
-use domain::intent::{Intent, evolve};
+use domain::base::ids::SuspensionId;
+use domain::base::name::{SERVER, is_same};
+use domain::base::planted::{Bug, planted};
+use domain::intent::Intent;
+use domain::intent::deliveries::each_once;
+use domain::intent::event::{Event, Extended, Reminded, Renotified};
+use domain::intent::evolve::evolve;
 use domain::log::{Envelope, Sealed};
-use domain::name::is_same;
-use domain::planted::{Bug, planted};
+use domain::suspension::channel::{Route, Way};
 
 use super::allowance::{EVENT_ROWS_BYTES, charge};
 use super::deliveries::{Queueing, queue, requeue, settle_waiting, waiting};

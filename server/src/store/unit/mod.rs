@@ -20,22 +20,26 @@ pub(super) mod timers;
 use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
-use domain::authority::{Action, Object, Principal, Role, authorize};
-use domain::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
-use domain::channel::Channels;
-use domain::clock::Clock;
-use domain::command::{Command, Suspend};
-use domain::delivery::Asked;
-use domain::event::Event;
-use domain::ids::{Entropy, IntentId};
-use domain::intent::{Intent, Refusal, decide, named_as_handed, permit};
+use domain::asking::pressing::{ASKS_WITHIN_SECONDS, Pressing};
+use domain::asking::secrets::title_findings;
+use domain::base::clock::Clock;
+use domain::base::ids::{Entropy, IntentId};
+use domain::base::planted::{Bug, planted};
+use domain::base::time::seconds;
+use domain::intent::Intent;
+use domain::intent::body::{STATE_BYTES_MAX, SUSPENSION_KEY};
+use domain::intent::command::{Command, Suspend};
+use domain::intent::decide::decide;
+use domain::intent::event::Event;
+use domain::intent::permit::{named_as_handed, permit};
+use domain::intent::refusal::Refusal;
 use domain::log::Hash;
-use domain::planted::{Bug, planted};
-use domain::pressing::{ASKS_WITHIN_SECONDS, AskedBefore, Pressing};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
-use domain::secrets::title_findings;
-use domain::suspension::{Asker, Question, Suspension};
-use domain::time::seconds;
+use domain::suspension::channel::Channels;
+use domain::suspension::delivery::Asked;
+use domain::suspension::{AskedBefore, Asker, Question, Suspension};
 use domain::wire::{IntentView, SuspensionRecord};
 
 use self::log::append;
@@ -92,7 +96,7 @@ impl Loaded {
         SpanRecord { context, parent: self.trace_parent, intent_id: self.intent.id, began: now, end }
     }
 
-    fn suspension_row(&self, id: domain::ids::SuspensionId) -> RowsResult<&SuspensionRow> {
+    fn suspension_row(&self, id: domain::base::ids::SuspensionId) -> RowsResult<&SuspensionRow> {
         self.suspensions
             .iter()
             .find(|row| row.suspension.id == id)
@@ -213,7 +217,7 @@ fn asked_before<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<Ask
     Ok(Some(AskedBefore::of(&last.suspension, &question)))
 }
 
-fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::ids::SuspensionId>) -> RowsResult<Loaded> {
+fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<domain::base::ids::SuspensionId>) -> RowsResult<Loaded> {
     let mut intent = row.intent.clone();
     let mut suspensions = Vec::new();
     if let Some(rid) = row.open_suspension {

@@ -1,7 +1,7 @@
 //! What the caller of a command gets to see.
 
-use domain::command::Command;
-use domain::event::Event;
+use domain::intent::command::Command;
+use domain::intent::event::Event;
 use domain::log::Sealed;
 use domain::suspension::Suspension;
 use domain::wire::{RespondResponse, SuspensionRecord};

@@ -7,14 +7,15 @@
 //! next start goes on behind the last batch.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::absence::Absence;
-use domain::authority::Principal;
-use domain::channel::{Channels, Route};
-use domain::command::{Command, Later};
-use domain::delivery::{each_once, recipients_of};
-use domain::event::{Event, ExtensionCause, Reminded};
-use domain::planted::{Bug, planted};
+use domain::base::planted::{Bug, planted};
+use domain::intent::command::{Command, Later};
+use domain::intent::deliveries::each_once;
+use domain::intent::deliveries::recipients_of;
+use domain::intent::event::{Event, ExtensionCause, Reminded};
+use domain::people::principal::Principal;
 use domain::suspension::Question;
+use domain::suspension::absence::Absence;
+use domain::suspension::channel::{Channels, Route};
 
 use super::log::append;
 use super::{Env, Loaded, act, load_of};

@@ -1,10 +1,11 @@
 //! Sending a message again that was given up.
 
-use domain::authority::{Action, Principal};
-use domain::command::Command;
-use domain::ids::DeliveryId;
-use domain::intent::decide;
-use domain::planted::{Bug, planted};
+use domain::base::ids::DeliveryId;
+use domain::base::planted::{Bug, planted};
+use domain::intent::command::Command;
+use domain::intent::decide::decide;
+use domain::people::authority::Action;
+use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::wire::DeliveryView;
 

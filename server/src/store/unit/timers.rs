@@ -1,7 +1,7 @@
 //! What time does: due timers, each applied in the transaction that removes it.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::command::Command;
+use domain::intent::command::Command;
 
 use super::{Env, Loaded, act, load_of, presence};
 use crate::store::Fired;

@@ -1,0 +1,504 @@
+//! Whether the choices of a question say what they send, and which colours they may have.
+//!
+//! A "Deny" that sends `approve` is how an agent would get a yes out of a person who said no. Words are judged as they look and not as
+//! they are written, in both the label and the value. A page, a mail, a room and a terminal all ask here.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::LazyLock;
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+use unicode_security::MixedScript as _;
+
+use crate::base::confusable::skeleton;
+use crate::base::words;
+use crate::suspension::{Style, SuspensionChoice};
+
+/// What is wrong with the words of a question's choices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Misleading {
+    /// A label says the opposite of its value, or is the value of another choice.
+    Contradiction,
+    /// Two labels or two values look the same.
+    Alike,
+    /// A word mixes alphabets, as `Dеny` does with a Cyrillic `е`.
+    MixedAlphabets,
+}
+
+impl Misleading {
+    /// The sentence that says so.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Contradiction => words::SAYS_ONE_THING_AND_SENDS_ANOTHER,
+            Self::Alike => words::TWO_ANSWERS_LOOK_ALIKE,
+            Self::MixedAlphabets => words::A_WORD_MIXES_ALPHABETS,
+        }
+    }
+}
+
+/// What was found about the choices of one question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The colour of each choice, in their order.
+    pub styles: Vec<Style>,
+    /// What people are warned of; empty for honest choices.
+    pub misleading: BTreeSet<Misleading>,
+}
+
+impl Judgement {
+    /// What people are told of it, in whole sentences; `None` for honest choices. [`words::WORDS_MAY_MISLEAD`] is its heading.
+    pub fn warning(&self) -> Option<String> {
+        let sentences = self.misleading.iter().map(|found| found.sentence());
+        let all: Vec<&str> = sentences.chain([words::GO_BY_WHAT_IT_SENDS]).collect();
+        (!self.misleading.is_empty()).then(|| all.join(" "))
+    }
+}
+
+/// Judges the choices of one question, in any order.
+///
+/// A choice has the colour it wishes for if that fits the meaning of its value: `primary` for a yes, `danger` for a no. In doubt about
+/// any of them all are neutral.
+pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
+    let values: Vec<String> = choices.iter().map(|choice| look(&choice.value)).collect();
+    let labels: Vec<String> = choices.iter().map(|choice| look(&choice.label)).collect();
+    let leanings: Vec<Leaning> = choices.iter().map(|choice| leaning(&choice.value)).collect();
+    let mut misleading = BTreeSet::new();
+    let mut doubtful = false;
+    for (((choice, value), label), sends) in choices.iter().zip(&values).zip(&labels).zip(&leanings) {
+        let says = leaning(&choice.label);
+        if says.contradicts(*sends) || says_no_to(choice, says, *sends) || (label != value && values.contains(label)) {
+            misleading.insert(Misleading::Contradiction);
+        }
+        if mixes_alphabets(&choice.label) || mixes_alphabets(&choice.value) {
+            misleading.insert(Misleading::MixedAlphabets);
+        }
+        doubtful |= says == Leaning::Doubtful || *sends == Leaning::Doubtful;
+    }
+    if has_twins(values) || has_twins(labels) {
+        misleading.insert(Misleading::Alike);
+    }
+    let neutral = doubtful || !misleading.is_empty();
+    let style = |(choice, sends): (&SuspensionChoice, &Leaning)| match (choice.style, sends) {
+        (Style::Primary, Leaning::Yes) if !neutral => Style::Primary,
+        (Style::Danger, Leaning::No) if !neutral => Style::Danger,
+        (Style::Primary | Style::Danger | Style::Default, _) => Style::Default,
+    };
+    Judgement { styles: choices.iter().zip(&leanings).map(style).collect(), misleading }
+}
+
+/// Whether a choice says no to what it sends in a way that its label as a whole does not tell: as a button that lets people out, by a verb
+/// of refusal in the middle of a label or at the beginning of a description, or by a no to the very words of the value.
+fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool {
+    let label = words_of(&choice.label.nfkc().collect::<String>().to_lowercase());
+    match sends {
+        Leaning::Yes => {
+            let button = plain(choice.label.trim_matches(|c: char| !c.is_alphanumeric()));
+            let refuses = label.contains(&Word::Refuse) && !label.contains(&Word::Yes) && !label.contains(&Word::Not);
+            let description = choice.description.as_deref().unwrap_or_default();
+            let opens = words_of(description).into_iter().find(|word| *word != Word::Small);
+            refuses || opens == Some(Word::Refuse) || BACKING_OUT.iter().any(|word| plain(word) == button)
+        }
+        Leaning::Unknown if says == Leaning::No => {
+            let (of_label, of_value) = (tokens(&choice.label), tokens(&camel_apart(&choice.value)));
+            !of_value.is_empty() && of_value.iter().all(|word| of_label.contains(word))
+        }
+        Leaning::Unknown | Leaning::No | Leaning::Doubtful => false,
+    }
+}
+
+/// How a text looks as a whole; punctuation around it and the width of spaces in it make no difference.
+fn look(text: &str) -> String {
+    let around = |c: char| c.is_whitespace() || ".,:;!?…*_~|\"'“”‘’«»()[]{}<>".contains(c);
+    let bare = text.trim_matches(around);
+    let shown = if bare.is_empty() { text.trim() } else { bare };
+    skeleton(&shown.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The words of a text in their plain form.
+fn tokens(text: &str) -> Vec<String> {
+    let apart: String = text.nfkc().collect();
+    apart.split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()).map(plain).collect()
+}
+
+fn has_twins(mut looks: Vec<String>) -> bool {
+    looks.sort_unstable();
+    looks.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+/// Which way a text leans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaning {
+    Yes,
+    No,
+    /// Both ways, or it cannot be told.
+    Doubtful,
+    /// It has no word of either.
+    Unknown,
+}
+
+impl Leaning {
+    fn contradicts(self, other: Self) -> bool {
+        matches!((self, other), (Self::Yes, Self::No) | (Self::No, Self::Yes))
+    }
+}
+
+/// What one word says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Yes,
+    No,
+    /// A no that is done: a verb, and not as "refused" is.
+    Refuse,
+    /// Turns what follows around.
+    Not,
+    /// Says nothing by itself.
+    Small,
+    Other,
+}
+
+/// A yes in every question. In each table the words stand without accents and apostrophes, which are taken off before they are compared.
+const YES: &str = "yes yeah yep yup y approve approved approves approving accept accepted allow allowed confirm confirmed agree \
+    agreed grant granted permit permitted authorize authorized authorise authorised ok okay okey proceed true lgtm \
+    ja genehmigen genehmigt zustimmen zugestimmt freigeben freigegeben erlauben erlaubt akzeptieren bestatigen \
+    oui approuver approuve accepter autoriser aprobar aprobado aceptar autorizar aprovar aceitar approvare approvato accettare \
+    goedkeuren goedgekeurd toestaan tak zatwierdz godkann да одобрить одобряю одобрено разрешить принять так схвалити";
+
+/// A no in every question.
+const NO: &str = "no nope nah nay n denied rejected refused declined disallowed disapproved disagreed forbidden prohibited vetoed \
+    false nein nie abgelehnt verweigert verboten non rejete rechazado denegado negado rifiutato nee não nej nei hayır όχι لا \
+    нет отклонено отказ ні";
+
+/// A no that is done, in every question.
+const REFUSE: &str = "deny denies denying reject rejects rejecting refuse refuses refusing decline declines declining disallow \
+    disapprove disagree forbid prohibit veto withhold ablehnen verweigern verbieten untersagen refuser rejeter interdire rechazar denegar \
+    negar recusar rejeitar rifiutare negare weigeren afwijzen odrzuc avvisa neka отклонить отказать запретить отвергнуть відхилити \
+    відмовити";
+
+/// What turns the words after it around.
+const NOT: &str = "not dont doesnt didnt never cannot cant wont wouldnt shouldnt mustnt isnt arent nicht kein keine niet geen \
+    ne pas jamais nunca не никогда нельзя";
+
+/// Words that change nothing about a yes or a no before or behind them.
+const SMALL: &str = "i we you it this that the a an to do does did will would should must can could may might is are was am be been \
+    please sorry must have has had and so go ahead absolutely definitely certainly surely really simply just my our your hereby \
+    ich wir bitte das es je nous me te se yo lo la le el un une der die den dies";
+
+/// Buttons that let people out of a question everywhere else; behind one, an `approve` is a trap.
+const BACKING_OUT: [&str; 14] = [
+    "cancel", "stop", "abort", "back", "go back", "close", "dismiss", "skip", "ignore", "halt", "block", "later", "not now",
+    "exit",
+];
+
+/// Signs that are read as words.
+const YES_SIGNS: &str = "✅✔✓☑👍👌🆗";
+const NO_SIGNS: &str = "❌✖✕✗✘☒❎🚫⛔👎🛑🙅🆖🈲";
+
+/// Parts of words of languages that write none apart.
+const YES_PARTS: [&str; 8] = ["同意", "批准", "允许", "承認", "許可", "はい", "승인", "허용"];
+const NO_PARTS: [&str; 9] = ["不", "拒", "否", "禁止", "いいえ", "ない", "却下", "거부", "거절"];
+
+/// Judges by every word, as it looks. `value` may be written `doNotApprove` or `do_not_approve`.
+fn leaning(text: &str) -> Leaning {
+    let apart: String = text.nfkc().collect();
+    let seen = skeleton(text);
+    // A capital may look like a letter of another alphabet where its small one does not: `Н` and `н`.
+    let readings = [apart.to_lowercase(), apart.clone(), seen, camel_apart(&apart)];
+    let mut leanings = readings.iter().map(|reading| lean(&words_of(reading)));
+    leanings.find(|leaning| *leaning != Leaning::Unknown).unwrap_or(Leaning::Unknown)
+}
+
+fn lean(words: &[Word]) -> Leaning {
+    let is_negative = |word: &Word| matches!(word, Word::No | Word::Refuse | Word::Not);
+    let says_more = |words: &[Word]| words.contains(&Word::Other);
+    let Some(first) = words.iter().position(|word| is_negative(word) || *word == Word::Yes) else { return Leaning::Unknown };
+    let Some(negative) = words.iter().position(is_negative) else {
+        return if says_more(&words[..first]) && says_more(&words[first..]) { Leaning::Doubtful } else { Leaning::Yes };
+    };
+    // "Do not reject" may be either, and so may be "Approve, but do not notify" and "Refund with no delay".
+    let turned = words
+        .iter()
+        .position(|word| *word == Word::Not)
+        .is_some_and(|not| words[not..].iter().any(|word| matches!(word, Word::No | Word::Refuse)));
+    let leads = !says_more(&words[..negative]) && first == negative;
+    if !turned && (leads || !says_more(&words[negative..])) { Leaning::No } else { Leaning::Doubtful }
+}
+
+/// The words of a text; single letters in a row are one word, as in `D e n y`.
+fn words_of(text: &str) -> Vec<Word> {
+    let mut found = Vec::new();
+    let mut spelt = String::new();
+    let mut spaced = String::with_capacity(text.len());
+    for c in text.chars() {
+        match sign(c) {
+            Some(word) => spaced.extend([" ", word, " "]),
+            None => spaced.push(c),
+        }
+    }
+    let is_part = |c: char| c.is_alphanumeric() || is_combining_mark(c) || is_apostrophe(c);
+    for token in spaced.split(|c| !is_part(c)).filter(|token| !token.is_empty()) {
+        let word = plain(token);
+        if word.chars().count() == 1 {
+            spelt.push_str(&word);
+            continue;
+        }
+        found.extend(spelt_out(&std::mem::take(&mut spelt)));
+        found.push(meaning(&word));
+    }
+    found.extend(spelt_out(&spelt));
+    found
+}
+
+/// What letters that stand alone say together; "I deny" has one, which is a word of its own.
+fn spelt_out(letters: &str) -> Option<Word> {
+    (!letters.is_empty()).then(|| meaning(letters))
+}
+
+fn sign(c: char) -> Option<&'static str> {
+    let yes = YES_SIGNS.contains(c).then_some("yes");
+    yes.or_else(|| NO_SIGNS.contains(c).then_some("no"))
+}
+
+fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '’' | '‘' | 'ʼ' | '`' | '´')
+}
+
+/// A word as it looks, without accents and apostrophes.
+fn plain(word: &str) -> String {
+    skeleton(word).nfd().filter(|c| !is_combining_mark(*c) && !is_apostrophe(*c)).collect()
+}
+
+/// What each word of the tables says, by its plain form; of a word in two of them the no counts.
+static VOCABULARY: LazyLock<HashMap<String, Word>> = LazyLock::new(|| {
+    let tables = [(SMALL, Word::Small), (YES, Word::Yes), (NOT, Word::Not), (NO, Word::No), (REFUSE, Word::Refuse)];
+    let words = |(table, word): (&'static str, Word)| table.split_whitespace().map(move |entry| (plain(entry), word));
+    tables.into_iter().flat_map(words).collect()
+});
+
+static PARTS: LazyLock<Vec<(String, Word)>> = LazyLock::new(|| {
+    let negative = NO_PARTS.iter().map(|part| (plain(part), Word::No));
+    negative.chain(YES_PARTS.iter().map(|part| (plain(part), Word::Yes))).collect()
+});
+
+fn meaning(word: &str) -> Word {
+    let part = || PARTS.iter().find(|(part, _)| word.contains(part)).map(|(_, says)| *says);
+    VOCABULARY.get(word).copied().or_else(part).unwrap_or(Word::Other)
+}
+
+/// `doNotApprove` as `do Not Approve`.
+fn camel_apart(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut after_small = false;
+    for c in text.chars() {
+        if after_small && c.is_uppercase() {
+            out.push(' ');
+        }
+        after_small = c.is_lowercase();
+        out.push(c);
+    }
+    out
+}
+
+/// Whether a word is made of letters of several alphabets. Units such as `kΩ` are, too, and look like nothing else; in Japanese and
+/// Korean, Latin letters stand inside of words.
+fn mixes_alphabets(text: &str) -> bool {
+    const UNIT_LETTERS_MAX: usize = 3;
+    let plain: String = text.nfkc().collect();
+    let is_east_asian = |c: char| matches!(c, '\u{1100}'..='\u{11FF}' | '\u{2E80}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7FF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}');
+    plain.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)).any(|word| {
+        let disguised = || skeleton(word).is_ascii();
+        !word.is_single_script()
+            && !word.contains(is_east_asian)
+            && (word.chars().filter(|c| c.is_alphabetic()).count() > UNIT_LETTERS_MAX || disguised())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(value: &str, label: &str, style: Style) -> SuspensionChoice {
+        SuspensionChoice { value: value.into(), label: label.into(), description: None, style, metadata: None }
+    }
+
+    fn judged(value: &str, label: &str) -> Judgement {
+        judge(&[choice(value, label, Style::Primary), choice("another", "Something else", Style::Danger)])
+    }
+
+    /// Labels that a person reads as a no.
+    const SAYS_NO: &[&str] = &[
+        "Deny",
+        "𝗗𝗲𝗻𝘆",
+        "Ｄｅｎｙ",
+        "D\u{435}ny",
+        "DENY",
+        "d e n y",
+        "D.E.N.Y",
+        "d\u{200B}eny",
+        "Dény",
+        "I deny",
+        "Cannot approve",
+        "Nope",
+        "Do not approve",
+        "Don’t approve",
+        "I don't approve this",
+        "Not approved",
+        "Refuse to approve",
+        "Deny approval",
+        "No",
+        "No, I do not want this",
+        "Request denied",
+        "Approve? No",
+        "I will never approve this",
+        "❌ Approve",
+        "👎",
+        "We decline",
+        "Sorry, no",
+        "Refund rejected",
+        "Nein",
+        "Ablehnen",
+        "Je refuse",
+        "Rechazar",
+        "Нет",
+        "Отклонить",
+        "拒绝",
+        "不同意",
+        "いいえ",
+        "거부",
+        "Cancel",
+        "Stop",
+        "Go back",
+        "Declined",
+        "DECLINE",
+        "ⓓⓔⓝⓨ",
+        "Do not refund",
+        "dec|ine",
+        "Cancel!",
+        "✕ Cancel",
+        "← Back",
+        "Final decision: deny it today",
+        "Answer: DENY (final)",
+        "Withhold approval",
+        "Não",
+        "Nej",
+        "Hayır",
+        "Όχι",
+        "لا",
+        "☒",
+    ];
+
+    #[test]
+    fn a_word_means_what_it_looks_like() {
+        for label in SAYS_NO {
+            let found = judged("approve", label);
+            assert!(found.misleading.contains(&Misleading::Contradiction), "{label}");
+            assert_eq!(found.styles, [Style::Default; 2], "{label}");
+        }
+        for value in ["deny", "no", "reject_all", "doNotApprove", "do_not_approve", "NOT_APPROVED", "n", "false", "refund-denied"]
+        {
+            for label in
+                ["Yes, go on", "OK", "Approve", "I approve", "✅", "Go ahead", "Aррrоvе", "ΑPPROVE", "Genehmigen", "同意"]
+            {
+                let contradicts = judged(value, label).misleading.contains(&Misleading::Contradiction);
+                assert_eq!(contradicts, label != "Go ahead", "{label} sends {value}");
+            }
+        }
+    }
+
+    /// A description stands between the label and the value.
+    #[test]
+    fn a_description_that_refuses_what_is_sent_is_warned_of() {
+        let described = |value: &str, description: &str| {
+            let described =
+                SuspensionChoice { description: Some(description.into()), ..choice(value, "Option A", Style::Primary) };
+            judge(&[described]).misleading.contains(&Misleading::Contradiction)
+        };
+        assert!(described("approve", "Deny the refund. Nothing is paid.") && described("yes", "I refuse."));
+        assert!(!described("deny", "Deny the refund.") && !described("approve", "No further mail is sent."));
+    }
+
+    #[test]
+    fn a_no_to_the_words_of_a_value_is_a_contradiction() {
+        for (value, label) in [("refund", "Do not refund"), ("deployNow", "Don’t deploy now"), ("delete_all", "Never delete all")]
+        {
+            assert!(judged(value, label).misleading.contains(&Misleading::Contradiction), "{label} sends {value}");
+        }
+        assert!(judged("keep", "Do not refund").misleading.is_empty());
+    }
+
+    #[test]
+    fn honest_words_are_not_warned_of() {
+        for (value, label) in [
+            ("approve", "Refund €412.00"),
+            ("deny", "Do not refund"),
+            ("yes", "Cancel the order"),
+            ("cancel", "Yes, cancel"),
+            ("no", "Do not cancel"),
+            ("yes", "Do not reject it"),
+            ("no", "No"),
+            ("deny", "Reject"),
+            ("half", "Approve half"),
+            ("none", "Notify nobody"),
+            ("approve", "Approve, but do not notify the customer"),
+            ("approve", "Refund with no delay"),
+            ("approve", "Send the refused parcel again"),
+            ("10kΩ", "10 kΩ resistor"),
+            ("t", "Δt = 5 µs"),
+            ("shirt", "Tシャツを送る"),
+            ("ja", "Genehmigen"),
+            ("stop", "Stop the server"),
+            ("approve", "Stop the server"),
+            ("a", "A"),
+            ("ok", "Да"),
+            ("no", "Нет"),
+            ("confirm", "CONFIRM"),
+            ("allow", "Allow once"),
+            ("da", "שלום"),
+        ] {
+            assert!(judged(value, label).misleading.is_empty(), "{label} sends {value}: {:?}", judged(value, label));
+        }
+    }
+
+    #[test]
+    fn colour_follows_the_value_and_never_the_wish_alone() {
+        for (value, wish, colour) in [
+            ("approve", Style::Primary, Style::Primary),
+            ("approve", Style::Danger, Style::Default),
+            ("approve", Style::Default, Style::Default),
+            ("deny", Style::Danger, Style::Danger),
+            ("deny", Style::Primary, Style::Default),
+            ("do_not_approve", Style::Primary, Style::Default),
+            ("approve_but_do_not_send", Style::Primary, Style::Default),
+            ("half", Style::Primary, Style::Default),
+            ("half", Style::Danger, Style::Default),
+        ] {
+            assert_eq!(judge(&[choice(value, "The order", wish)]).styles, [colour], "{value} {wish:?}");
+        }
+        let doubtful = [choice("approve", "Approve", Style::Primary), choice("deny", "Do not reject", Style::Danger)];
+        assert_eq!(judge(&doubtful).styles, [Style::Default; 2]);
+    }
+
+    #[test]
+    fn two_choices_that_look_alike_are_warned_of() {
+        let found = |one: (&str, &str), other: (&str, &str)| {
+            judge(&[choice(one.0, one.1, Style::Primary), choice(other.0, other.1, Style::Danger)]).misleading
+        };
+        let alike = BTreeSet::from([Misleading::Alike]);
+        assert_eq!(found(("a", "Refund"), ("b", " refund ")), alike);
+        assert_eq!(found(("sell", "One"), ("sell ", "Two")), alike);
+        assert_eq!(found(("sell", "One"), ("ѕеll", "Two")), BTreeSet::from([Misleading::Alike, Misleading::MixedAlphabets]));
+        assert_eq!(found(("sell", "Keep"), ("keep", "Wait")), BTreeSet::from([Misleading::Contradiction]));
+        assert_eq!(found(("eu", "US."), ("us", "EU!")), BTreeSet::from([Misleading::Contradiction]));
+        assert_eq!(found(("a", "Refund"), ("b", "Refund.")), alike);
+        assert_eq!(found(("a", "Refund  now"), ("b", "Refund now")), alike);
+        assert_eq!(found(("a", "5 €"), ("b", "5 $")), BTreeSet::new());
+        assert_eq!(found(("a", "+"), ("b", "-")), BTreeSet::new());
+        assert_eq!(found(("sell", "Sell"), ("keep", "Keep")), BTreeSet::new());
+    }
+
+    #[test]
+    fn a_word_of_several_alphabets_is_warned_of() {
+        for label in ["D\u{435}lete it", "Send to pаypаl", "nо", "Ѕend", "αβcd"] {
+            assert!(judged("x", label).misleading.contains(&Misleading::MixedAlphabets), "{label}");
+        }
+    }
+}

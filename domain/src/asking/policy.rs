@@ -1,0 +1,613 @@
+//! What the operator of the server allows a question to be: a call may tighten these rules, never loosen them.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::asking::choice::judge;
+use crate::asking::pressing::Pressing;
+use crate::asking::secrets::findings;
+use crate::base::address::{self, AllowList, PLAIN_RULE};
+use crate::base::field::FieldError;
+use crate::base::ids::SuspensionId;
+use crate::intent::answer::check_answer;
+use crate::intent::command::Suspend;
+use crate::suspension::FallbackPolicy;
+use crate::suspension::channel::Channels;
+use crate::suspension::retry::{OneOrMany, PartialRetryPolicy, Schedule};
+use crate::suspension::seeming::SeemingSecret;
+use crate::suspension::{
+    CHOICE_DESCRIPTION_MAX, CHOICE_LABEL_MAX, CHOICE_VALUE_MAX, CHOICES_MAX, CONTEXT_BYTES_MAX, Kind, NOTIFY_TO_MAX,
+    QUESTION_BYTES_MAX, Question, ResponseType, Style, SuspensionChoice,
+};
+use crate::wire::{ChoiceRequest, SuspendRequest};
+
+/// The longest channel hint, in characters.
+pub const CHANNEL_HINT_MAX: usize = 200;
+/// The largest fallback value and the largest metadata of a choice or an answer, in bytes of JSON.
+pub const VALUE_BYTES_MAX: usize = 16 * 1024;
+
+/// What becomes of a `channel_hint` this server does not know; the RFC's examples say "slack".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownChannel {
+    /// The default channels are used, and the answer warns.
+    Warn,
+    /// The call is refused.
+    Reject,
+}
+
+/// The operator's rules about questions.
+#[derive(Clone, Debug)]
+pub struct AskingPolicy {
+    /// The server's level of the retry cascade (RFC-0026).
+    pub default_retry_policy: Option<PartialRetryPolicy>,
+    /// Who is asked when a call names nobody.
+    pub operators: Vec<String>,
+    /// Who may be asked.
+    pub notify_allow: AllowList,
+    /// The channels there are.
+    pub channels: Channels,
+    /// What to do about others.
+    pub unknown_channel: UnknownChannel,
+    /// What to do about what looks like a secret.
+    pub seeming_secret: SeemingSecret,
+    /// The fallback policies a call may choose.
+    pub fallback_allowed: Vec<FallbackPolicy>,
+    /// The least time between two attempts of one question, in seconds.
+    pub min_interval_seconds: u32,
+    /// How often an agent may ask the same, and write to the same person.
+    pub pressing: Pressing,
+    /// The shortest window after which a fallback other than `fail` may apply, in seconds.
+    pub fallback_min_window_seconds: u32,
+    /// Whether a fallback other than `fail` needs somebody to have been reached.
+    pub fallback_requires_delivery: bool,
+}
+
+/// A question that keeps every rule, and what the asker should know about it.
+#[derive(Clone, Debug)]
+pub struct Accepted {
+    /// The command.
+    pub suspend: Suspend,
+    /// What was understood differently from how it was written.
+    pub warnings: Vec<String>,
+}
+
+impl AskingPolicy {
+    /// Turns a request into a command (RFC-0025 §4–§6, RFC-0026).
+    ///
+    /// # Errors
+    ///
+    /// All field errors at once.
+    pub fn accept(&self, request: SuspendRequest, id: SuspensionId) -> Result<Accepted, Vec<FieldError>> {
+        let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
+        let response_type = request.response_type.unwrap_or_default();
+        check.question(&request);
+        let choices = check.choices(response_type, request.choices.unwrap_or_default());
+        self.check_channel(request.channel_hint.as_deref(), &mut check);
+        let recipients = self.recipients(request.notify_to, &mut check);
+        // The call's word counts before the server's, whichever of the two names it uses for it.
+        let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
+        let (call, server) = (request.retry_policy, self.default_retry_policy.as_ref());
+        let schedule = Schedule::resolve(call, request.timeout_seconds, request.fallback_value.as_ref(), server);
+        let mut schedule = schedule.map_err(|errors| check.errors.extend(errors)).ok();
+        self.check_ladder(schedule.as_mut(), &mut check);
+        self.check_interval("retry_policy.interval_seconds", schedule.as_ref(), &mut check);
+        let mut retry_policy = schedule.as_mut().and_then(|schedule| schedule.retry_policy.as_mut());
+        let fallback_policy =
+            stated.or(retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy)).unwrap_or_default();
+        if let Some(policy) = &mut retry_policy {
+            policy.final_fallback_policy = Some(fallback_policy);
+        }
+        self.check_fallback(fallback_policy, request.fallback_value.as_ref(), schedule.as_ref(), &mut check);
+        if let Some(value) = &request.fallback_value {
+            check.size("fallback_value", value, VALUE_BYTES_MAX);
+            if check_answer(response_type, &choices, value).is_err() {
+                check.error("fallback_value", "answer", "must be a valid answer to the question");
+            }
+        }
+        if request.confidence.is_some_and(|confidence| !(0.0..=1.0).contains(&confidence)) {
+            check.error("confidence", "range", "must be a number from 0 to 1");
+        }
+        let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
+        check.warnings.extend(schedule.shortened());
+        let context = request.context.unwrap_or_default();
+        // What breaks no other rule is of a bounded size.
+        let (decision, fallback) = (request.decision_record.as_ref(), request.fallback_value.as_ref());
+        let found = findings(&request.question, &choices, &context, decision, fallback);
+        check.warnings.extend(self.seeming_secret.judge(&found)?);
+        let misleading = judge(&choices).misleading;
+        check.warnings.extend(misleading.iter().map(|found| format!("choices: {} People are warned.", found.sentence())));
+        let question = Question {
+            question: request.question,
+            context,
+            channel_hint: request.channel_hint,
+            timeout_seconds: schedule.timeout_seconds,
+            retry_policy: schedule.retry_policy.clone(),
+            confidence_at_suspension: request.confidence,
+            decision_record: request.decision_record,
+            recipients,
+            asked_before: None,
+        };
+        self.check_reach(&question, &mut check);
+        let suspend = Suspend {
+            id,
+            kind: Kind::AwaitingInput,
+            question,
+            response_type,
+            choices,
+            schedule,
+            fallback_policy,
+            fallback_value: request.fallback_value,
+            requires_delivery: self.fallback_requires_delivery,
+            seeming_secret: self.seeming_secret,
+            supersedes: request.supersedes,
+        };
+        Ok(Accepted { suspend, warnings: check.warnings })
+    }
+
+    /// Checks the server's own retry policy against its other rules: what every call inherits must not be refused for it.
+    ///
+    /// # Errors
+    ///
+    /// All fields that break a rule, named as in the policy.
+    pub fn check_default_retry_policy(&self) -> Result<(), Vec<FieldError>> {
+        let Some(policy) = &self.default_retry_policy else { return Ok(()) };
+        let mut check = Check { errors: Vec::new(), warnings: Vec::new() };
+        let mut schedule = Schedule::resolve(Some(policy.clone()), None, None, None)?;
+        self.check_ladder(Some(&mut schedule), &mut check);
+        self.check_interval("interval_seconds", Some(&schedule), &mut check);
+        if let Some(fallback) = policy.final_fallback_policy {
+            if !self.fallback_allowed.contains(&fallback) {
+                check.error("final_fallback_policy", "allowed", "is not among those this server allows (fallback.allowed)");
+            }
+            let minimum = self.fallback_min_window_seconds;
+            if fallback != FallbackPolicy::Fail && schedule.window_seconds.is_some_and(|window| window < minimum) {
+                check.error(
+                    "interval_seconds",
+                    "min",
+                    format!("times max_attempts must be at least {minimum} for a fallback other than fail (fallback.min_window_seconds)"),
+                );
+            }
+        }
+        if check.errors.is_empty() { Ok(()) } else { Err(check.errors) }
+    }
+
+    fn check_channel(&self, hint: Option<&str>, check: &mut Check) {
+        let Some(hint) = hint else { return };
+        if hint.chars().count() > CHANNEL_HINT_MAX {
+            check.error("channel_hint", "length", format!("is at most {CHANNEL_HINT_MAX} characters"));
+            return;
+        }
+        if self.channels.contains(hint) {
+            return;
+        }
+        let known = self.channels.names().join(", ");
+        match self.unknown_channel {
+            UnknownChannel::Reject => check.error("channel_hint", "known", format!("unknown channel; this server has: {known}")),
+            UnknownChannel::Warn => {
+                check.warnings.push(format!("channel_hint names no channel of this server ({known}); the default is used"));
+            }
+        }
+    }
+
+    /// Says so if nobody who is told at any attempt can answer: that ends as undeliverable, and its asker waits for nothing.
+    fn check_reach(&self, question: &Question, check: &mut Check) {
+        let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
+        let mut routes = (1..=attempts)
+            .flat_map(|attempt| self.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)))
+            .peekable();
+        let nobody = "; unless a person answers through the API, it ends as undeliverable";
+        if routes.peek().is_none() {
+            let why = "no person is told: notify_to is absent and the server has no default operators";
+            check.warnings.push([why, nobody].concat());
+        } else if !routes.any(|route| self.channels.carries_links(route.channel)) {
+            let why = "the people who are told cannot answer: none of the channels that are used carries the answer link";
+            check.warnings.push([why, nobody].concat());
+        }
+    }
+
+    fn recipients(&self, notify_to: Option<Vec<String>>, check: &mut Check) -> Vec<String> {
+        let Some(addresses) = notify_to else {
+            return self.operators.clone();
+        };
+        if addresses.is_empty() || addresses.len() > NOTIFY_TO_MAX {
+            check.error("notify_to", "length", format!("names 1 to {NOTIFY_TO_MAX} addresses"));
+            return Vec::new();
+        }
+        let named = addresses.iter().enumerate();
+        address::each_once(named.filter_map(|(index, text)| self.address(&format!("notify_to[{index}]"), text, check)))
+    }
+
+    fn check_ladder(&self, schedule: Option<&mut Schedule>, check: &mut Check) {
+        let ladder = schedule.and_then(|schedule| schedule.retry_policy.as_mut()).map(|policy| &mut policy.escalation_ladder);
+        for (index, rung) in ladder.into_iter().flatten().enumerate() {
+            let field = format!("retry_policy.escalation_ladder[{index}].notify_to");
+            if let Some(OneOrMany(addresses)) = &mut rung.notify_to {
+                if addresses.len() > NOTIFY_TO_MAX {
+                    check.error(&field, "length", format!("names at most {NOTIFY_TO_MAX} addresses"));
+                    continue;
+                }
+                *addresses = address::each_once(addresses.iter().filter_map(|text| self.address(&field, text, check)));
+            }
+            self.check_channel(rung.channel_hint.as_deref(), check);
+        }
+    }
+
+    /// An address that may be asked, in the one spelling it is kept in.
+    fn address(&self, field: &str, text: &str, check: &mut Check) -> Option<String> {
+        let address = address::exact(text).filter(|address| self.notify_allow.allows(address));
+        if address.is_none() && address::plain(text).is_some() {
+            check.error(field, "allowed", "is not on the server's allow-list (PLACET_NOTIFY_ALLOW)");
+        } else if address.is_none() {
+            check.error(field, "email", format!("is no plain e-mail address: {PLAIN_RULE}"));
+        }
+        address
+    }
+
+    /// Reminders every second would press people as well as any other way to ask them again.
+    fn check_interval(&self, field: &str, schedule: Option<&Schedule>, check: &mut Check) {
+        let policy = schedule.and_then(|schedule| schedule.retry_policy.as_ref()).filter(|policy| policy.max_attempts > 1);
+        let minimum = self.min_interval_seconds;
+        if policy.is_some_and(|policy| policy.interval_seconds < minimum) {
+            check.error(
+                field,
+                "min",
+                format!("reminders are at least {minimum} seconds apart on this server (questions.min_interval_seconds)"),
+            );
+        }
+    }
+
+    /// Otherwise a prompt-injected agent asks for one second with `fallback_value: "approve"` and approves itself.
+    fn check_fallback(&self, policy: FallbackPolicy, value: Option<&Value>, schedule: Option<&Schedule>, check: &mut Check) {
+        if !self.fallback_allowed.contains(&policy) {
+            check.error("fallback_policy", "allowed", "this server does not allow this policy (fallback.allowed)");
+        }
+        if policy == FallbackPolicy::Fail {
+            return;
+        }
+        if value.is_none() {
+            check.error("fallback_value", "required", "is needed by this fallback_policy");
+        }
+        let minimum = self.fallback_min_window_seconds;
+        match schedule.map(|schedule| schedule.window_seconds) {
+            Some(None) => {
+                check.error("fallback_policy", "deadline", "without timeout_seconds or retry_policy the only policy is fail");
+            }
+            Some(Some(window)) if window < minimum => {
+                check.error(
+                    "timeout_seconds",
+                    "min",
+                    format!(
+                        "a fallback other than fail needs a window of at least {minimum} seconds (fallback.min_window_seconds)"
+                    ),
+                );
+            }
+            Some(Some(_)) | None => {}
+        }
+    }
+}
+
+struct Check {
+    errors: Vec<FieldError>,
+    warnings: Vec<String>,
+}
+
+impl Check {
+    fn error(&mut self, field: &str, rule: &str, message: impl Into<String>) {
+        self.errors.push(FieldError::new(field, rule, message));
+    }
+
+    fn question(&mut self, request: &SuspendRequest) {
+        if request.question.trim().is_empty() {
+            self.error("question", "required", "must not be empty");
+        } else if request.question.len() > QUESTION_BYTES_MAX {
+            self.error("question", "length", format!("is at most {QUESTION_BYTES_MAX} bytes"));
+        }
+        self.no_nul("question", &request.question);
+        for (field, value) in [("context", &request.context), ("decision_record", &request.decision_record)] {
+            if let Some(value) = value {
+                self.size(field, value, CONTEXT_BYTES_MAX);
+            }
+        }
+    }
+
+    fn size(&mut self, field: &str, value: &impl serde::Serialize, bytes_max: usize) {
+        if serde_json::to_vec(value).map_or(0, |bytes| bytes.len()) > bytes_max {
+            self.error(field, "length", format!("is at most {bytes_max} bytes of JSON"));
+        }
+    }
+
+    /// NUL means the end of a text to some readers: the person and the log could see different questions.
+    fn no_nul(&mut self, field: &str, text: &str) {
+        if text.contains('\0') {
+            self.error(field, "nul", "must not contain a NUL character");
+        }
+    }
+
+    fn choices(&mut self, response_type: ResponseType, requested: Vec<ChoiceRequest>) -> Vec<SuspensionChoice> {
+        if requested.len() > CHOICES_MAX {
+            self.error("choices", "length", format!("has at most {CHOICES_MAX} entries"));
+            return Vec::new();
+        }
+        let mut seen = BTreeSet::new();
+        for (index, choice) in requested.iter().enumerate() {
+            self.choice(index, choice);
+            if !seen.insert(choice.value.clone()) {
+                self.error(&format!("choices[{index}].value"), "unique", "comes twice");
+            }
+        }
+        let choices: Vec<SuspensionChoice> = requested.into_iter().map(ChoiceRequest::into_choice).collect();
+        match response_type {
+            ResponseType::Choice if choices.is_empty() => self.error("choices", "required", "a choice needs at least one entry"),
+            ResponseType::Confirm if choices.is_empty() => return SuspensionChoice::yes_no(),
+            ResponseType::Confirm if seen.iter().map(String::as_str).ne(["no", "yes"]) => {
+                self.error("choices", "confirm", "the values of a confirm must be exactly yes and no");
+            }
+            ResponseType::Choice | ResponseType::Confirm | ResponseType::Text | ResponseType::Form => {}
+        }
+        choices
+    }
+
+    fn choice(&mut self, index: usize, choice: &ChoiceRequest) {
+        let description = choice.description.as_deref().unwrap_or_default();
+        for (name, text, min, max) in [
+            ("value", choice.value.as_str(), 1, CHOICE_VALUE_MAX),
+            ("label", choice.label.as_str(), 1, CHOICE_LABEL_MAX),
+            ("description", description, 0, CHOICE_DESCRIPTION_MAX),
+        ] {
+            let field = format!("choices[{index}].{name}");
+            let length = text.chars().count();
+            if length < min || length > max {
+                self.error(&field, "length", format!("is {min} to {max} characters"));
+            }
+            self.no_nul(&field, text);
+        }
+        for (name, text) in [("value", &choice.value), ("label", &choice.label)] {
+            if !text.is_empty() && text.trim().is_empty() {
+                self.error(&format!("choices[{index}].{name}"), "required", "must not be blank");
+            }
+        }
+        if let Some(metadata) = &choice.metadata {
+            self.size(&format!("choices[{index}].metadata"), metadata, VALUE_BYTES_MAX);
+        }
+        // A browser sends a line break in a value back as another one: the answer would match no choice.
+        if choice.value.chars().any(char::is_control) {
+            self.error(&format!("choices[{index}].value"), "control", "must not contain control characters");
+        }
+    }
+}
+
+impl ChoiceRequest {
+    fn into_choice(self) -> SuspensionChoice {
+        let style = match self.style.as_deref() {
+            Some("primary") => Style::Primary,
+            Some("danger") => Style::Danger,
+            // An unknown hint is no reason to lose a question.
+            _ => Style::Default,
+        };
+        SuspensionChoice { value: self.value, label: self.label, description: self.description, style, metadata: self.metadata }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::suspension::channel::{EMAIL, NamedChannel, Reach};
+
+    fn policy() -> AskingPolicy {
+        AskingPolicy {
+            default_retry_policy: None,
+            operators: vec!["ops@example.com".into()],
+            notify_allow: AllowList::parse(["*@example.com", "one@other.example"]).unwrap(),
+            channels: Channels::email(),
+            unknown_channel: UnknownChannel::Warn,
+            seeming_secret: SeemingSecret::Warn,
+            fallback_allowed: FallbackPolicy::ALL.to_vec(),
+            min_interval_seconds: 30,
+            pressing: Pressing::OFF,
+            fallback_min_window_seconds: 10,
+            fallback_requires_delivery: true,
+        }
+    }
+
+    fn accept(policy: &AskingPolicy, change: impl std::borrow::Borrow<Value>) -> Result<Accepted, Vec<(String, String)>> {
+        let mut body = json!({"question": "Go?", "choices": [{"value": "a", "label": "A"}, {"value": "b", "label": "B"}], "timeout_seconds": 60});
+        for (key, value) in change.borrow().as_object().unwrap() {
+            body[key] = value.clone();
+        }
+        let request: SuspendRequest = serde_json::from_value(body).unwrap();
+        policy
+            .accept(request, SuspensionId(Uuid::nil()))
+            .map_err(|errors| errors.into_iter().map(|e| (e.field, e.rule)).collect())
+    }
+
+    fn refused(change: Value) -> (String, String) {
+        accept(&policy(), change).unwrap_err().remove(0)
+    }
+
+    #[test]
+    fn a_plain_question_goes_to_the_default_operators() {
+        let accepted = accept(&policy(), json!({})).unwrap();
+        assert_eq!(accepted.suspend.question.recipients, ["ops@example.com"]);
+        assert!(accepted.warnings.is_empty());
+        let nobody = AskingPolicy { operators: vec![], ..policy() };
+        assert_eq!(accept(&nobody, json!({})).unwrap().warnings.len(), 1);
+    }
+
+    /// Who asks where nobody can answer should learn of it when it asks, not when its time is over.
+    #[test]
+    fn a_question_that_nobody_can_answer_says_so() {
+        let channel = |name: &str, reach, links| NamedChannel { name: name.into(), reach, links };
+        let mail = || channel(EMAIL, Reach::People, true);
+        let room = |links| channel("room", Reach::Audience("ops-room".into()), links);
+        let on = |known: Vec<NamedChannel>, operators: &[&str]| {
+            let default = known[0].name.clone();
+            let operators = operators.iter().map(|address| (*address).to_owned()).collect();
+            AskingPolicy { channels: Channels::new(known, vec![default]).unwrap(), operators, ..policy() }
+        };
+        let warnings = |policy: &AskingPolicy, change: Value| accept(policy, change).unwrap().warnings;
+        let quiet = on(vec![room(false)], &[]);
+        assert!(warnings(&quiet, json!({}))[0].contains("carries the answer link"));
+        assert!(warnings(&quiet, json!({"notify_to": ["a@example.com"]}))[0].contains("carries the answer link"));
+        assert!(warnings(&on(vec![room(true)], &[]), json!({})).is_empty(), "the room has the link");
+        let beside = on(vec![mail(), room(false)], &[]);
+        assert!(warnings(&beside, json!({"channel_hint": "room"}))[0].contains("carries the answer link"), "mails to nobody");
+        assert!(warnings(&beside, json!({}))[0].contains("notify_to is absent"));
+        let to_people = json!({"channel_hint": "room", "notify_to": ["a@example.com"]});
+        assert!(warnings(&beside, to_people).is_empty(), "the people have mails");
+        let later = json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 60,
+            "escalation_ladder": [{"attempt": 2, "notify_to": "a@example.com"}]}});
+        assert!(warnings(&beside, later).is_empty(), "somebody is told at the second attempt");
+    }
+
+    /// An honest agent learns that its words may mislead before people do.
+    #[test]
+    fn choices_that_mislead_are_named_to_their_asker() {
+        let lie = json!({"choices": [{"value": "approve", "label": "I deny"}, {"value": "deny", "label": "Deny it"}]});
+        let warnings = accept(&policy(), lie).unwrap().warnings;
+        assert_eq!(warnings, ["choices: An answer says one thing and sends another. People are warned."]);
+    }
+
+    #[test]
+    fn the_servers_own_policy_keeps_the_servers_rules() {
+        let rung = |address: &str| {
+            serde_json::from_value(json!([{"attempt": 2, "notify_to": address, "channel_hint": "pager"}])).unwrap()
+        };
+        let with = |change: &dyn Fn(&mut AskingPolicy, &mut PartialRetryPolicy)| {
+            let (mut rules, mut default) = (policy(), PartialRetryPolicy::default());
+            (default.max_attempts, default.interval_seconds) = (Some(2), Some(60));
+            change(&mut rules, &mut default);
+            let checked = AskingPolicy { default_retry_policy: Some(default), ..rules }.check_default_retry_policy();
+            checked.err().map(|errors| errors[0].field.clone())
+        };
+        assert_eq!(with(&|_, default| default.escalation_ladder = Some(rung("a@example.com"))), None);
+        let stranger = with(&|_, default| default.escalation_ladder = Some(rung("a@elsewhere.example")));
+        assert_eq!(stranger.as_deref(), Some("retry_policy.escalation_ladder[0].notify_to"));
+        let unknown = with(&|rules, default| {
+            rules.unknown_channel = UnknownChannel::Reject;
+            default.escalation_ladder = Some(rung("a@example.com"));
+        });
+        assert_eq!(unknown.as_deref(), Some("channel_hint"));
+        let forbidden = with(&|rules, default| {
+            rules.fallback_allowed = vec![FallbackPolicy::Fail];
+            default.final_fallback_policy = Some(FallbackPolicy::CompleteWithFallback);
+        });
+        assert_eq!(forbidden.as_deref(), Some("final_fallback_policy"));
+        let window = |seconds, fallback| {
+            with(&|rules, default| {
+                rules.fallback_min_window_seconds = seconds;
+                default.final_fallback_policy = Some(fallback);
+            })
+        };
+        assert_eq!(window(120, FallbackPolicy::CompleteWithFallback), None);
+        assert_eq!(window(121, FallbackPolicy::CompleteWithFallback).as_deref(), Some("interval_seconds"));
+        assert_eq!(window(121, FallbackPolicy::Fail), None);
+    }
+
+    #[test]
+    fn every_limit_holds_at_its_bound_and_not_beyond() {
+        let choices =
+            |n: usize| json!({"choices": (0..n).map(|i| json!({"value": i.to_string(), "label": "x"})).collect::<Vec<_>>()});
+        let ok = |change: Value| accept(&policy(), change).is_ok();
+        assert!(ok(choices(CHOICES_MAX)) && !ok(choices(CHOICES_MAX + 1)) && !ok(choices(10_000)));
+        assert!(ok(json!({"question": "x".repeat(QUESTION_BYTES_MAX)})));
+        assert!(!ok(json!({"question": "x".repeat(QUESTION_BYTES_MAX + 1)})));
+        let one = |value: usize, label: usize, description: usize| json!({"choices": [{"value": "ä".repeat(value), "label": "x".repeat(label), "description": "x".repeat(description)}]});
+        assert!(ok(one(CHOICE_VALUE_MAX, CHOICE_LABEL_MAX, CHOICE_DESCRIPTION_MAX)));
+        assert!(
+            !ok(one(CHOICE_VALUE_MAX + 1, 1, 1))
+                && !ok(one(1, CHOICE_LABEL_MAX + 1, 1))
+                && !ok(one(1, 1, CHOICE_DESCRIPTION_MAX + 1))
+        );
+        assert!(!ok(one(0, 1, 0)) && !ok(one(1, 0, 0)));
+        let context = |n: usize| json!({"context": {"k": "x".repeat(n - 8)}});
+        assert!(ok(context(CONTEXT_BYTES_MAX)) && !ok(context(CONTEXT_BYTES_MAX + 1)));
+        let people = |n: usize| json!({"notify_to": (0..n).map(|i| format!("p{i}@example.com")).collect::<Vec<_>>()});
+        assert!(ok(people(NOTIFY_TO_MAX)) && !ok(people(NOTIFY_TO_MAX + 1)) && !ok(people(0)));
+    }
+
+    #[test]
+    fn each_broken_rule_names_its_field() {
+        for (change, field, rule) in [
+            (json!({"question": "  "}), "question", "required"),
+            (json!({"question": "a\u{0}b"}), "question", "nul"),
+            (json!({"choices": []}), "choices", "required"),
+            (json!({"choices": [{"value": "a", "label": "A"}, {"value": "a", "label": "B"}]}), "choices[1].value", "unique"),
+            (json!({"choices": [{"value": "a\nb", "label": "A"}]}), "choices[0].value", "control"),
+            (json!({"choices": [{"value": " ", "label": "A"}]}), "choices[0].value", "required"),
+            (json!({"choices": [{"value": "a", "label": "\u{3000}\n"}]}), "choices[0].label", "required"),
+            (json!({"response_type": "confirm"}), "choices", "confirm"),
+            (json!({"notify_to": ["no address"]}), "notify_to[0]", "email"),
+            (json!({"notify_to": ["a..b@example.com"]}), "notify_to[0]", "email"),
+            (json!({"notify_to": [".a@example.com"]}), "notify_to[0]", "email"),
+            (json!({"notify_to": ["a@example.com\r\nBcc: x@y.example"]}), "notify_to[0]", "email"),
+            (json!({"notify_to": ["a@elsewhere.example"]}), "notify_to[0]", "allowed"),
+            (json!({"notify_to": ["a@sub.example.com"]}), "notify_to[0]", "allowed"),
+            (json!({"fallback_policy": "complete_with_fallback"}), "fallback_value", "required"),
+            (json!({"fallback_policy": "complete_with_fallback", "fallback_value": "c"}), "fallback_value", "answer"),
+            (
+                json!({"fallback_policy": "complete_with_fallback", "fallback_value": "a", "timeout_seconds": null}),
+                "fallback_policy",
+                "deadline",
+            ),
+            (
+                json!({"fallback_policy": "complete_with_fallback", "fallback_value": "a", "timeout_seconds": 9}),
+                "timeout_seconds",
+                "min",
+            ),
+            (json!({"timeout_seconds": 0}), "timeout_seconds", "range"),
+            (json!({"confidence": 1.5}), "confidence", "range"),
+            (
+                json!({"retry_policy": {"max_attempts": 2, "interval_seconds": 30, "escalation_ladder": [{"attempt": 2, "notify_to": "x@y.example"}]}}),
+                "retry_policy.escalation_ladder[0].notify_to",
+                "allowed",
+            ),
+        ] {
+            assert_eq!(refused(change.clone()), (field.to_owned(), rule.to_owned()), "{change}");
+        }
+    }
+
+    #[test]
+    fn the_operators_rules_cannot_be_loosened_by_a_call() {
+        let strict = AskingPolicy { fallback_allowed: vec![FallbackPolicy::Fail], ..policy() };
+        let wants = json!({"fallback_policy": "use_default_and_continue", "fallback_value": "a"});
+        assert_eq!(accept(&strict, wants.clone()).unwrap_err()[0].0, "fallback_policy");
+        assert!(accept(&policy(), wants).is_ok());
+        let hidden = json!({"retry_policy": {"interval_seconds": 60, "final_fallback_policy": "use_default_and_continue"}, "fallback_value": "a"});
+        assert_eq!(accept(&strict, hidden).unwrap_err()[0].0, "fallback_policy");
+    }
+
+    #[test]
+    fn the_calls_fallback_counts_before_the_servers() {
+        let server = PartialRetryPolicy {
+            interval_seconds: Some(60),
+            final_fallback_policy: Some(FallbackPolicy::Fail),
+            ..PartialRetryPolicy::default()
+        };
+        let with_default = AskingPolicy { default_retry_policy: Some(server), ..policy() };
+        let silent = accept(&with_default, json!({"timeout_seconds": null})).unwrap();
+        assert_eq!(silent.suspend.fallback_policy, FallbackPolicy::Fail);
+        let stated = json!({"timeout_seconds": null, "fallback_policy": "complete_with_fallback", "fallback_value": "a"});
+        assert_eq!(accept(&with_default, stated).unwrap().suspend.fallback_policy, FallbackPolicy::CompleteWithFallback);
+    }
+
+    #[test]
+    fn an_unknown_channel_warns_or_is_refused_as_configured() {
+        let slack = json!({"channel_hint": "slack"});
+        assert_eq!(accept(&policy(), slack.clone()).unwrap().warnings.len(), 1);
+        let rejecting = AskingPolicy { unknown_channel: UnknownChannel::Reject, ..policy() };
+        assert_eq!(accept(&rejecting, slack).unwrap_err()[0].0, "channel_hint");
+        assert!(accept(&rejecting, json!({"channel_hint": "email"})).is_ok());
+    }
+
+    #[test]
+    fn a_confirm_may_label_its_two_values_but_not_invent_others() {
+        let labelled = json!({"response_type": "confirm", "choices": [{"value": "yes", "label": "Ship it"}, {"value": "no", "label": "Wait"}]});
+        assert_eq!(accept(&policy(), labelled).unwrap().suspend.choices[0].label, "Ship it");
+        let defaults = accept(&policy(), json!({"response_type": "confirm", "choices": []})).unwrap();
+        assert_eq!(defaults.suspend.choices, SuspensionChoice::yes_no());
+    }
+}

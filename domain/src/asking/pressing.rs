@@ -1,0 +1,199 @@
+//! How often an agent may ask the same, and write to the same person: a person who is asked again and again says yes at last.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sha2::{Digest, Sha256};
+
+use crate::base::name::form;
+use crate::base::time::seconds;
+use crate::problem::Rejection;
+use crate::suspension::{AskedBefore, Question, Resolution, Suspension};
+
+/// So many messages of one agent to one person leave at once; those after them keep their distance.
+pub const BURST: usize = 5;
+/// So many more leave at once within the burst's window if they could leave too late otherwise.
+pub const URGENT: usize = 15;
+/// So many messages of one agent to one person keep their distance at the same time. A message after them leaves at once while few have left, and
+/// is not sent otherwise.
+pub const PLACES_MAX: usize = 100;
+/// Within so many seconds asking anew is counted.
+pub const ASKS_WITHIN_SECONDS: u32 = 3_600;
+/// The longest distance between messages an operator may set, in seconds.
+pub const MIN_DISTANCE_SECONDS_MAX: u32 = 3_600;
+/// The most often an operator may let an agent ask anew within an hour.
+pub const ASKS_PER_HOUR_MAX: u32 = 1_000;
+
+/// What the operator allows an agent. Zero lifts a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pressing {
+    /// The least time between messages of one agent to one person, after a burst, in seconds.
+    pub min_distance_seconds: u32,
+    /// How often one intent may ask anew within an hour.
+    pub asks_per_hour: u32,
+}
+
+impl Pressing {
+    /// No limits, as in development.
+    pub const OFF: Self = Self { min_distance_seconds: 0, asks_per_hour: 0 };
+    /// What holds in production unless the operator says otherwise.
+    pub const PRODUCTION: Self = Self { min_distance_seconds: 60, asks_per_hour: 10 };
+
+    /// How far back messages count that have left; nothing if none do.
+    pub fn burst_window(&self) -> Option<TimeDelta> {
+        let distance = seconds(self.min_distance_seconds);
+        let burst = i32::try_from(BURST).unwrap_or(i32::MAX);
+        (self.min_distance_seconds > 0).then(|| distance * burst)
+    }
+
+    /// When another message may leave after those that have left, newest first: at once while there were fewer than [`BURST`] in the
+    /// burst's window, else one distance after the last one.
+    pub fn leaves_at(&self, left: &[DateTime<Utc>], now: DateTime<Utc>) -> DateTime<Utc> {
+        let (Some(window), Some(last), Some(fifth)) = (self.burst_window(), left.first(), left.get(BURST - 1)) else {
+            return now;
+        };
+        now.max((*last + seconds(self.min_distance_seconds)).min(*fifth + window))
+    }
+
+    /// When another message has its place, from `earliest` on, among those that keep their distance already, the next one first. A place
+    /// may be half a distance before another: each message leaves a little late, and the one after it gives way then.
+    pub fn place(&self, taken: &[DateTime<Utc>], earliest: DateTime<Utc>) -> DateTime<Utc> {
+        let distance = seconds(self.min_distance_seconds);
+        taken.iter().fold(earliest, |place, taken| {
+            if *taken + distance <= place || *taken >= place + distance / 2 { place } else { *taken + distance }
+        })
+    }
+
+    /// Whether an intent may ask anew whose questions ended unanswered at these times, oldest first; this one's predecessor is among them.
+    ///
+    /// # Errors
+    ///
+    /// `AskedTooOften` with the time after which it may.
+    pub fn ask_anew(&self, unanswered: &[DateTime<Utc>], now: DateTime<Utc>) -> Result<(), Rejection> {
+        let allowed = usize::try_from(self.asks_per_hour).unwrap_or(usize::MAX);
+        if allowed == 0 || unanswered.len() <= allowed {
+            return Ok(());
+        }
+        // Once this one counts no more, the others and the next one are as many as are allowed.
+        let counts_until = unanswered[unanswered.len() - 1 - allowed] + seconds(ASKS_WITHIN_SECONDS);
+        let left = u32::try_from((counts_until - now).num_seconds().max(0)).unwrap_or(u32::MAX);
+        Err(Rejection::AskedTooOften { asks_per_hour: self.asks_per_hour, retry_after_seconds: left.saturating_add(1) })
+    }
+}
+
+/// Whether a message may wait until `leaves_at`: not when less than half of the time would be left that the person has for an answer, from
+/// when the message was queued to `until`. A fallback that says yes must not profit from a mail that came late.
+pub fn may_wait(queued_at: DateTime<Utc>, leaves_at: DateTime<Utc>, until: Option<DateTime<Utc>>) -> bool {
+    until.is_none_or(|until| (leaves_at - queued_at) * 2 <= until - queued_at)
+}
+
+/// The number under which an agent and a person are counted. An address with other capitals or another `+tag` is the same person.
+pub fn pair(agent: &str, recipient: &str) -> i64 {
+    let person = recipient.to_lowercase();
+    let untagged = person.split_once('@').map(|(local, domain)| {
+        let name = local.split('+').next().filter(|name| !name.is_empty()).unwrap_or(local);
+        format!("{name}@{domain}")
+    });
+    let mut hash = Sha256::new();
+    hash.update(form(agent).as_bytes());
+    hash.update([0]);
+    hash.update(untagged.unwrap_or(person).as_bytes());
+    let digest = hash.finalize();
+    i64::from_be_bytes(std::array::from_fn(|index| digest[index]))
+}
+
+impl AskedBefore {
+    /// Whether a newer question asks anew: this one is open, and about to be superseded, or ended without an answer.
+    pub fn counts(last: &Suspension) -> bool {
+        last.ending.as_ref().is_none_or(|ending| ending.resolution != Resolution::Responded)
+    }
+
+    /// Describes `last`, the question before this one, for people who read the new one.
+    pub fn of(last: &Suspension, question: &Question) -> Self {
+        let superseded = last.ending.is_none();
+        let before = question.asked_before.as_ref();
+        let times = before.map_or(0, |before| before.times).saturating_add(1);
+        let own = question.window_seconds().map(|window| last.suspended_at + seconds(window));
+        Self { times, superseded, expires_at: before.map_or(own, |before| before.at_least(own)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(second)
+    }
+
+    /// Sends as many messages as there are, each as soon as it may, and tells when they left.
+    fn leave(rule: Pressing, queued: &[i64]) -> Vec<i64> {
+        let mut left: Vec<DateTime<Utc>> = Vec::new();
+        for second in queued {
+            let window = rule.burst_window().unwrap_or_default();
+            let recent: Vec<_> = left.iter().rev().filter(|before| at(*second) - **before < window).copied().collect();
+            left.push(rule.leaves_at(&recent, at(*second)).max(left.last().copied().unwrap_or_default()));
+        }
+        left.iter().map(DateTime::timestamp).collect()
+    }
+
+    #[test]
+    fn five_leave_at_once_and_the_others_a_minute_apart() {
+        assert_eq!(leave(Pressing::PRODUCTION, &[0; 8]), [0, 0, 0, 0, 0, 60, 120, 180]);
+        assert_eq!(leave(Pressing::OFF, &[0; 8]), [0; 8]);
+        // After five quiet minutes five may leave at once again.
+        assert_eq!(
+            leave(Pressing::PRODUCTION, &[0, 0, 0, 0, 0, 300, 300, 300, 300, 300, 300]),
+            [0, 0, 0, 0, 0, 300, 300, 300, 300, 300, 360]
+        );
+        assert_eq!(leave(Pressing::PRODUCTION, &[0, 0, 0, 0, 0, 59, 60]), [0, 0, 0, 0, 0, 60, 120]);
+        assert_eq!(leave(Pressing::PRODUCTION, &[0, 60, 120, 180, 240, 300]), [0, 60, 120, 180, 240, 300]);
+    }
+
+    #[test]
+    fn each_message_that_waits_has_a_place_of_its_own() {
+        let place = |taken: &[i64], earliest| {
+            let taken: Vec<_> = taken.iter().copied().map(at).collect();
+            Pressing::PRODUCTION.place(&taken, at(earliest)).timestamp()
+        };
+        assert_eq!(place(&[], 60), 60);
+        assert_eq!(place(&[60, 120], 60), 180);
+        assert_eq!(place(&[120], 60), 60);
+        assert_eq!(place(&[60, 180], 60), 120, "the gap of a message that was dropped is taken");
+        assert_eq!(place(&[30], 60), 90);
+        // A message that comes to its place a little late keeps it, and the next one gives way.
+        assert_eq!((place(&[120, 180], 90), place(&[120, 180], 91)), (90, 240));
+    }
+
+    #[test]
+    fn asking_anew_is_refused_beyond_the_limit_until_the_oldest_counts_no_more() {
+        let rule = Pressing { asks_per_hour: 2, ..Pressing::OFF };
+        assert_eq!(rule.ask_anew(&[at(0), at(10)], at(20)), Ok(()));
+        let refused = |unanswered: &[DateTime<Utc>], now| match rule.ask_anew(unanswered, at(now)) {
+            Err(Rejection::AskedTooOften { retry_after_seconds, .. }) => retry_after_seconds,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(refused(&[at(0), at(10), at(20)], 20), 3_581);
+        assert_eq!(refused(&[at(0), at(10), at(20), at(30)], 30), 3_581);
+        assert_eq!(Pressing::OFF.ask_anew(&[at(0); 100], at(0)), Ok(()));
+    }
+
+    #[test]
+    fn waiting_takes_no_more_than_half_of_the_time() {
+        assert!(may_wait(at(0), at(60), Some(at(120))) && !may_wait(at(0), at(60), Some(at(119))));
+        assert!(!may_wait(at(0), at(60), Some(at(60))));
+        assert!(may_wait(at(0), at(60), None));
+    }
+
+    #[test]
+    fn a_tag_makes_nobody_another_person() {
+        let one = pair("bot", "ada@example.com");
+        for same in ["Ada@EXAMPLE.com", "ada+1@example.com", "ada+a+b@example.com", "ADA+@example.com"] {
+            assert_eq!(pair("bot", same), one, "{same}");
+        }
+        for other in ["ad@example.com", "ada.l@example.com", "ada@sub.example.com", "+ada@example.com", "room", "+@example.com"] {
+            assert_ne!(pair("bot", other), one, "{other}");
+        }
+        assert_ne!(pair("bot2", "ada@example.com"), one);
+        assert_eq!(pair(" ｂｏｔ", "ada@example.com"), one, "a name from before names had one form");
+        assert_ne!(pair("", "room"), pair("room", ""));
+    }
+}

@@ -1,0 +1,142 @@
+//! Names by which credentials act: what the log, mails and pages say of who did something.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::base::confusable::skeleton;
+use crate::base::text::is_invisible;
+
+/// The longest name, in characters.
+pub const NAME_MAX: usize = 200;
+/// The server's own name in the log, which no key may have.
+pub const SERVER: &str = "placet";
+/// The name under which the first page of development mode asks. No new key may have it: it would read and withdraw those questions.
+pub const DEVELOPMENT: &str = "placet/development";
+/// The names the server itself acts under, and for which purpose.
+const OURS: [(&str, &str); 2] = [
+    (SERVER, "that is the server's own name in the log"),
+    (DEVELOPMENT, "under that name the server's own page asks questions in development mode"),
+];
+
+/// The form in which names are kept and compared: NFKC, without space around it, and without characters that show nothing.
+///
+/// Keys and questions from before [`normal`] hold their names as they were given. Nothing rewrites those, because the log quotes them; so a
+/// decision that depends on a name compares forms. Only the lists of an agent's own intents and questions go by the name as it is stored.
+pub fn form(name: &str) -> String {
+    let shown: String = name.nfkc().filter(|c| !is_invisible(*c)).collect();
+    shown.trim().to_owned()
+}
+
+/// Whether both are one name.
+pub fn is_same(one: &str, other: &str) -> bool {
+    one == other || form(one) == form(other)
+}
+
+/// The one form of a name, so that two names which are told apart also look different in their form.
+///
+/// # Errors
+///
+/// The rule a name breaks and what it says: too long or empty, a character that shows nothing, or a name the server itself acts under.
+pub fn normal(name: &str) -> Result<String, (&'static str, String)> {
+    if name.chars().any(is_invisible) {
+        return Err(("characters", "holds no control characters and none that show nothing".into()));
+    }
+    let normal = form(name);
+    if normal.is_empty() || normal.chars().count() > NAME_MAX {
+        return Err(("length", format!("is 1 to {NAME_MAX} characters, not all of them spaces")));
+    }
+    if let Some((ours, why)) = OURS.into_iter().find(|(ours, _)| is_alike(&normal, ours)) {
+        return Err(("reserved", format!("is not {ours:?} and does not look like it: {why}")));
+    }
+    Ok(normal)
+}
+
+/// Whether a person would take one name for the other: by their letters alone, without accents, spaces and marks.
+fn is_alike(one: &str, other: &str) -> bool {
+    let letters = |text: &str| skeleton(text).chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    letters(one) == letters(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_all_scripts_stay_as_they_are() {
+        for name in [
+            "refund-agent",
+            "Дежурный",
+            "Ελένη",
+            "日本太郎",
+            "김철수",
+            "さくら",
+            "محمد",
+            "שרה",
+            "नेहा",
+            "สมชาย",
+            "გიორგი",
+            "Անի",
+            "Ạnh Nguyễn",
+            "ሰላም",
+            "alice@example.com",
+            "o'neil & söhne (ops)",
+        ] {
+            assert_eq!(normal(name).as_deref(), Ok(name));
+        }
+    }
+
+    /// Two keys whose names differ in bytes alone would be one person to whoever reads the log.
+    #[test]
+    fn one_name_has_one_form() {
+        assert_eq!(normal("  cafe\u{301} ").as_deref(), Ok("café"));
+        assert_eq!(normal("ｂｏｔ").as_deref(), Ok("bot"));
+        assert_eq!(normal("a\u{a0}b").as_deref(), Ok("a b"));
+    }
+
+    /// A key from before names had one form belongs to the owner its operator types today.
+    #[test]
+    fn names_of_before_are_compared_in_their_form() {
+        for (before, today) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe"), ("O\u{200b}ps\n", "Ops")] {
+            assert!(is_same(before, today) && is_same(today, before), "{before}");
+            assert_eq!(normal(today).as_deref(), Ok(form(before).as_str()));
+        }
+        for (one, other) in [("Ops", "ops"), ("Team A", "TeamA"), ("Équipe", "Equipe"), ("Ops", "Орs")] {
+            assert!(!is_same(one, other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_the_server_or_shows_nothing_is_refused() {
+        for name in [
+            "placet",
+            "Placet",
+            "PLACET",
+            " placet ",
+            "рlасеt",
+            "ＰＬＡＣＥＴ",
+            "𝐩𝐥𝐚𝐜𝐞𝐭",
+            "pIacet",
+            "p1acet",
+            "plácet",
+            "p.l.a.c.e.t",
+            "placet:",
+            "placet/development",
+            "Placet Development",
+            "Placet Devеlopment ",
+            "placet develop-ment",
+        ] {
+            assert_eq!(normal(name).unwrap_err().0, "reserved", "{name}");
+        }
+        for invisible in "\0\n\t\u{1b}\u{7f}\u{85}\u{ad}\u{200b}\u{200d}\u{200e}\u{202e}\u{2028}\u{2060}\u{2800}\u{3164}\u{fe0f}\u{feff}\u{e0041}".chars() {
+            assert_eq!(normal(&format!("bo{invisible}t")).unwrap_err().0, "characters", "{:04X}", u32::from(invisible));
+        }
+        for name in ["", "  ", "\u{3000}", &"x".repeat(NAME_MAX + 1), &"㌔".repeat(NAME_MAX)] {
+            assert_eq!(normal(name).unwrap_err().0, "length", "{name}");
+        }
+        assert!(normal(&"ä".repeat(NAME_MAX)).is_ok());
+        assert!(
+            ["placets", "planet", "placet-gateway", "implacet", "developer", "development", "placet-developer"]
+                .iter()
+                .all(|name| normal(name).is_ok())
+        );
+    }
+}

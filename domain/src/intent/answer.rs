@@ -1,0 +1,78 @@
+//! Whether a value is an answer to a question (RFC-0025 §8).
+
+use serde_json::Value;
+
+use crate::problem::Rejection;
+use crate::suspension::{ResponseType, Suspension, SuspensionChoice, TEXT_ANSWER_BYTES_MAX};
+
+/// Checks a value against a response type and its choices (RFC-0025 §8).
+///
+/// # Errors
+///
+/// `InvalidChoice` with the accepted values, or `Invalid` naming `value`.
+pub fn check_answer(response_type: ResponseType, choices: &[SuspensionChoice], value: &Value) -> Result<(), Rejection> {
+    match response_type {
+        ResponseType::Choice | ResponseType::Confirm => {
+            if value.as_str().is_some_and(|text| choices.iter().any(|choice| choice.value == text)) {
+                Ok(())
+            } else {
+                Err(Rejection::InvalidChoice { valid_choices: choices.iter().map(|choice| choice.value.clone()).collect() })
+            }
+        }
+        ResponseType::Text => match value.as_str() {
+            Some("") => Err(Rejection::invalid("value", "required", "a text answer must not be empty")),
+            Some(text) if text.len() > TEXT_ANSWER_BYTES_MAX => {
+                Err(Rejection::invalid("value", "length", format!("a text answer is at most {TEXT_ANSWER_BYTES_MAX} bytes")))
+            }
+            Some(_) => Ok(()),
+            None => Err(Rejection::invalid("value", "type", "a text answer must be a string")),
+        },
+        ResponseType::Form => Ok(()),
+    }
+}
+
+impl Suspension {
+    /// Checks a value against the response type and the choices (RFC-0025 §8).
+    ///
+    /// # Errors
+    ///
+    /// `InvalidChoice` with the accepted values, or `Invalid` naming `value`.
+    pub fn check(&self, value: &Value) -> Result<(), Rejection> {
+        check_answer(self.response_type, &self.choices, value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_choice_accepts_its_values_and_nothing_else() {
+        let choices = vec![SuspensionChoice::plain("approve", "Approve")];
+        assert!(check_answer(ResponseType::Choice, &choices, &json!("approve")).is_ok());
+        for wrong in [json!("Approve"), json!(""), json!(null), json!(1), json!(["approve"])] {
+            let refused = check_answer(ResponseType::Choice, &choices, &wrong).unwrap_err();
+            assert_eq!(refused, Rejection::InvalidChoice { valid_choices: vec!["approve".into()] });
+        }
+    }
+
+    #[test]
+    fn text_holds_at_its_bound_and_not_beyond() {
+        let check = |text: &str| check_answer(ResponseType::Text, &[], &json!(text));
+        assert!(check("").is_err());
+        assert!(check("x").is_ok());
+        assert!(check(&"x".repeat(TEXT_ANSWER_BYTES_MAX)).is_ok());
+        assert!(check(&"x".repeat(TEXT_ANSWER_BYTES_MAX + 1)).is_err());
+        assert!(check_answer(ResponseType::Text, &[], &json!(5)).is_err());
+    }
+
+    #[test]
+    fn confirm_is_yes_or_no() {
+        let choices = SuspensionChoice::yes_no();
+        assert!(check_answer(ResponseType::Confirm, &choices, &json!("yes")).is_ok());
+        assert!(check_answer(ResponseType::Confirm, &choices, &json!(true)).is_err());
+        assert!(check_answer(ResponseType::Confirm, &choices, &json!("Yes")).is_err());
+    }
+}

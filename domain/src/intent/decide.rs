@@ -1,0 +1,307 @@
+//! What a command does to an intent: `decide` says which events, `evolve` folds them back.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use crate::base::ids::SuspensionId;
+use crate::base::name::is_same;
+use crate::base::planted::{Bug, planted};
+use crate::intent::Intent;
+use crate::intent::body::Patch;
+use crate::intent::command::{Command, Respond, Suspend};
+use crate::intent::event::{Event, REFUSED_VALUE_BYTES_MAX, RefusedAnswer, Renotified, Resumed};
+use crate::intent::operator::{extend, redrive, remind};
+use crate::intent::refusal::{Refusal, end_by_deadline, expired, why_refused, withdrawn};
+use crate::intent::status::Status;
+use crate::intent::{deliveries, leases};
+use crate::people::principal::{Principal, Role};
+use crate::problem::Rejection;
+use crate::suspension::lease::Lease;
+use crate::suspension::{Asker, Ending, Question, REFUSALS_RECORDED_MAX, Resolution, ResolutionReason, Suspension};
+
+/// Decides what `command` does to `intent` at `now`, without doing it.
+///
+/// Pure: no clock, no randomness, no I/O. Same inputs, same events, on every backend and in replay. Whether `by` may try at all was
+/// decided before, by [`crate::people::authority::authorize`].
+///
+/// # Errors
+///
+/// The refusal, with the events that record it.
+pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    match command {
+        Command::PatchState { patches, agent_id } => patch_state(intent, patches, agent_id, now),
+        Command::SetStatus { status, reason } => set_status(intent, *status, reason.as_ref(), by, now),
+        Command::Append(event) => Ok(vec![Event::Appended(event.clone())]),
+        Command::AcquireLease { id, agent_id, scope, duration_seconds } => {
+            leases::acquire(intent, *id, agent_id, scope, *duration_seconds, now)
+        }
+        Command::RenewLease { id, agent_id, duration_seconds } => leases::renew(intent, *id, agent_id, *duration_seconds, now),
+        Command::ReleaseLease { id, agent_id } => leases::release(intent, *id, agent_id, now),
+        Command::Suspend(suspend) => self::suspend(intent, suspend, by, now),
+        Command::Respond(respond) => self::respond(intent, respond, by, now),
+        Command::Cancel { suspension_id, reason } => cancel(intent, *suspension_id, reason.as_ref(), by, now),
+        Command::Extend { suspension_id, later, reason, cause } => {
+            extend(intent, *suspension_id, *later, reason.as_ref(), *cause, by, now)
+        }
+        Command::Remind { suspension_id, asked } => remind(intent, *suspension_id, asked.as_deref(), by, now),
+        Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
+            Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
+            // An answer beat the timer. Losing that race is normal, so it is not an error.
+            _ => Vec::new(),
+        }),
+        Command::AttemptDue { suspension_id, question } => Ok(match &intent.open {
+            // After the deadline nobody is asked any more; the deadline's own timer says the rest.
+            Some(open) if open.id == *suspension_id && !open.is_expired(now) => ask_again(open, question, now),
+            _ => Vec::new(),
+        }),
+        Command::RecordDelivery(record) => Ok(deliveries::record(intent, record, now)),
+        Command::Redrive(delivery) => redrive(intent, delivery, by, now),
+    }
+}
+
+fn patch_state(intent: &Intent, patches: &[Patch], agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    if patches.iter().any(Patch::reaches_suspension) {
+        return Err(Rejection::SuspensionIsServerOwned.into());
+    }
+    let suspended = intent.suspended_since();
+    for patch in patches {
+        let held_by_other = |lease: &&Lease| {
+            lease.holds(now, suspended)
+                && !is_same(&lease.agent_id, agent_id)
+                && patch.segments().next() == Some(lease.scope.as_str())
+        };
+        if let Some(lease) = intent.leases.iter().find(held_by_other) {
+            return Err(Rejection::LeaseConflict { existing: Box::new(lease.clone()) }.into());
+        }
+    }
+    Ok(vec![Event::StatePatched(patches.to_vec())])
+}
+
+fn set_status(
+    intent: &Intent,
+    status: Status,
+    reason: Option<&String>,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    if status == Status::SuspendedAwaitingInput {
+        return Err(Rejection::UseSuspend.into());
+    }
+    if !intent.status.may_become(status) {
+        return Err(Rejection::InvalidTransition { from: intent.status.as_str().into(), to: status.as_str().into() }.into());
+    }
+    let changed = Event::StatusChanged { old: intent.status, new: status, reason: reason.cloned() };
+    let Some(open) = &intent.open else { return Ok(vec![changed]) };
+    if open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    Ok(vec![withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by), changed])
+}
+
+fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let mut events = Vec::with_capacity(2);
+    match (&intent.open, suspend.supersedes.as_deref()) {
+        (Some(open), Some(named)) => {
+            events.extend(supersede(intent, open, named, by, now)?);
+        }
+        (None, Some(named)) => return Err(why_refused(intent, named).into()),
+        (Some(_), None) if planted(Bug::SecondQuestion) => {}
+        (Some(_), None) => return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into()),
+        (None, None) if intent.status != Status::Active => {
+            return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into());
+        }
+        (None, None) => {}
+    }
+    let suspension = Suspension {
+        id: suspend.id,
+        intent_id: intent.id,
+        kind: suspend.kind,
+        version: 1,
+        attempt: 1,
+        response_type: suspend.response_type,
+        choices: suspend.choices.clone(),
+        suspended_at: now,
+        expires_at: suspend.expires_at(now),
+        fallback_policy: suspend.fallback_policy,
+        fallback_value: suspend.fallback_value.clone(),
+        // Nobody yet; with nobody to tell, nobody ever: asking no one must not become consent.
+        reached: false,
+        requires_delivery: suspend.requires_delivery,
+        refusals: 0,
+        reminded_at: None,
+        asked_by: Asker { name: by.name.clone(), owner: by.owner.clone() },
+        ending: None,
+    };
+    events.push(Event::Suspended(Box::new(suspension), Box::new(suspend.question.clone())));
+    events.extend(escalated(suspend.id, &suspend.question, 1));
+    if intent.status != Status::SuspendedAwaitingInput {
+        events.push(Event::StatusChanged {
+            old: intent.status,
+            new: Status::SuspendedAwaitingInput,
+            reason: Some("suspended".into()),
+        });
+    }
+    Ok(events)
+}
+
+/// Every attempt that has become due since the last one (RFC-0026 §4): the newest tells everybody at once, the others were missed while
+/// the server was away and only get their event. Never three messages in a second.
+fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<Event> {
+    let Some(policy) = &question.retry_policy else { return Vec::new() };
+    let newest = policy.newest_due(open.suspended_at, now);
+    let missed = open.attempt + 1..=newest;
+    let mut events = Vec::new();
+    for attempt in missed.clone() {
+        let skipped = attempt < newest && !planted(Bug::MissedAttemptsAllSend);
+        if attempt < newest && planted(Bug::MissedAttemptUnrecorded) {
+            continue;
+        }
+        events.push(Event::SuspensionRenotified(Box::new(Renotified {
+            suspension_id: open.id,
+            attempt,
+            max_attempts: policy.max_attempts,
+            channel_hint: question.channel_at(attempt).map(str::to_owned),
+            notify_to: if skipped {
+                question.recipients_at(attempt).to_vec()
+            } else {
+                question.recipients_during(missed.clone())
+            },
+            next_attempt_at: if planted(Bug::TimerFromTheLastFire) {
+                policy.next_due_at(now, 1)
+            } else {
+                policy.next_due_at(open.suspended_at, attempt)
+            },
+            skipped,
+            makes_up_from: if skipped { attempt } else { *missed.start() },
+        })));
+        events.extend(escalated(open.id, question, attempt));
+    }
+    events
+}
+
+/// The event of the rung that takes effect at `attempt`, if one does.
+fn escalated(suspension_id: SuspensionId, question: &Question, attempt: u32) -> Option<Event> {
+    let rung = question.retry_policy.as_ref()?.rung_at(attempt)?;
+    Some(Event::SuspensionEscalated {
+        suspension_id,
+        attempt,
+        escalated_to: question.recipients_at(attempt).to_vec(),
+        channel_hint: rung.channel_hint.clone(),
+    })
+}
+
+fn supersede(
+    intent: &Intent,
+    open: &Suspension,
+    named: &str,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Option<Event>, Refusal> {
+    if SuspensionId::parse(named) != Some(open.id) {
+        return Err(why_refused(intent, named).into());
+    }
+    // A question whose time has passed is decided by its deadline, not by its asker.
+    if open.is_expired(now) {
+        return Err(expired(intent, open));
+    }
+    Ok(Some(withdrawn(open, ResolutionReason::Superseded, None, by)))
+}
+
+fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    // Only a gateway may speak for another, and must.
+    let claimed = respond.claimed_responded_by.as_ref();
+    let responded_by =
+        claimed.filter(|_| by.role == Role::Channel || planted(Bug::ResponderFromTheBody)).unwrap_or(&by.subject).clone();
+    let named = SuspensionId::parse(&respond.suspension_id);
+    let Some(open) = intent.open.as_ref().filter(|open| Some(open.id) == named) else {
+        // Not "expected X": the active id is a capability, and this caller does not hold it.
+        let rejection = why_refused(intent, &respond.suspension_id);
+        let record = intent
+            .ended
+            .iter()
+            .find(|ended| Some(ended.id) == named)
+            .and_then(|ended| record_refusal(ended, &rejection, respond, responded_by, by));
+        return Err(Refusal { rejection, deadline: Vec::new(), record });
+    };
+    // The deadline binds when the clock says so, not when our timer gets around to it; a late answer makes it bind now.
+    if open.is_expired(now) && !planted(Bug::AnswerAfterTheDeadline) {
+        let refusal = expired(intent, open);
+        let record = record_refusal(open, &refusal.rejection, respond, responded_by, by);
+        return Err(Refusal { record, ..refusal });
+    }
+    if by.role == Role::Channel && claimed.is_none() {
+        return Err(Rejection::invalid("responded_by", "required", "a channel key must name the person who answered").into());
+    }
+    let Some(value) = &respond.value else {
+        // No choice and no text is like it; a form takes any value, so it must be told from none.
+        open.check(&Value::Null)?;
+        return Err(Rejection::invalid("value", "required", "value is required").into());
+    };
+    if !planted(Bug::ValueUnchecked) {
+        open.check(value)?;
+    }
+    let choice = open.choice(value);
+    let resumed = Resumed {
+        suspension_id: open.id,
+        choice_label: choice.map(|choice| choice.label.clone()),
+        choice_description: choice.and_then(|choice| choice.description.clone()),
+        role: by.role,
+        assurance: by.assurance,
+        credential: by.credential,
+        claimed_responded_by: respond.claimed_responded_by.clone().filter(|claimed| *claimed != responded_by),
+        ending: Ending {
+            resolution: Resolution::Responded,
+            reason: None,
+            at: now,
+            response: Some(value.clone()),
+            by: Some(responded_by),
+            metadata: respond.metadata.clone(),
+        },
+    };
+    Ok(vec![
+        Event::Resumed(Box::new(resumed)),
+        Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some("answered".into()) },
+    ])
+}
+
+fn record_refusal(
+    suspension: &Suspension,
+    rejection: &Rejection,
+    respond: &Respond,
+    responded_by: String,
+    by: &Principal,
+) -> Option<Box<Event>> {
+    // Recording is rate-limited, or a stuck client could fill the log.
+    if suspension.refusals >= REFUSALS_RECORDED_MAX {
+        return None;
+    }
+    let small = |value: &&Value| value.to_string().len() <= REFUSED_VALUE_BYTES_MAX;
+    let refused = RefusedAnswer {
+        suspension_id: suspension.id,
+        code: rejection.entry().code,
+        value: respond.value.as_ref().filter(small).cloned(),
+        responded_by,
+        credential: by.credential,
+    };
+    let late = matches!(rejection, Rejection::Expired { .. });
+    Some(Box::new(if late { Event::LateAnswer(refused) } else { Event::ResponseRejected(refused) }))
+}
+
+fn cancel(
+    intent: &Intent,
+    suspension_id: SuspensionId,
+    reason: Option<&String>,
+    by: &Principal,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
+        return Err(why_refused(intent, &suspension_id.expose()).into());
+    };
+    if open.is_expired(now) && !planted(Bug::CancelAfterTheDeadline) {
+        return Err(expired(intent, open));
+    }
+    Ok(vec![
+        withdrawn(open, ResolutionReason::Withdrawn, reason.cloned(), by),
+        Event::StatusChanged { old: intent.status, new: Status::Active, reason: Some("withdrawn".into()) },
+    ])
+}

@@ -1,0 +1,355 @@
+//! What becomes of messages: who was reached, and who is asked at once because nobody was.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::base::planted::{Bug, planted};
+use crate::intent::Intent;
+use crate::intent::event::Event;
+use crate::suspension::Question;
+use crate::suspension::channel::{Channels, Route, Way};
+use crate::suspension::delivery::{Asked, DeliveryRecord, DeliveryState, Failover, Fate, Sibling};
+
+/// A message waits for an endpoint that fails for one of so many parts of the time there is, and no longer.
+const WAIT_PARTS: i32 = 4;
+
+/// The ways by which to tell again at `attempt`: those in force that are not lost, and those taken instead if nobody can answer by these.
+///
+/// What was sent to a room went to no person: a way is taken again as it is, and its recipient is never looked up as somebody to ask.
+pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
+    let Asked { question, messages, channels } = asked;
+    let of_this = || messages.iter().filter(|message| message.attempt == attempt);
+    let is_lost = |route: &Route<'_>| {
+        let mut theirs = of_this().filter(|message| message.route().is_same(route)).peekable();
+        theirs.peek().is_some() && theirs.all(|message| message.state.is_lost())
+    };
+    let in_force = channels.routes(question.channel_at(attempt), question.recipients_at(attempt));
+    let mut again: Vec<Route<'_>> = in_force.iter().copied().filter(|route| !is_lost(route)).collect();
+    if !again.iter().any(|route| channels.is_answered(route.channel)) {
+        again.extend(of_this().filter(|message| !message.state.is_lost()).map(Sibling::route));
+    }
+    // With nobody in their place, another try is all there is.
+    if !again.iter().any(|route| channels.is_answered(route.channel)) {
+        again.extend(in_force);
+    }
+    each_once(again, channels)
+}
+
+/// Each way once, without those by a channel that is no more.
+pub fn each_once<'a>(routes: impl IntoIterator<Item = Route<'a>>, channels: &Channels) -> Vec<Way> {
+    let mut ways: Vec<Way> = Vec::new();
+    for route in routes {
+        if channels.contains(route.channel) && !ways.iter().any(|known| known.route().is_same(&route)) {
+            ways.push(route.into());
+        }
+    }
+    ways
+}
+
+/// Whom these ways lead to, each once.
+pub fn recipients_of(ways: &[Way]) -> Vec<String> {
+    let mut recipients: Vec<String> = Vec::new();
+    for way in ways {
+        if !recipients.iter().any(|known| known.eq_ignore_ascii_case(&way.recipient)) {
+            recipients.push(way.recipient.clone());
+        }
+    }
+    recipients
+}
+
+/// The events of what was learned of a message.
+pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc>) -> Vec<Event> {
+    let delivery = record.delivery.clone();
+    let open = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id && !open.is_expired(now));
+    // What was decided on stays as it was decided on.
+    let before = intent.suspension(delivery.suspension_id).is_some_and(|suspension| suspension.reached);
+    let told = match record.fate {
+        Fate::Sent => {
+            let in_time = open.is_some() || planted(Bug::ReachedAfterTheEnd);
+            let answered = record.channels.carries_links(&delivery.channel) || planted(Bug::RoomCountsAsReached);
+            let reached = before || (in_time && answered);
+            return vec![Event::DeliverySent { delivery, reached }];
+        }
+        Fate::Failed => Event::DeliveryFailed(delivery),
+        Fate::Bounced => {
+            let has_it = |other: &Sibling| other.state == DeliveryState::Sent && other.carries_link(&record.channels);
+            let reached =
+                if open.is_some() && !planted(Bug::BounceKeepsReached) { record.siblings.iter().any(has_it) } else { before };
+            Event::DeliveryBounced { delivery, reached }
+        }
+    };
+    let failover = open.zip(record.question.as_deref()).and_then(|(open, question)| failover(open.attempt, question, record));
+    let failover = failover.map(|failover| Event::DeliveryFailover(Box::new(failover)));
+    std::iter::once(told).chain(failover).collect()
+}
+
+/// Whether a message may wait so long for its endpoint, with so much time `left` until somebody else's turn or the deadline.
+pub fn is_worth_waiting(wait: TimeDelta, left: TimeDelta) -> bool {
+    wait * WAIT_PARTS <= left
+}
+
+/// Whether somebody is asked by another channel if `lost` is given up, and with it whatever else waits for the same channel.
+///
+/// A ladder that goes on by the same channel is no way around it: its people would wait for the same endpoint.
+pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord) -> bool {
+    let mut record = lost.clone();
+    let channel = &lost.delivery.channel;
+    for sibling in record.siblings.iter_mut().filter(|sibling| sibling.channel == *channel) {
+        if sibling.state == DeliveryState::Queued {
+            sibling.state = DeliveryState::Failed;
+        }
+    }
+    failover(current, question, &record).is_some_and(|failover| {
+        let routes = record.channels.routes(failover.channel_hint.as_deref(), &failover.notify_to);
+        routes.iter().any(|route| route.channel != channel && record.channels.is_answered(route.channel))
+    })
+}
+
+/// Whom to ask at once, if nobody of the attempt in force, `current`, can be reached any more.
+///
+/// Only when all are lost: as long as one of them has the question, or may still get it, waking the next rung early would cost more
+/// people more than it helps. A room that has it without a link cannot answer it, and holds nothing up. An attempt that has passed wakes nobody; the one in force has messages of its own.
+fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
+    let lost = &record.delivery;
+    if lost.attempt != current || planted(Bug::FailoverMissing) {
+        return None;
+    }
+    let siblings = || record.siblings.iter().filter(|sibling| sibling.attempt == lost.attempt);
+    if siblings().any(|sibling| !sibling.state.is_lost() && sibling.is_answered(&record.channels)) {
+        return None;
+    }
+    let mut unreachable: Vec<String> = Vec::new();
+    for recipient in siblings().map(|sibling| &sibling.recipient).chain([&lost.recipient]) {
+        if !unreachable.iter().any(|known| known.eq_ignore_ascii_case(recipient)) {
+            unreachable.push(recipient.clone());
+        }
+    }
+    // A person may have been unreachable by mail and be reachable by another channel: what was tried is a route.
+    let tried = |route: &Route<'_>| {
+        route.is_same(&Route { channel: &lost.channel, recipient: &lost.recipient })
+            || siblings().any(|sibling| route.is_same(&sibling.route()))
+    };
+    let policy = question.retry_policy.as_ref()?;
+    (current + 1..=policy.max_attempts).find_map(|rung_attempt| {
+        let channel_hint = question.channel_at(rung_attempt);
+        let is_new = |people: &[String]| {
+            let routes = record.channels.routes(channel_hint, people);
+            routes.iter().any(|route| !tried(route) && record.channels.is_answered(route.channel))
+        };
+        let mut notify_to = question.recipients_during(rung_attempt..=rung_attempt);
+        notify_to.retain(|person| is_new(std::slice::from_ref(person)));
+        is_new(&notify_to).then(|| Failover {
+            suspension_id: lost.suspension_id,
+            attempt: current,
+            rung_attempt,
+            channel_hint: channel_hint.map(str::to_owned),
+            notify_to,
+            unreachable: unreachable.clone(),
+            reason: lost.detail.clone(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::base::ids::SuspensionId;
+    use crate::suspension::delivery::Delivery;
+    use serde_json::{Map, json};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::base::ids::DeliveryId;
+    use crate::suspension::channel::{NamedChannel, Reach};
+
+    /// Three attempts: `a`, then `b`, then `c` and `A`.
+    fn question() -> Question {
+        let policy = json!({"max_attempts": 3, "interval_seconds": 60, "escalation_ladder": [
+            {"attempt": 2, "notify_to": "b@x.example"}, {"attempt": 3, "notify_to": ["c@x.example", "A@x.example"], "channel_hint": "pager"},
+        ]});
+        Question {
+            question: String::new(),
+            context: Map::new(),
+            channel_hint: None,
+            timeout_seconds: None,
+            retry_policy: Some(serde_json::from_value(policy).unwrap()),
+            confidence_at_suspension: None,
+            decision_record: None,
+            recipients: vec!["a@x.example".into()],
+            asked_before: None,
+        }
+    }
+
+    /// Mails, unless a rung prefers the pager.
+    fn channels() -> Channels {
+        let people = |name: &str| NamedChannel { name: name.into(), reach: Reach::People, links: true };
+        Channels::new(vec![people("email"), people("pager")], vec!["email".into()]).unwrap()
+    }
+
+    /// That `lost`, of `attempt`, is lost beside these.
+    fn lost_at(attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> DeliveryRecord {
+        let siblings = beside.iter().map(|(attempt, recipient, state)| Sibling {
+            attempt: *attempt,
+            channel: "email".into(),
+            recipient: (*recipient).to_owned(),
+            state: *state,
+            linked: None,
+        });
+        DeliveryRecord {
+            delivery: Delivery {
+                suspension_id: SuspensionId(Uuid::nil()),
+                delivery_id: DeliveryId(Uuid::nil()),
+                attempt,
+                sequence: 1,
+                channel: "email".into(),
+                recipient: lost.into(),
+                detail: "550".into(),
+                tries: 1,
+            },
+            fate: Fate::Failed,
+            siblings: siblings.collect(),
+            question: None,
+            channels: channels(),
+        }
+    }
+
+    /// What is decided then, while `current` is in force.
+    fn decided(current: u32, attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> Option<(u32, Vec<String>)> {
+        let record = lost_at(attempt, lost, beside);
+        failover(current, &question(), &record).map(|failover| (failover.rung_attempt, failover.notify_to))
+    }
+
+    #[test]
+    fn the_next_rung_that_names_somebody_else_is_asked() {
+        use DeliveryState::{Bounced, Failed};
+        let (a, b, c) = ("a@x.example", "b@x.example", "c@x.example");
+        assert_eq!(decided(1, 1, a, &[]), Some((2, vec![b.into()])));
+        assert_eq!(decided(1, 1, "B@X.example", &[(1, a, Failed)]), Some((3, vec![c.into(), "A@x.example".into()])), "by pager");
+        let mut by_mail = question();
+        by_mail.retry_policy.as_mut().unwrap().escalation_ladder[1].channel_hint = None;
+        let decided_by_mail =
+            |lost, beside: &[_]| failover(1, &by_mail, &lost_at(1, lost, beside)).map(|failover| failover.notify_to);
+        assert_eq!(decided_by_mail("B@X.example", &[(1, a, Failed)]), Some(vec![c.into()]), "A is a, and both were tried");
+        assert_eq!(decided_by_mail(c, &[(1, a, Failed), (1, b, Bounced)]), None, "nobody is left");
+        assert_eq!(decided(2, 2, b, &[]), Some((3, vec![c.into(), "A@x.example".into()])));
+        assert_eq!(decided(3, 3, c, &[(3, "A@x.example", Failed)]), None, "it was the last");
+    }
+
+    #[test]
+    fn a_quarter_of_the_time_may_be_waited_and_no_more() {
+        let seconds = TimeDelta::seconds;
+        assert!(is_worth_waiting(seconds(900), seconds(3_600)));
+        assert!(!is_worth_waiting(seconds(900) + TimeDelta::microseconds(1), seconds(3_600)));
+        assert!(!is_worth_waiting(seconds(1), seconds(0)));
+    }
+
+    /// Giving up a message helps only if that asks somebody whom the dead channel does not carry to.
+    #[test]
+    fn a_dead_channel_is_gone_around_and_not_along() {
+        use DeliveryState::{Queued, Sending, Sent};
+        let mut by_pager = question();
+        by_pager.channel_hint = Some("pager".into());
+        let policy = by_pager.retry_policy.as_mut().unwrap();
+        policy.escalation_ladder[0].channel_hint = Some("email".into());
+        let lost = |beside: &[(u32, &str, DeliveryState)]| {
+            let mut record = lost_at(1, "a@x.example", beside);
+            record.delivery.channel = "pager".into();
+            record.siblings.iter_mut().for_each(|sibling| sibling.channel = "pager".into());
+            record
+        };
+        assert!(has_another_way(1, &by_pager, &lost(&[])));
+        assert!(has_another_way(1, &by_pager, &lost(&[(1, "y@x.example", Queued)])), "that one waits for the same endpoint");
+        assert!(!has_another_way(1, &by_pager, &lost(&[(1, "y@x.example", Sending)])), "that one may get through");
+        assert!(!has_another_way(1, &by_pager, &lost(&[(1, "y@x.example", Sent)])));
+        let mut by_mail = lost(&[(1, "y@x.example", Queued)]);
+        by_mail.siblings[0].channel = "email".into();
+        assert!(!has_another_way(1, &by_pager, &by_mail), "that one waits for another");
+        by_pager.retry_policy.as_mut().unwrap().escalation_ladder[0].channel_hint = None;
+        assert!(!has_another_way(1, &by_pager, &lost(&[])), "the next rung goes by the pager, too");
+        assert!(!has_another_way(1, &by_pager, &lost(&[])) && !has_another_way(2, &by_pager, &lost(&[])));
+    }
+
+    #[test]
+    fn nobody_is_asked_while_one_of_the_attempt_is_not_lost() {
+        use DeliveryState::{Failed, Queued, Sending, Sent};
+        for state in [Queued, Sending, Sent] {
+            assert_eq!(decided(1, 1, "x@x.example", &[(1, "a@x.example", state), (1, "y@x.example", Failed)]), None);
+            // One of an earlier attempt is no reason to wait: this attempt was made because they did not answer.
+            assert!(decided(2, 2, "b@x.example", &[(1, "a@x.example", state)]).is_some());
+        }
+        assert_eq!(decided(2, 1, "a@x.example", &[]), None, "what is past wakes nobody");
+    }
+
+    /// Who reads of a question on a board waits for somebody who can answer, so somebody must.
+    #[test]
+    fn a_room_without_a_link_holds_nothing_up() {
+        let board = NamedChannel { name: "board".into(), reach: Reach::Audience("hall".into()), links: false };
+        let mail = NamedChannel { name: "email".into(), reach: Reach::People, links: true };
+        let channels = Channels::new(vec![mail, board], vec!["email".into(), "board".into()]).unwrap();
+        let mut record = lost_at(1, "a@x.example", &[(1, "hall", DeliveryState::Sent)]);
+        record.siblings[0].channel = "board".into();
+        record.channels = channels;
+        assert_eq!(failover(1, &question(), &record).map(|failover| failover.notify_to), Some(vec!["b@x.example".into()]));
+        // What it was sent with counts, and not what its channel would send today.
+        record.siblings[0].linked = Some(true);
+        assert_eq!(failover(1, &question(), &record), None, "the hall could answer");
+        record.siblings[0].channel = "email".into();
+        record.siblings[0].linked = Some(false);
+        assert!(failover(1, &question(), &record).is_some(), "the hall could not");
+        // The board alone is no way to ask anybody.
+        let mut by_board = question();
+        by_board.retry_policy.as_mut().unwrap().escalation_ladder.truncate(1);
+        by_board.retry_policy.as_mut().unwrap().escalation_ladder[0] =
+            serde_json::from_value(json!({"attempt": 2, "channel_hint": "board"})).unwrap();
+        record.siblings.clear();
+        assert_eq!(failover(1, &by_board, &record), None);
+    }
+
+    #[test]
+    fn a_reminder_on_request_goes_to_who_has_the_question() {
+        use DeliveryState::{Bounced, Failed, Queued, Sent};
+        let at = |attempt, recipient: &str, state| Sibling {
+            attempt,
+            channel: "email".into(),
+            recipient: recipient.into(),
+            state,
+            linked: None,
+        };
+        let (a, b) = ("a@x.example", "b@x.example");
+        let again = |messages: &[Sibling]| {
+            let asked = Asked { question: question(), messages: messages.to_vec(), channels: channels() };
+            recipients_of(&ways_again(1, &asked))
+        };
+        assert_eq!(again(&[]), [a]);
+        assert_eq!(again(&[at(1, a, Sent), at(1, b, Sent)]), [a]);
+        assert_eq!(again(&[at(1, "A@x.example", Failed), at(1, b, Queued)]), [b]);
+        assert_eq!(again(&[at(1, a, Failed), at(1, a, Sent), at(1, b, Sent)]), [a], "the second try got through");
+        assert_eq!(again(&[at(1, a, Bounced)]), [a], "with nobody in their place, another try is all there is");
+        assert_eq!(again(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
+    }
+
+    /// A room's name looks like a recipient's, and is nobody's address.
+    #[test]
+    fn a_room_is_told_again_by_its_own_channel_and_nobody_is_mailed_under_its_name() {
+        use DeliveryState::{Failed, Sent};
+        let mail = NamedChannel { name: "email".into(), reach: Reach::People, links: true };
+        let room = NamedChannel { name: "room".into(), reach: Reach::Audience("hall".into()), links: true };
+        let channels = Channels::new(vec![mail, room], vec!["email".into(), "room".into()]).unwrap();
+        let at = |channel: &str, recipient: &str, state| Sibling {
+            attempt: 1,
+            channel: channel.into(),
+            recipient: recipient.into(),
+            state,
+            linked: None,
+        };
+        let again = |messages: &[Sibling]| {
+            let asked = Asked { question: question(), messages: messages.to_vec(), channels: channels.clone() };
+            ways_again(1, &asked).into_iter().map(|way| format!("{} {}", way.channel, way.recipient)).collect::<Vec<_>>()
+        };
+        let (a, hall) = (at("email", "a@x.example", Failed), at("room", "hall", Sent));
+        assert_eq!(again(&[a.clone(), hall.clone()]), ["room hall"]);
+        assert_eq!(
+            again(&[a.clone(), at("room", "hall", Failed), at("pager", "b@x.example", Sent)]),
+            ["email a@x.example", "room hall"]
+        );
+        assert_eq!(again(&[a, hall, at("email", "b@x.example", Sent)]), ["room hall"]);
+    }
+}

@@ -1,0 +1,75 @@
+//! Takes, prolongs and gives back leases (RFC-0003).
+
+use chrono::{DateTime, Utc};
+
+use crate::base::ids::LeaseId;
+use crate::base::name::is_same;
+use crate::base::time::seconds;
+use crate::intent::Intent;
+use crate::intent::event::Event;
+use crate::intent::refusal::Refusal;
+use crate::problem::Rejection;
+use crate::suspension::lease::{Lease, LeaseStatus};
+
+/// Takes a scope, or prolongs it for who holds it.
+pub(crate) fn acquire(
+    intent: &Intent,
+    id: LeaseId,
+    agent_id: &str,
+    scope: &str,
+    duration_seconds: u32,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let suspended = intent.suspended_since();
+    if let Some(held) = intent.leases.iter().find(|lease| lease.scope == scope && lease.holds(now, suspended)) {
+        if !is_same(&held.agent_id, agent_id) {
+            return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
+        }
+        // Asking again for what one holds prolongs it; two grants of one scope never exist.
+        return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
+    }
+    if intent.open.as_ref().is_some_and(|open| !is_same(&open.asked_by.name, agent_id)) {
+        return Err(Rejection::LeaseWhileSuspended.into());
+    }
+    Ok(vec![Event::LeaseAcquired(Box::new(Lease {
+        id,
+        intent_id: intent.id,
+        agent_id: agent_id.to_owned(),
+        scope: scope.to_owned(),
+        status: LeaseStatus::Active,
+        acquired_at: now,
+        created_at: now,
+        expires_at: now + seconds(duration_seconds),
+        released_at: None,
+        duration_seconds,
+    }))])
+}
+
+fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease {
+    Lease { expires_at: now + seconds(duration_seconds), duration_seconds, ..lease.clone() }
+}
+
+/// Renewal succeeds while the intent is suspended, also when the time ran out meanwhile (RFC-0025 §2).
+pub(crate) fn renew(
+    intent: &Intent,
+    id: LeaseId,
+    agent_id: &str,
+    duration_seconds: u32,
+    now: DateTime<Utc>,
+) -> Result<Vec<Event>, Refusal> {
+    let lease = own_lease(intent, id, agent_id)?;
+    if !lease.holds(now, intent.suspended_since()) {
+        return Err(Rejection::invalid("lease_id", "expired", "the lease has run out; acquire it again").into());
+    }
+    Ok(vec![Event::LeaseRenewed(Box::new(prolonged(lease, duration_seconds, now)))])
+}
+
+/// Gives a lease back.
+pub(crate) fn release(intent: &Intent, id: LeaseId, agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
+    let lease = own_lease(intent, id, agent_id)?;
+    Ok(vec![Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))])
+}
+
+fn own_lease<'a>(intent: &'a Intent, id: LeaseId, agent_id: &str) -> Result<&'a Lease, Rejection> {
+    intent.leases.iter().find(|lease| lease.id == id && is_same(&lease.agent_id, agent_id)).ok_or(Rejection::NotFound)
+}

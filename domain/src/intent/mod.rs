@@ -1,0 +1,71 @@
+//! An intent, and everything that may happen to it: `decide` says which events a command causes, `evolve` folds them back.
+
+pub mod answer;
+pub mod body;
+pub mod command;
+pub mod decide;
+pub mod deliveries;
+pub mod event;
+pub mod evolve;
+mod leases;
+mod operator;
+pub mod permit;
+pub mod refusal;
+pub mod status;
+
+use chrono::{DateTime, Utc};
+
+use crate::base::ids::{IntentId, SuspensionId};
+use crate::intent::status::Status;
+use crate::suspension::lease::Lease;
+use crate::suspension::{Asker, Suspension};
+
+/// What deciding needs to know about an intent.
+#[derive(Clone, Debug)]
+pub struct Intent {
+    /// Its id.
+    pub id: IntentId,
+    /// Where it stands.
+    pub status: Status,
+    /// 1 at first; +1 per state patch and per change of status.
+    pub version: u32,
+    /// Who created it, by credential.
+    pub created_by: Asker,
+    /// When it began.
+    pub created_at: DateTime<Utc>,
+    /// When it last changed.
+    pub updated_at: DateTime<Utc>,
+    /// The open suspension.
+    pub open: Option<Suspension>,
+    /// Ended suspensions the command names.
+    pub ended: Vec<Suspension>,
+    /// Its leases that are not released.
+    pub leases: Vec<Lease>,
+}
+
+impl Intent {
+    /// The intent as its first event leaves it.
+    pub fn born(id: IntentId, status: Status, created_by: Asker, now: DateTime<Utc>) -> Self {
+        Self {
+            id,
+            status,
+            version: 1,
+            created_by,
+            created_at: now,
+            updated_at: now,
+            open: None,
+            ended: Vec::new(),
+            leases: Vec::new(),
+        }
+    }
+
+    /// Since when it waits for a person.
+    pub fn suspended_since(&self) -> Option<DateTime<Utc>> {
+        self.open.as_ref().map(|open| open.suspended_at)
+    }
+
+    /// The suspension with this id, open or ended.
+    pub fn suspension(&self, id: SuspensionId) -> Option<&Suspension> {
+        self.open.iter().chain(&self.ended).find(|suspension| suspension.id == id)
+    }
+}

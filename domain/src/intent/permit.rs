@@ -1,0 +1,87 @@
+//! What a principal may do depending on the words of a command; the role alone is judged by [`crate::people::authority`].
+
+use crate::base::confusable::skeleton;
+use crate::base::name::form;
+use crate::base::planted::{Bug, planted};
+use crate::intent::Intent;
+use crate::intent::command::{Command, Respond};
+use crate::intent::event::client_may_append;
+use crate::intent::status::Status;
+use crate::people::principal::{Principal, Role};
+use crate::problem::Rejection;
+use crate::suspension::Asker;
+
+/// Says whether `by` may give this command, where that depends on what it says; the role alone was asked before, by
+/// [`crate::people::authority::authorize`]. `handed_for` holds the recipients of the messages about the question that `by` was handed, if it is a tied
+/// gateway.
+///
+/// # Errors
+///
+/// `Forbidden`, `ReservedEventType` or `SelfResponse`.
+pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
+    match command {
+        Command::SetStatus { status, .. } => match &intent.open {
+            // Outside a suspension an admin has no part in an agent's work.
+            None if by.role == Role::Admin => {
+                Err(Rejection::Forbidden { reason: "an admin changes the status of a suspended intent only".into() })
+            }
+            // An agent may not lift its own suspension: that would be an answer.
+            Some(_) if *status == Status::Active && by.role != Role::Admin && !planted(Bug::AgentLiftsItsSuspension) => {
+                let reason = "only an admin may set a suspended intent active; cancel the suspension instead".into();
+                Err(Rejection::Forbidden { reason })
+            }
+            None | Some(_) => Ok(()),
+        },
+        Command::Append(event) if !client_may_append(&event.event_type) => {
+            Err(Rejection::ReservedEventType { event_type: event.event_type.clone() })
+        }
+        // A gateway must not answer in the asker's name either.
+        Command::Respond(respond) if by.role == Role::Channel => {
+            let askers =
+                intent.open.iter().chain(&intent.ended).map(|suspension| &suspension.asked_by).chain([&intent.created_by]);
+            let claimed = respond.claimed_responded_by.as_ref();
+            let is_asker =
+                |asker: &Asker| claimed.is_some_and(|claimed| is_alike(claimed, &asker.name) || is_alike(claimed, &asker.owner));
+            if askers.into_iter().any(is_asker) {
+                return Err(Rejection::SelfResponse);
+            }
+            if by.tied_to.is_some() && claimed.is_some_and(|claimed| recipient(claimed, handed_for).is_none()) {
+                let reason = "the webhooks this key is tied to were sent no message about this question for the person in responded_by, so the key may not answer for that person";
+                return Err(Rejection::Forbidden { reason: reason.into() });
+            }
+            Ok(())
+        }
+        Command::PatchState { .. }
+        | Command::Append(_)
+        | Command::AcquireLease { .. }
+        | Command::RenewLease { .. }
+        | Command::ReleaseLease { .. }
+        | Command::Suspend(_)
+        | Command::Respond(_)
+        | Command::Cancel { .. }
+        | Command::Extend { .. }
+        | Command::Remind { .. }
+        | Command::DeadlineReached { .. }
+        | Command::AttemptDue { .. }
+        | Command::RecordDelivery(_)
+        | Command::Redrive(_) => Ok(()),
+    }
+}
+
+/// The recipient among `handed_for` that a gateway names.
+fn recipient<'a>(claimed: &str, handed_for: &'a [String]) -> Option<&'a String> {
+    let exactly = handed_for.iter().find(|person| *person == claimed);
+    exactly.or_else(|| handed_for.iter().find(|person| person.eq_ignore_ascii_case(claimed)))
+}
+
+/// The same answer, with its person written as the recipient of that person's message is, so that the log has one spelling of one person.
+pub fn named_as_handed(respond: &Respond, handed_for: &[String]) -> Respond {
+    let claimed = respond.claimed_responded_by.as_ref();
+    let claimed = claimed.map(|claimed| recipient(claimed, handed_for).unwrap_or(claimed));
+    Respond { claimed_responded_by: claimed.cloned(), ..respond.clone() }
+}
+
+/// Whether a person would take one name for the other.
+fn is_alike(one: &str, other: &str) -> bool {
+    skeleton(&form(one)) == skeleton(&form(other))
+}

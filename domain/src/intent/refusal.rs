@@ -1,0 +1,86 @@
+//! Why a command is refused, and what time did in the meantime.
+
+use crate::base::ids::SuspensionId;
+use crate::base::planted::{Bug, planted};
+use crate::intent::Intent;
+use crate::intent::event::{Event, ExpiryReason};
+use crate::intent::status::Status;
+use crate::people::principal::Principal;
+use crate::problem::Rejection;
+use crate::suspension::FallbackPolicy;
+use crate::suspension::{Ending, Resolution, ResolutionReason, Suspension};
+
+/// A refusal, with the events it leaves behind: a late or duplicate answer is evidence, and is kept.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// Why.
+    pub rejection: Rejection,
+    /// What time did in the meantime: the server's own events, not the caller's.
+    pub deadline: Vec<Event>,
+    /// What to record of the caller's try.
+    pub record: Option<Box<Event>>,
+}
+
+impl From<Rejection> for Refusal {
+    fn from(rejection: Rejection) -> Self {
+        Self { rejection, deadline: Vec::new(), record: None }
+    }
+}
+
+pub(super) fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Option<String>, by: &Principal) -> Event {
+    let (cancelled_by, credential) = (by.subject.clone(), by.credential);
+    Event::SuspensionCancelled { suspension_id: open.id, reason, note, cancelled_by, credential }
+}
+
+/// The refusal of anything that comes after the deadline; it carries the deadline's own events, so that time is never left undone.
+pub(super) fn expired(intent: &Intent, open: &Suspension) -> Refusal {
+    Refusal {
+        rejection: Rejection::Expired { expired_at: open.expires_at },
+        deadline: end_by_deadline(intent, open),
+        record: None,
+    }
+}
+
+/// What the deadline does (RFC-0025 §6): our own silence must never be recorded as a person's.
+pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> {
+    let falls_back = open.fallback_policy != FallbackPolicy::Fail;
+    let excused = falls_back && !open.requires_delivery;
+    let undeliverable = !open.reached && !excused && !planted(Bug::FallbackUnreached);
+    let continues = falls_back && !undeliverable;
+    let (new, reason) = match (continues, undeliverable) {
+        (true, _) => (Status::Active, "fallback_applied"),
+        (false, true) => (Status::Abandoned, "undeliverable"),
+        (false, false) if planted(Bug::FailureGoesOn) => (Status::Active, "suspension_expired"),
+        (false, false) => (Status::Abandoned, "suspension_expired"),
+    };
+    let mut events = Vec::with_capacity(3);
+    if undeliverable {
+        events.push(Event::SuspensionUndeliverable { suspension_id: open.id });
+    }
+    events.push(Event::SuspensionExpired {
+        suspension_id: open.id,
+        reason: if undeliverable { ExpiryReason::Undeliverable } else { ExpiryReason::Timeout },
+        attempts: open.attempt,
+        fallback_policy: open.fallback_policy,
+        fallback_value: if continues { open.fallback_value.clone() } else { None },
+        reached: open.reached,
+    });
+    events.push(Event::StatusChanged { old: intent.status, new, reason: Some(reason.into()) });
+    events
+}
+
+/// Why an id that is not the open one cannot be acted on.
+pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
+    let named = SuspensionId::parse(suspension_id).and_then(|id| intent.ended.iter().find(|ended| ended.id == id));
+    let Some(Ending { resolution, reason, at, by, .. }) = named.and_then(|ended| ended.ending.as_ref()) else {
+        return if intent.open.is_some() { Rejection::SuspensionMismatch } else { Rejection::NotSuspended };
+    };
+    match (resolution, reason) {
+        (Resolution::Expired, _) | (Resolution::Cancelled, Some(ResolutionReason::Undeliverable)) => {
+            Rejection::Expired { expired_at: named.and_then(|ended| ended.expires_at) }
+        }
+        (Resolution::Responded | Resolution::Cancelled, _) => {
+            Rejection::AlreadyResolved { resolution: *resolution, reason: *reason, resolved_at: *at, resolved_by: by.clone() }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! May this principal do this to that? The one place that says so, behind every way to act.
+
+use crate::base::name::is_same;
+use crate::base::planted::{Bug, planted};
+use crate::people::principal::{Principal, Role};
+use crate::problem::Rejection;
+use crate::suspension::Asker;
+
+/// What somebody wants to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Create an intent.
+    CreateIntent,
+    /// Read one intent or suspension whose id one has.
+    Read,
+    /// Walk through all there is to read: lists, the log of an intent, the messages about a question.
+    Browse,
+    /// Patch its state.
+    PatchState,
+    /// Change its status.
+    SetStatus,
+    /// Append an event to its log.
+    AppendEvent,
+    /// Acquire, renew or release a lease.
+    Lease,
+    /// Ask a question.
+    Suspend,
+    /// Answer one.
+    Respond,
+    /// See who would be told when, before anything is asked.
+    Preview,
+    /// Take one back.
+    Cancel,
+    /// Give people more time for one.
+    Extend,
+    /// Tell people of one again, now.
+    Remind,
+    /// Create, list, revoke and import keys.
+    ManageKeys,
+    /// Read what the server counts and measures.
+    ReadMetrics,
+    /// Report that a message came back.
+    ReportBounce,
+    /// List messages over all questions.
+    ReadDeliveries,
+    /// Send a message again that has failed.
+    Redrive,
+}
+
+impl Action {
+    /// All actions, for the generated matrix.
+    pub const ALL: [Self; 18] = [
+        Self::CreateIntent,
+        Self::Read,
+        Self::Browse,
+        Self::PatchState,
+        Self::SetStatus,
+        Self::AppendEvent,
+        Self::Lease,
+        Self::Suspend,
+        Self::Respond,
+        Self::Preview,
+        Self::Cancel,
+        Self::Extend,
+        Self::Remind,
+        Self::ManageKeys,
+        Self::ReadMetrics,
+        Self::ReportBounce,
+        Self::ReadDeliveries,
+        Self::Redrive,
+    ];
+}
+
+/// What it is done to.
+#[derive(Clone, Copy, Debug)]
+pub enum Object<'a> {
+    /// The server as a whole.
+    Server,
+    /// One intent: who created it, and who asks on it if a question is open or named.
+    Intent {
+        /// The creator.
+        created_by: &'a Asker,
+        /// Who asked.
+        asked_by: Option<&'a Asker>,
+        /// The recipients of the messages about this question that a tied gateway was handed.
+        handed_for: &'a [String],
+    },
+}
+
+/// Says whether `principal` may do `action` to `object`.
+///
+/// # Errors
+///
+/// `NotFound` when the caller may not even read it; `Forbidden` or `SelfResponse` when it may read but not act.
+pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
+    if let Object::Intent { created_by, handed_for, .. } = object {
+        let is_anothers = principal.role == Role::Agent && !is_same(&created_by.name, &principal.name);
+        // What another gateway passes on is none of its business: the row of a message is the proof.
+        let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
+        if is_anothers || was_handed_nothing {
+            return Err(Rejection::NotFound);
+        }
+    }
+    let allowed = match action {
+        Action::Read => true,
+        // A gateway is handed the ids of what it passes on; the rest is not its business, nor of whoever breaks into it.
+        Action::Browse => principal.role != Role::Channel,
+        Action::CreateIntent | Action::PatchState | Action::Lease | Action::Suspend => principal.role == Role::Agent,
+        Action::SetStatus | Action::Cancel => matches!(principal.role, Role::Agent | Role::Admin),
+        Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
+        // The asker is told why: it holds the question, so there is nothing to hide.
+        Action::Respond if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
+        Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
+        // Never the asker: a deadline it could move would be no limit for it, and reminders at its will would press people.
+        Action::Extend | Action::Remind => matches!(principal.role, Role::Operator | Role::Admin),
+        Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
+        Action::ManageKeys | Action::Redrive => principal.role == Role::Admin,
+        Action::ReadMetrics | Action::ReadDeliveries => matches!(principal.role, Role::Admin | Role::Auditor),
+        Action::ReportBounce => principal.role == Role::Channel,
+    };
+    if !allowed {
+        return Err(Rejection::Forbidden { reason: format!("a key with the role {} may not do this", principal.role) });
+    }
+    if action == Action::Respond
+        && !planted(Bug::OwnerMayAnswer)
+        && let Object::Intent { created_by, asked_by, .. } = object
+        && [Some(created_by), asked_by].into_iter().flatten().any(|asker| is_same(&asker.owner, &principal.owner))
+    {
+        return Err(Rejection::SelfResponse);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::people::principal::Assurance;
+    use crate::suspension::channel::{EMAIL, Route};
+
+    fn principal(role: Role, name: &str, owner: &str) -> Principal {
+        Principal {
+            credential: None,
+            name: name.into(),
+            subject: name.into(),
+            owner: owner.into(),
+            role,
+            tied_to: None,
+            assurance: Assurance::ApiKey,
+        }
+    }
+
+    fn asker(name: &str, owner: &str) -> Asker {
+        Asker { name: name.into(), owner: owner.into() }
+    }
+
+    /// The whole matrix: if a cell changes, somebody may do what they may not.
+    #[test]
+    fn the_matrix_of_roles_and_actions_is_this_one() {
+        let owner = asker("bot", "team-a");
+        let object = Object::Intent { created_by: &owner, asked_by: Some(&owner), handed_for: &[] };
+        let mut table = String::new();
+        for role in Role::ALL {
+            for (whose, name, owner) in [("own", "bot", "team-a"), ("sibling", "other", "team-a"), ("foreign", "other", "team-b")]
+            {
+                let who = principal(role, name, owner);
+                let cells: Vec<&str> = Action::ALL
+                    .into_iter()
+                    .map(|action| match authorize(&who, action, object) {
+                        Ok(()) => "yes",
+                        Err(Rejection::NotFound) => "404",
+                        Err(Rejection::SelfResponse) => "self",
+                        Err(_) => "403",
+                    })
+                    .collect();
+                table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
+            }
+        }
+        // Columns: create read browse patch status append lease suspend respond preview cancel extend remind keys metrics bounce deliveries redrive.
+        let expected = "\
+agent own: yes yes yes yes yes yes yes yes self yes yes 403 403 403 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403
+operator sibling: 403 yes yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403
+operator foreign: 403 yes yes 403 403 yes 403 403 yes yes 403 yes yes 403 403 403 403 403
+admin own: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403 yes yes
+admin sibling: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403 yes yes
+admin foreign: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403 yes yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes 403 yes 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes 403 yes 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes 403 yes 403
+channel own: 403 yes 403 403 403 403 403 403 self 403 403 403 403 403 403 yes 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 self 403 403 403 403 403 403 yes 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 yes 403 403
+";
+        assert_eq!(table, expected);
+    }
+
+    /// A gateway that was broken into must be worth no more than what it passes on.
+    #[test]
+    fn a_tied_gateway_reads_and_answers_what_it_was_handed_and_nothing_else() {
+        let owner = asker("bot", "team-a");
+        let gateway = Principal { tied_to: Some(vec!["pager".into()]), ..principal(Role::Channel, "pager", "ops") };
+        let handed = |handed_for| Object::Intent { created_by: &owner, asked_by: Some(&owner), handed_for };
+        let alice = ["alice@example.com".to_owned()];
+        for action in Action::ALL {
+            assert_eq!(authorize(&gateway, action, handed(&[])), Err(Rejection::NotFound), "{action:?}");
+            let expected = matches!(action, Action::Read | Action::Respond | Action::ReportBounce);
+            assert_eq!(authorize(&gateway, action, handed(&alice)).is_ok(), expected, "{action:?}");
+        }
+        let own = Principal { owner: "team-a".into(), ..gateway.clone() };
+        assert_eq!(authorize(&own, Action::Respond, handed(&alice)), Err(Rejection::SelfResponse));
+        let route = |channel| Route { channel, recipient: "alice@example.com" };
+        assert!(gateway.is_handed(&route("pager")) && !gateway.is_handed(&route("room")) && !gateway.is_handed(&route(EMAIL)));
+        let mail = Principal { tied_to: Some(vec![EMAIL.into()]), ..gateway };
+        assert!(mail.reports_on(EMAIL) && !mail.reports_on("pager") && !mail.is_handed(&route(EMAIL)));
+    }
+
+    #[test]
+    fn a_key_acts_for_itself_and_names_below_it_only() {
+        let key = principal(Role::Agent, "bot", "team-a");
+        for (agent_id, allowed) in
+            [("bot", true), ("bot/1", true), ("bot/", false), ("bottom", false), ("other", false), ("", false)]
+        {
+            assert_eq!(key.may_act_for(agent_id), allowed, "{agent_id}");
+        }
+        let before = principal(Role::Agent, "Ｂot ", "team-a");
+        assert!(before.may_act_for("Bot") && before.may_act_for("Bot/1") && !before.may_act_for("bot"));
+    }
+
+    /// Names from before names had one form: what a person types today is another text, and must not be another owner.
+    #[test]
+    fn an_owner_of_before_is_the_owner_of_today() {
+        for (before, today) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe")] {
+            for (asks, answers) in [(before, today), (today, before)] {
+                let (theirs, other) = (asker(asks, asks), asker("bot", "team-b"));
+                for (created_by, asked_by) in [(&theirs, None), (&other, Some(&theirs)), (&theirs, Some(&other))] {
+                    let object = Object::Intent { created_by, asked_by, handed_for: &[] };
+                    let operator = principal(Role::Operator, "alice", answers);
+                    assert_eq!(authorize(&operator, Action::Respond, object), Err(Rejection::SelfResponse), "{before}");
+                }
+                let object = Object::Intent { created_by: &theirs, asked_by: None, handed_for: &[] };
+                assert_eq!(authorize(&principal(Role::Agent, answers, answers), Action::Read, object), Ok(()), "{before}");
+            }
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Principals, and what each may do.
+
+pub mod authority;
+pub mod principal;

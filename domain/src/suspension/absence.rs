@@ -1,0 +1,47 @@
+//! What a server's absence does to deadlines: our outage must not become consent.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::base::time::seconds;
+use crate::suspension::{FallbackPolicy, Question, Suspension};
+
+/// The longest absence that changes nothing, in seconds: a restart or an upgrade takes less.
+pub const ABSENCE_SECONDS_MAX: i64 = 60;
+
+/// A time in which nobody could answer, because the server was not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Absence {
+    /// The last sign of life.
+    pub from: DateTime<Utc>,
+    /// When the server was back.
+    pub until: DateTime<Utc>,
+}
+
+impl Absence {
+    /// The absence between two signs of life, unless it was too short to count. A clock that was set back shows none.
+    pub fn between(from: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
+        (until - from > TimeDelta::seconds(ABSENCE_SECONDS_MAX)).then_some(Self { from, until })
+    }
+
+    /// The time between the last sign of life in a backup and the first link after its restore. However short, nobody could answer in it:
+    /// the old links had ended and there were no new ones.
+    pub fn without_links(from: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
+        (until > from).then_some(Self { from, until })
+    }
+
+    /// The deadline that gives an open question back what the absence took; `None` if it took nothing.
+    ///
+    /// Nothing is given to `fail`, which no silence can turn into consent, nor to a question that was over before. What is given is at
+    /// most one attempt's window: whoever is asked again gets as long as the question gave them, not as long as the outage lasted. A
+    /// clock that was set back since the absence ended (`now` is before its end) has shown that end too late; time goes on from now.
+    pub fn extended(&self, suspension: &Suspension, question: &Question, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let expires_at = suspension.expires_at?;
+        if suspension.fallback_policy == FallbackPolicy::Fail || expires_at <= self.from {
+            return None;
+        }
+        let gap = self.until - self.from;
+        let interval = question.retry_policy.as_ref().map(|policy| policy.interval_seconds);
+        let window = interval.or(question.timeout_seconds).map_or(gap, seconds);
+        Some(expires_at.max(self.until.min(now)) + gap.min(window))
+    }
+}

@@ -1,0 +1,295 @@
+//! The one durable record: this subject does nothing until X (RFC-0025 §4, §5).
+
+pub mod absence;
+pub mod channel;
+pub mod delivery;
+mod fallback;
+pub mod lease;
+pub mod plan;
+pub mod retry;
+pub mod seeming;
+
+pub use self::fallback::{FallbackPolicy, WINDOW_SECONDS_MAX};
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::base::ids::{IntentId, SuspensionId};
+use crate::base::planted::{Bug, planted};
+use crate::base::words;
+use crate::suspension::retry::HumanRetryPolicy;
+
+/// The longest question, in bytes.
+pub const QUESTION_BYTES_MAX: usize = 4 * 1024;
+/// The largest context, in bytes of canonical JSON.
+pub const CONTEXT_BYTES_MAX: usize = 64 * 1024;
+/// The most choices one question offers.
+pub const CHOICES_MAX: usize = 50;
+/// The longest value of a choice, in characters.
+pub const CHOICE_VALUE_MAX: usize = 200;
+/// The longest label of a choice, in characters.
+pub const CHOICE_LABEL_MAX: usize = 200;
+/// The longest description of a choice, in characters.
+pub const CHOICE_DESCRIPTION_MAX: usize = 2_000;
+/// The longest text answer, in bytes (a deviation from RFC-0025 §8, which knows no limit).
+pub const TEXT_ANSWER_BYTES_MAX: usize = 16 * 1024;
+/// The most people one question names itself.
+pub const NOTIFY_TO_MAX: usize = 20;
+/// How many refused answers are recorded for one suspension; further ones are refused without a record.
+pub const REFUSALS_RECORDED_MAX: u32 = 20;
+
+/// The least time between two reminders on request of one suspension, in seconds.
+pub const REMINDER_PAUSE_SECONDS: u32 = 300;
+
+/// What a suspension waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A person must answer a question.
+    AwaitingInput,
+    /// A controller asked the agent to stop.
+    Paused,
+    /// The agent stopped itself until a condition holds.
+    Parked,
+}
+
+/// The kind of answer expected (RFC-0025 §4.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseType {
+    /// One of the defined choices.
+    #[default]
+    Choice,
+    /// `yes` or `no`.
+    Confirm,
+    /// Any non-empty text.
+    Text,
+    /// Structured fields, passed through as they are.
+    Form,
+}
+
+/// A visual hint for one choice; it changes colour, never size, order or wording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// No hint; also what an unknown style becomes.
+    #[default]
+    Default,
+    /// What the asker suggests.
+    Primary,
+    /// What the asker warns of.
+    Danger,
+}
+
+/// One choice presented to the operator (RFC-0025 §4.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SuspensionChoice {
+    /// What the agent receives.
+    pub value: String,
+    /// What the operator reads.
+    pub label: String,
+    /// A longer explanation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A visual hint.
+    #[serde(default)]
+    pub style: Style,
+    /// Anything else the agent attaches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+impl SuspensionChoice {
+    pub(crate) fn plain(value: &str, label: &str) -> Self {
+        Self { value: value.to_owned(), label: label.to_owned(), description: None, style: Style::Default, metadata: None }
+    }
+
+    /// Yes and no, what a `confirm` offers when it names no choices itself (RFC-0025 §4.2).
+    pub fn yes_no() -> Vec<Self> {
+        vec![Self::plain("yes", words::YES), Self::plain("no", words::NO)]
+    }
+}
+
+/// How a suspension ended (RFC-0025 §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    /// A person answered.
+    Responded,
+    /// Nobody answered in time.
+    Expired,
+    /// Withdrawn, superseded or undeliverable: [`ResolutionReason`] says which.
+    Cancelled,
+}
+
+/// Which of the endings behind `cancelled` it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolutionReason {
+    /// The asker or an admin took the question back.
+    Withdrawn,
+    /// A newer question replaced this one.
+    Superseded,
+    /// Nobody could be reached until the deadline.
+    Undeliverable,
+}
+
+/// Who asked: enough to keep the asker from answering itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asker {
+    /// The name of the key that asked.
+    pub name: String,
+    /// The owner of that key; no key of this owner may answer.
+    pub owner: String,
+}
+
+/// How it ended, by whom and when.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ending {
+    /// The ending's word in the RFC.
+    pub resolution: Resolution,
+    /// Set for `cancelled`.
+    pub reason: Option<ResolutionReason>,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// The answer, or the fallback value that stands in for it.
+    pub response: Option<Value>,
+    /// The subject that answered or withdrew; absent when time ended it.
+    pub by: Option<String>,
+    /// What came with the answer (RFC-0025 §10).
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// What deciding about a suspension needs; the words shown to people are in [`Question`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Suspension {
+    /// Its id, a capability when it travels.
+    pub id: SuspensionId,
+    /// The suspended intent.
+    pub intent_id: IntentId,
+    /// What it waits for.
+    pub kind: Kind,
+    /// 1 at first; +1 per attempt, extension and ending.
+    pub version: u32,
+    /// The current attempt, from 1.
+    pub attempt: u32,
+    /// The kind of answer expected.
+    pub response_type: ResponseType,
+    /// The choices offered; filled for `choice` and `confirm`.
+    pub choices: Vec<SuspensionChoice>,
+    /// When it began.
+    pub suspended_at: DateTime<Utc>,
+    /// The deadline of all attempts; an answer counts iff `now < expires_at`.
+    pub expires_at: Option<DateTime<Utc>>,
+    /// What happens then.
+    pub fallback_policy: FallbackPolicy,
+    /// The value that stands in for an answer.
+    pub fallback_value: Option<Value>,
+    /// Whether anybody was reached: a message accepted for delivery, or no push channel and the inbox shows it.
+    pub reached: bool,
+    /// Whether a fallback other than `fail` needs `reached`; fixed when it was asked.
+    pub requires_delivery: bool,
+    /// Refused answers recorded so far, up to [`REFUSALS_RECORDED_MAX`].
+    pub refusals: u32,
+    /// When the people asked at present were last reminded on request.
+    pub reminded_at: Option<DateTime<Utc>>,
+    /// Who asked.
+    pub asked_by: Asker,
+    /// Absent while open.
+    pub ending: Option<Ending>,
+}
+
+/// What the operator reads; stored in the event that asked it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Question {
+    /// The question itself.
+    pub question: String,
+    /// Structured context.
+    pub context: Map<String, Value>,
+    /// The preferred channel.
+    pub channel_hint: Option<String>,
+    /// The window of one attempt, in seconds.
+    pub timeout_seconds: Option<u32>,
+    /// Reminders and escalation (RFC-0026).
+    pub retry_policy: Option<HumanRetryPolicy>,
+    /// The agent's confidence when it asked.
+    pub confidence_at_suspension: Option<f64>,
+    /// The engagement decision that led here.
+    pub decision_record: Option<Map<String, Value>>,
+    /// Who is told: the call's own list, else the operators of the server.
+    pub recipients: Vec<String>,
+    /// What was taken back for it; only the rows know, so a question that was not asked yet has none.
+    pub asked_before: Option<AskedBefore>,
+}
+
+/// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AskedBefore {
+    /// How many questions in a row ended before this one without an answer, although people were asked.
+    pub times: u32,
+    /// Whether this question superseded the last of them; otherwise that one was withdrawn, or its time was over.
+    pub superseded: bool,
+    /// Until when the last of them could be answered, as it was asked, without later extensions; absent if it had no deadline.
+    #[serde(with = "crate::base::time::z_option")]
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+impl AskedBefore {
+    /// A deadline that is not earlier than that of the question which is superseded: asking anew cuts no person's time to answer short.
+    pub fn at_least(&self, own: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
+        if !self.superseded {
+            return own;
+        }
+        own.zip(self.expires_at).map(|(own, before)| own.max(before))
+    }
+}
+
+impl Question {
+    /// The window of all attempts, in seconds; absent means no deadline.
+    pub fn window_seconds(&self) -> Option<u32> {
+        let attempts = self.retry_policy.as_ref().map(|policy| policy.interval_seconds.saturating_mul(policy.max_attempts));
+        attempts.or(self.timeout_seconds)
+    }
+
+    /// Who is told at `attempt` (from 1): the people of the rung in force, else those the question names (RFC-0026 §3).
+    pub fn recipients_at(&self, attempt: u32) -> &[String] {
+        let rung = self.retry_policy.as_ref().and_then(|policy| policy.rung_in_force(attempt));
+        match rung.and_then(|rung| rung.notify_to.as_ref()) {
+            Some(people) if !people.0.is_empty() => &people.0,
+            Some(_) | None => &self.recipients,
+        }
+    }
+
+    /// The channel preferred at `attempt`.
+    pub fn channel_at(&self, attempt: u32) -> Option<&str> {
+        let rung = self.retry_policy.as_ref().and_then(|policy| policy.rung_in_force(attempt));
+        rung.and_then(|rung| rung.channel_hint.as_deref()).or(self.channel_hint.as_deref())
+    }
+
+    /// Everybody told at one of these attempts, each once, in order.
+    pub fn recipients_during(&self, attempts: std::ops::RangeInclusive<u32>) -> Vec<String> {
+        let mut people: Vec<String> = Vec::new();
+        for person in attempts.flat_map(|attempt| self.recipients_at(attempt)) {
+            if !people.iter().any(|known| known.eq_ignore_ascii_case(person)) {
+                people.push(person.clone());
+            }
+        }
+        people
+    }
+}
+
+impl Suspension {
+    /// Whether its time has passed at `now`; the deadline binds when the clock says so, not when a timer gets around to it.
+    pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
+        self.expires_at.is_some_and(|at| if planted(Bug::AnswerAtTheDeadline) { now > at } else { now >= at })
+    }
+
+    /// The choice with this value.
+    pub fn choice(&self, value: &Value) -> Option<&SuspensionChoice> {
+        let value = value.as_str()?;
+        self.choices.iter().find(|choice| choice.value == value)
+    }
+}

@@ -1,0 +1,66 @@
+//! Bodies about the events of an intent (RFC-0019).
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::base::ids::IntentId;
+
+/// `POST /api/v1/intents/{id}/events`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AppendEventRequest {
+    /// One of the types clients may write.
+    #[schema(min_length = 1, max_length = 200, examples("comment"))]
+    pub event_type: String,
+    /// Kept as `claimed_actor`; the actor is the credential's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub actor: Option<String>,
+    /// The payload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub payload: Option<Map<String, Value>>,
+    /// For distributed tracing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub trace_id: Option<String>,
+    /// The event that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub parent_event_id: Option<String>,
+}
+
+/// An event as served; the hashed members exactly as they were hashed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EventView {
+    /// Its id.
+    pub id: String,
+    /// The intent.
+    pub intent_id: IntentId,
+    /// From 1, without gaps.
+    pub sequence: u64,
+    /// What happened.
+    pub event_type: String,
+    /// Who caused it, by credential.
+    pub actor: String,
+    /// What it says.
+    #[schema(value_type = Object)]
+    pub payload: Map<String, Value>,
+    /// When, naive UTC.
+    pub created_at: String,
+    /// The hash of the event before it.
+    pub previous_event_hash: Option<String>,
+    /// 32 random bytes.
+    pub salt: String,
+    /// SHA-256 over the canonical form of all the others.
+    pub event_hash: String,
+    /// For distributed tracing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+    /// The event that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_event_id: Option<String>,
+    /// The actor the client named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_actor: Option<String>,
+}

@@ -1,0 +1,161 @@
+//! Bodies about intents (RFC-0001).
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::base::ids::IntentId;
+use crate::intent::Intent;
+use crate::intent::body::{IntentBody, Patch};
+use crate::intent::status::Status;
+use crate::wire::SuspensionRecord;
+
+/// `POST /api/v1/intents`. Unknown fields are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CreateIntentRequest {
+    /// Its title.
+    #[schema(min_length = 1, max_length = 500, examples("Refund order 12345"))]
+    pub title: String,
+    /// Its description; null counts as empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 65_536)]
+    pub description: Option<String>,
+    /// Who created it, as shown; visibility follows the credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 500)]
+    pub created_by: Option<String>,
+    /// Its parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_intent_id: Option<String>,
+    /// The same, under the client's other name for it; `parent_intent_id` counts if both are given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_id: Option<String>,
+    /// What it depends on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 100)]
+    pub depends_on: Option<Vec<String>>,
+    /// Its constraints, an object or a legacy list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
+    pub constraints: Option<Value>,
+    /// Its state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub state: Option<Map<String, Value>>,
+    /// `draft` (default) or `active`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^(draft|active)$")]
+    pub status: Option<String>,
+    /// How sure the agent is, 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 100)]
+    pub confidence: Option<f64>,
+    /// Its governance policy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub governance_policy: Option<Value>,
+}
+
+/// An intent as the OpenIntent client reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct IntentView {
+    /// Its id.
+    pub id: IntentId,
+    /// Its title.
+    pub title: String,
+    /// Its description, never null.
+    pub description: String,
+    /// Who created it, as shown.
+    pub created_by: String,
+    /// Its parent.
+    pub parent_intent_id: Option<IntentId>,
+    /// The same, under the client's other name for it.
+    pub parent_id: Option<IntentId>,
+    /// What it depends on.
+    pub depends_on: Vec<IntentId>,
+    /// Its constraints, an object or a legacy list.
+    #[schema(value_type = Value)]
+    pub constraints: Value,
+    /// Its state, with `_suspension` rendered from the newest suspension (RFC-0025 §5).
+    #[schema(value_type = Object)]
+    pub state: Map<String, Value>,
+    /// Where it stands.
+    pub status: Status,
+    /// How sure the agent is.
+    pub confidence: f64,
+    /// For `If-Match`.
+    pub version: u32,
+    /// Its governance policy.
+    #[schema(value_type = Option<Object>)]
+    pub governance_policy: Option<Value>,
+    /// When it began.
+    #[serde(with = "crate::base::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
+    pub created_at: DateTime<Utc>,
+    /// When it last changed.
+    #[serde(with = "crate::base::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
+    pub updated_at: DateTime<Utc>,
+}
+
+impl IntentView {
+    /// Joins what is decided with what is said; `newest` is the newest suspension's record.
+    pub fn of(intent: &Intent, body: IntentBody, newest: Option<&SuspensionRecord>) -> Self {
+        let mut state = body.state;
+        if let Some(record) = newest {
+            state.insert(crate::intent::body::SUSPENSION_KEY.to_owned(), record.naive());
+        }
+        Self {
+            id: intent.id,
+            title: body.title,
+            description: body.description,
+            created_by: body.created_by,
+            parent_intent_id: body.parent_intent_id,
+            parent_id: body.parent_intent_id,
+            depends_on: body.depends_on,
+            constraints: body.constraints,
+            state,
+            status: intent.status,
+            confidence: body.confidence,
+            version: intent.version,
+            governance_policy: body.governance_policy,
+            created_at: intent.created_at,
+            updated_at: intent.updated_at,
+        }
+    }
+}
+
+/// `POST /api/v1/intents/{id}/state`: patches, or top-level keys to set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PatchStateRequest {
+    /// Patches, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, max_items = 200)]
+    pub patches: Option<Vec<Patch>>,
+    /// Top-level keys to set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub state: Option<Map<String, Value>>,
+}
+
+/// `POST /api/v1/intents/{id}/status`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SetStatusRequest {
+    /// One of the six statuses.
+    #[schema(value_type = Status)]
+    pub status: String,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000)]
+    pub reason: Option<String>,
+}
+
+/// A page of intents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct IntentPage {
+    /// Newest first.
+    pub intents: Vec<IntentView>,
+    /// Where the next page begins; null at the end.
+    pub next_cursor: Option<String>,
+}

@@ -1,0 +1,92 @@
+//! Bodies about API keys.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::base::ids::KeyId;
+use crate::people::principal::Role;
+
+/// `POST /api/v1/keys`. Unknown fields are refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateKeyRequest {
+    /// What it is for.
+    pub role: Role,
+    /// Its name: the actor in the log, and for agents their identity.
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$",
+        examples("refund-agent")
+    )]
+    pub name: String,
+    /// Who answers with it; the name by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
+    pub subject: Option<String>,
+    /// Groups keys that belong together; the name by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+    )]
+    pub owner: Option<String>,
+    /// The channels a gateway passes messages on for: it sees and answers what was sent by them, for those it was sent to. For the role
+    /// `channel` either this or `unbound` must be given, for other roles neither.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, max_items = 100, examples(json!(["pager"])))]
+    pub tied_to: Option<Vec<String>>,
+    /// Whether a gateway sees and answers every question it knows the id of, for anybody.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unbound: bool,
+}
+
+/// A key as listed: everything but the secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeyView {
+    /// Its id, not a secret.
+    pub id: KeyId,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// Who answers with it.
+    pub subject: String,
+    /// What it belongs to.
+    pub owner: String,
+    /// The channels a gateway is tied to; absent for an unbound one and for other roles.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub tied_to: Option<Vec<String>>,
+    /// When it was made.
+    #[serde(with = "crate::base::time::z")]
+    pub created_at: DateTime<Utc>,
+    /// When it stopped counting.
+    #[serde(with = "crate::base::time::z_option")]
+    pub revoked_at: Option<DateTime<Utc>>,
+}
+
+/// All keys, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeyList {
+    /// Each without its secret.
+    pub keys: Vec<KeyView>,
+}
+
+/// A new key, with its secret: shown this once.
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
+pub struct CreatedKey {
+    /// Its id.
+    pub id: KeyId,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub role: Role,
+    /// The secret.
+    pub key: String,
+}

@@ -1,0 +1,26 @@
+//! Request and response bodies, shared by server and SDK; they hold no rules. The row, the event and the decision are other types.
+
+mod config;
+mod deliveries;
+mod events;
+mod intents;
+mod keys;
+mod leases;
+mod preview;
+mod problem;
+mod suspensions;
+
+pub use self::config::{ServerConfigView, SuspensionConfigView};
+pub use self::deliveries::{
+    BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
+};
+pub use self::events::{AppendEventRequest, EventView};
+pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
+pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
+pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
+pub use self::preview::{AtTheEnd, ScheduledAttempt, SuspensionPreview, What};
+pub use self::problem::ProblemBody;
+pub use self::suspensions::{
+    CancelRequest, ChoiceRequest, ExtendRequest, RemindRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage,
+    SuspensionRecord,
+};

@@ -1,0 +1,334 @@
+//! Bodies about questions and their answers (RFC-0025).
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::base::ids::{IntentId, SuspensionId};
+use crate::suspension::FallbackPolicy;
+use crate::suspension::retry::{HumanRetryPolicy, PartialRetryPolicy};
+use crate::suspension::{AskedBefore, Kind, Question, Resolution, ResolutionReason, ResponseType, Suspension, SuspensionChoice};
+
+/// `POST /api/v1/intents/{id}/suspend`: asks a question. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuspendRequest {
+    /// The question, at most 4 KiB.
+    #[schema(min_length = 1, max_length = 4096, examples("Refund order 12345?"))]
+    pub question: String,
+    /// The kind of answer expected; `choice` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_type: Option<ResponseType>,
+    /// At most 50 choices; an empty list means none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 50)]
+    pub choices: Option<Vec<ChoiceRequest>>,
+    /// Structured context, at most 64 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub context: Option<Map<String, Value>>,
+    /// The preferred channel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 200)]
+    pub channel_hint: Option<String>,
+    /// The window of one attempt, 1 to 31,622,400 seconds; no deadline if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 31_622_400)]
+    pub timeout_seconds: Option<u32>,
+    /// What happens when nobody answers; `fail` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback_policy: Option<FallbackPolicy>,
+    /// The value that stands in; must be a valid answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Value>)]
+    pub fallback_value: Option<Value>,
+    /// Reminders and escalation (RFC-0026).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_policy: Option<PartialRetryPolicy>,
+    /// The agent's confidence, 0 to 1; kept as `confidence_at_suspension`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 1)]
+    pub confidence: Option<f64>,
+    /// The engagement decision that led here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub decision_record: Option<Map<String, Value>>,
+    /// Who is asked, 1 to 20 addresses; replaces the server's default operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_items = 1, max_items = 20)]
+    pub notify_to: Option<Vec<String>>,
+    /// The open suspension this question replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+}
+
+/// One choice as asked for; an unknown `style` counts as `default`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChoiceRequest {
+    /// What the agent receives, 1 to 200 characters, unique.
+    #[schema(min_length = 1, max_length = 200)]
+    pub value: String,
+    /// What the operator reads, at most 200 characters.
+    #[schema(min_length = 1, max_length = 200)]
+    pub label: String,
+    /// A longer explanation, at most 2,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000)]
+    pub description: Option<String>,
+    /// `primary`, `danger` or `default`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<String>,
+    /// Anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// A suspension as shown on our surface (RFC-0025 §5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SuspensionRecord {
+    /// Its id: a capability, not for logs.
+    pub id: SuspensionId,
+    /// The suspended intent.
+    pub intent_id: IntentId,
+    /// What it waits for.
+    pub kind: Kind,
+    /// +1 per attempt, extension and ending.
+    pub version: u32,
+    /// The current attempt, from 1.
+    pub attempt: u32,
+    /// The question.
+    pub question: String,
+    /// The kind of answer expected.
+    pub response_type: ResponseType,
+    /// The choices offered.
+    pub choices: Vec<SuspensionChoice>,
+    /// Structured context.
+    #[schema(value_type = Object)]
+    pub context: Map<String, Value>,
+    /// The preferred channel.
+    pub channel_hint: Option<String>,
+    /// Who is told first.
+    pub notify_to: Vec<String>,
+    /// Whom a rung without `notify_to` of its own tells; only where the first attempt has a rung that tells others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_notify_to: Option<Vec<String>>,
+    /// When it began.
+    #[serde(with = "crate::base::time::z")]
+    pub suspended_at: DateTime<Utc>,
+    /// The window of one attempt, in seconds.
+    pub timeout_seconds: Option<u32>,
+    /// The deadline of all attempts.
+    #[serde(with = "crate::base::time::z_option")]
+    pub expires_at: Option<DateTime<Utc>>,
+    /// What happens then.
+    pub fallback_policy: FallbackPolicy,
+    /// The value that stands in.
+    #[schema(value_type = Option<Value>)]
+    pub fallback_value: Option<Value>,
+    /// Reminders and escalation.
+    pub retry_policy: Option<HumanRetryPolicy>,
+    /// The agent's confidence when it asked.
+    pub confidence_at_suspension: Option<f64>,
+    /// The engagement decision that led here.
+    #[schema(value_type = Option<Object>)]
+    pub decision_record: Option<Map<String, Value>>,
+    /// Whether anybody was reached so far.
+    pub reached: bool,
+    /// The answer, or the fallback value; absent while open.
+    #[schema(value_type = Option<Value>)]
+    pub response: Option<Value>,
+    /// The label of the selected choice (RFC-0025 §10).
+    pub choice_label: Option<String>,
+    /// Its description (RFC-0025 §10).
+    pub choice_description: Option<String>,
+    /// Who answered.
+    pub responded_by: Option<String>,
+    /// When; set for answers only.
+    #[serde(with = "crate::base::time::z_option")]
+    pub responded_at: Option<DateTime<Utc>>,
+    /// How it ended; absent while open.
+    pub resolution: Option<Resolution>,
+    /// Which ending `cancelled` was.
+    pub resolution_reason: Option<ResolutionReason>,
+    /// When it ended.
+    #[serde(with = "crate::base::time::z_option")]
+    pub resolved_at: Option<DateTime<Utc>>,
+    /// What came with the answer (RFC-0025 §10).
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+    /// What was asked before and taken back for this question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_before: Option<AskedBefore>,
+    /// What was understood differently from how it was written; on the answer to `suspend` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Who asks, by credential; in lists only, where questions of many stand side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<String>,
+}
+
+impl SuspensionRecord {
+    /// Joins what was decided with what was asked.
+    pub fn of(suspension: &Suspension, question: &Question) -> Self {
+        let ending = suspension.ending.as_ref();
+        let answered = ending.filter(|ending| ending.resolution == Resolution::Responded);
+        let choice = ending.and_then(|ending| ending.response.as_ref()).and_then(|value| suspension.choice(value));
+        Self {
+            id: suspension.id,
+            intent_id: suspension.intent_id,
+            kind: suspension.kind,
+            version: suspension.version,
+            attempt: suspension.attempt,
+            question: question.question.clone(),
+            response_type: suspension.response_type,
+            choices: suspension.choices.clone(),
+            context: question.context.clone(),
+            channel_hint: question.channel_hint.clone(),
+            notify_to: question.recipients_at(1).to_vec(),
+            original_notify_to: (question.recipients_at(1) != question.recipients).then(|| question.recipients.clone()),
+            suspended_at: suspension.suspended_at,
+            timeout_seconds: question.timeout_seconds,
+            expires_at: suspension.expires_at,
+            fallback_policy: suspension.fallback_policy,
+            fallback_value: suspension.fallback_value.clone(),
+            retry_policy: question.retry_policy.clone(),
+            confidence_at_suspension: question.confidence_at_suspension,
+            decision_record: question.decision_record.clone(),
+            reached: suspension.reached,
+            response: ending.and_then(|ending| ending.response.clone()),
+            choice_label: choice.map(|choice| choice.label.clone()),
+            choice_description: choice.and_then(|choice| choice.description.clone()),
+            responded_by: answered.and_then(|ending| ending.by.clone()),
+            responded_at: answered.map(|ending| ending.at),
+            resolution: ending.map(|ending| ending.resolution),
+            resolution_reason: ending.and_then(|ending| ending.reason),
+            resolved_at: ending.map(|ending| ending.at),
+            metadata: ending.and_then(|ending| ending.metadata.clone()),
+            asked_before: question.asked_before.clone(),
+            warnings: Vec::new(),
+            asked_by: None,
+        }
+    }
+
+    /// The question of a record as stored in its event; the inverse of [`SuspensionRecord::naive`] for what people read.
+    pub fn into_question(self) -> Question {
+        Question {
+            question: self.question,
+            context: self.context,
+            channel_hint: self.channel_hint,
+            timeout_seconds: self.timeout_seconds,
+            retry_policy: self.retry_policy,
+            confidence_at_suspension: self.confidence_at_suspension,
+            decision_record: self.decision_record,
+            recipients: self.original_notify_to.unwrap_or(self.notify_to),
+            asked_before: self.asked_before,
+        }
+    }
+
+    /// The record as the OpenIntent surface shows it in `state._suspension`: times without `Z`.
+    pub fn naive(&self) -> Value {
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        for field in ["/suspended_at", "/expires_at", "/responded_at", "/resolved_at", "/asked_before/expires_at"] {
+            if let Some(Value::String(time)) = value.pointer_mut(field) {
+                time.truncate(time.trim_end_matches('Z').len());
+            }
+        }
+        value
+    }
+}
+
+/// `POST /api/v1/intents/{id}/suspend/respond` (RFC-0025 §8). Unknown fields are ignored.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RespondRequest {
+    /// The suspension answered.
+    #[serde(default)]
+    #[schema(min_length = 1)]
+    pub suspension_id: String,
+    /// The answer.
+    #[schema(value_type = Value)]
+    #[serde(default, deserialize_with = "present")]
+    pub value: Option<Value>,
+    /// Whom it is from; counts for keys with the role `channel`, is kept as a claim otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 200)]
+    pub responded_by: Option<String>,
+    /// What comes with it, such as a comment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// Keeps an explicit null apart from an absent field.
+fn present<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(input).map(Some)
+}
+
+/// The answer to an accepted answer (RFC-0025 §8).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RespondResponse {
+    /// The intent, active again.
+    pub intent_id: IntentId,
+    /// The suspension that ended.
+    pub suspension_id: SuspensionId,
+    /// Always `responded`.
+    pub resolution: Resolution,
+    /// The recorded answer.
+    #[schema(value_type = Value)]
+    pub value: Value,
+    /// The label of the selected choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice_label: Option<String>,
+    /// Its description.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice_description: Option<String>,
+    /// Who answered, by credential.
+    pub responded_by: String,
+    /// When.
+    #[serde(with = "crate::base::time::naive_form")]
+    #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
+    pub responded_at: DateTime<Utc>,
+}
+
+/// `POST /api/v1/suspensions/{id}/cancel`. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CancelRequest {
+    /// Why, shown to the people asked; at most 2,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000)]
+    pub reason: Option<String>,
+}
+
+/// A page of suspensions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SuspensionPage {
+    /// Newest first.
+    pub suspensions: Vec<SuspensionRecord>,
+    /// Hand it back as `cursor` for the next page; absent on the last one.
+    pub next_cursor: Option<String>,
+}
+
+/// `POST /api/v1/suspensions/{id}/extend`: one of the two times. Unknown fields are refused.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExtendRequest {
+    /// The new deadline, later than the present one.
+    #[serde(default, with = "crate::base::time::z_option", skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<DateTime<Utc>>,
+    /// How many seconds after the present deadline the new one is, 1 to 31,622,400.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 31_622_400)]
+    pub seconds: Option<u32>,
+    /// Why, kept in the log; at most 2,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2_000)]
+    pub reason: Option<String>,
+}
+
+/// `POST /api/v1/suspensions/{id}/remind`. Unknown fields are refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RemindRequest {}
