@@ -12,9 +12,10 @@ use domain::base::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
 use domain::base::time::from_micros;
 use domain::intent::body::{IntentBody, Patch, PatchOp};
 use domain::intent::event::{
-    ClientEvent, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed,
+    ClientEvent, Event, ExpiryReason, Extended, ExtensionCause, RefusedAnswer, Reminded, Renotified, Resumed, client_may_append,
 };
 use domain::intent::status::Status;
+use domain::log::payload::Payload;
 use domain::log::{Envelope, Sealed, verify_chain};
 use domain::people::principal::{Assurance, Credential, Role};
 use domain::suspension::channel::Way;
@@ -418,5 +419,17 @@ fn every_kind_of_event_is_pinned() {
     assert_eq!(pinned.len(), 23, "{pinned:?}");
     for event in kinds.iter().flatten().filter(|event| !matches!(event, Event::Appended(_))) {
         assert_eq!(event.event_type(), name(event));
+    }
+}
+
+/// The log's own words are read back as they were written, whatever the bodies of requests and responses come to say.
+#[test]
+fn every_golden_payload_is_read_and_written_back() {
+    for line in GOLDEN.lines() {
+        let served: Value = serde_json::from_str(line).unwrap();
+        let event_type = served["event_type"].as_str().unwrap();
+        let payload = Payload::read(event_type, served["payload"].clone()).unwrap();
+        assert_eq!(serde_json::to_value(&payload).unwrap(), served["payload"], "{event_type}");
+        assert_eq!(matches!(payload, Payload::Appended(_)), client_may_append(event_type), "{event_type}");
     }
 }

@@ -1,10 +1,10 @@
 //! What happened: every change of state is one of these, under the RFC's wire names.
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::base::ids::SuspensionId;
-use crate::base::time::naive;
 use crate::intent::body::{IntentBody, Patch};
 use crate::intent::status::Status;
 use crate::people::principal::{Assurance, Credential, Role};
@@ -13,7 +13,6 @@ use crate::suspension::channel::Way;
 use crate::suspension::delivery::{Delivery, Failover};
 use crate::suspension::lease::Lease;
 use crate::suspension::{Ending, Question, ResolutionReason, Suspension};
-use crate::wire::SuspensionRecord;
 
 /// The largest answer kept with a refusal, in bytes of JSON; a larger one is recorded without its value.
 pub const REFUSED_VALUE_BYTES_MAX: usize = 16 * 1024;
@@ -166,7 +165,8 @@ pub struct Extended {
 }
 
 /// Why a deadline moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ExtensionCause {
     /// Somebody gave people more time.
     Request,
@@ -196,7 +196,8 @@ pub struct Renotified {
 }
 
 /// Why a suspension expired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ExpiryReason {
     /// Nobody answered.
     Timeout,
@@ -324,74 +325,6 @@ impl Event {
         }
     }
 
-    /// The payload, before canonicalisation.
-    pub fn payload(&self) -> Map<String, Value> {
-        let value = match self {
-            Self::IntentCreated(body, status) => created_payload(body, *status),
-            Self::StatePatched(patches) => json!({ "patches": patches }),
-            Self::StatusChanged { old, new, reason } => status_payload(*old, *new, reason.as_deref()),
-            Self::Suspended(suspension, question) => suspended_payload(suspension, question),
-            Self::Resumed(resumed) => resumed_payload(resumed),
-            Self::SuspensionExpired { suspension_id, reason, attempts, fallback_policy, fallback_value, reached } => json!({
-                "suspension_id": suspension_id,
-                "reason": match reason { ExpiryReason::Timeout => "timeout", ExpiryReason::Undeliverable => "undeliverable" },
-                "attempts": attempts,
-                "fallback_policy": fallback_policy,
-                "fallback_value": fallback_value,
-                "reached": reached,
-            }),
-            Self::SuspensionRenotified(renotified) => renotified_payload(renotified),
-            Self::SuspensionEscalated { suspension_id, attempt, escalated_to, channel_hint } => json!({
-                "suspension_id": suspension_id,
-                "attempt": attempt,
-                "escalated_to": escalated_to,
-                "channel_hint": channel_hint,
-            }),
-            Self::SuspensionReminded(reminded) => reminded_payload(reminded),
-            Self::SuspensionExtended(extended) => extended_payload(extended),
-            Self::SuspensionUndeliverable { suspension_id } => json!({ "suspension_id": suspension_id }),
-            Self::SuspensionCancelled { suspension_id, reason, note, cancelled_by, credential } => by(
-                *credential,
-                json!({
-                    "suspension_id": suspension_id,
-                    "resolution_reason": reason,
-                    "reason": note,
-                    "cancelled_by": cancelled_by,
-                }),
-            ),
-            Self::LateAnswer(refused) | Self::ResponseRejected(refused) => by(
-                refused.credential,
-                json!({
-                    "suspension_id": refused.suspension_id,
-                    "code": refused.code,
-                    "value": refused.value,
-                    "value_omitted": refused.value.is_none(),
-                    "responded_by": refused.responded_by,
-                }),
-            ),
-            Self::LeaseAcquired(lease) | Self::LeaseRenewed(lease) | Self::LeaseReleased(lease) => json!(lease),
-            Self::DeliveryFailed(delivery) => delivery_payload(delivery),
-            Self::DeliverySent { delivery, reached } | Self::DeliveryBounced { delivery, reached } => {
-                with(delivery_payload(delivery), "reached", json!(reached))
-            }
-            Self::DeliveryRedriven { delivery, redriven_by, credential } => {
-                by(*credential, with(delivery_payload(delivery), "redriven_by", json!(redriven_by)))
-            }
-            Self::DeliveryFailover(failover) => json!({
-                "suspension_id": failover.suspension_id,
-                "attempt": failover.attempt,
-                "rung_attempt": failover.rung_attempt,
-                "channel_hint": failover.channel_hint,
-                "notify_to": failover.notify_to,
-                "unreachable": failover.unreachable,
-                "reason": failover.reason,
-            }),
-            Self::Appended(event) => return event.payload.clone(),
-        };
-        // Every arm above builds an object.
-        if let Value::Object(payload) = value { payload } else { Map::new() }
-    }
-
     /// The actor a client's body named, when it appended the event.
     pub fn claimed_actor(&self) -> Option<&str> {
         self.appended().and_then(|event| event.claimed_actor.as_deref())
@@ -409,122 +342,6 @@ impl Event {
 
     fn appended(&self) -> Option<&ClientEvent> {
         if let Self::Appended(event) = self { Some(event) } else { None }
-    }
-}
-
-fn with(mut payload: Value, name: &str, value: Value) -> Value {
-    payload[name] = value;
-    payload
-}
-
-fn delivery_payload(delivery: &Delivery) -> Value {
-    json!({
-        "suspension_id": delivery.suspension_id,
-        "delivery_id": delivery.delivery_id,
-        "sequence": delivery.sequence,
-        "attempt": delivery.attempt,
-        "channel": delivery.channel,
-        "recipient": delivery.recipient,
-        "detail": delivery.detail,
-        "tries": delivery.tries,
-    })
-}
-
-fn created_payload(body: &IntentBody, status: Status) -> Value {
-    json!({
-        "title": body.title,
-        "description": body.description,
-        "created_by": body.created_by,
-        "parent_intent_id": body.parent_intent_id,
-        "depends_on": body.depends_on,
-        "constraints": body.constraints,
-        "state": body.state,
-        "governance_policy": body.governance_policy,
-        "confidence": body.confidence,
-        "status": status,
-    })
-}
-
-fn status_payload(old: Status, new: Status, reason: Option<&str>) -> Value {
-    let mut payload = json!({ "old_status": old, "new_status": new, "reason": reason });
-    if new == Status::Abandoned {
-        payload["abandonment_reason"] = json!(reason);
-    }
-    payload
-}
-
-fn suspended_payload(suspension: &Suspension, question: &Question) -> Value {
-    let mut payload = SuspensionRecord::of(suspension, question).naive();
-    payload["suspension_id"] = json!(suspension.id);
-    payload["asked_by"] = json!(suspension.asked_by.name);
-    payload
-}
-
-fn reminded_payload(reminded: &Reminded) -> Value {
-    let payload = json!({
-        "suspension_id": reminded.suspension_id,
-        "attempt": reminded.attempt,
-        "notify_to": reminded.notify_to,
-        "reminded_by": reminded.reminded_by,
-    });
-    by(reminded.credential, payload)
-}
-
-fn extended_payload(extended: &Extended) -> Value {
-    let payload = json!({
-        "suspension_id": extended.suspension_id,
-        "cause": match extended.cause { ExtensionCause::Request => "request", ExtensionCause::Outage => "outage" },
-        "old_expires_at": naive(extended.old_expires_at),
-        "new_expires_at": naive(extended.new_expires_at),
-        "reason": extended.reason,
-        "extended_by": extended.extended_by,
-    });
-    by(extended.credential, payload)
-}
-
-fn renotified_payload(renotified: &Renotified) -> Value {
-    let mut payload = json!({
-        "suspension_id": renotified.suspension_id,
-        "attempt": renotified.attempt,
-        "max_attempts": renotified.max_attempts,
-        "channel_hint": renotified.channel_hint,
-        "notify_to": renotified.notify_to,
-        "next_attempt_at": renotified.next_attempt_at.map(naive),
-    });
-    if renotified.skipped {
-        payload["skipped"] = json!(true);
-        payload["reason"] = json!("server_unavailable");
-    }
-    payload
-}
-
-fn resumed_payload(resumed: &Resumed) -> Value {
-    let mut payload = json!({
-        "suspension_id": resumed.suspension_id,
-        "value": resumed.ending.response,
-        "responded_by": resumed.ending.by,
-        "responded_at": naive(resumed.ending.at),
-        "metadata": resumed.ending.metadata.clone().unwrap_or_default(),
-        "role": resumed.role,
-        "assurance": resumed.assurance,
-    });
-    for (name, value) in [
-        ("choice_label", &resumed.choice_label),
-        ("choice_description", &resumed.choice_description),
-        ("claimed_responded_by", &resumed.claimed_responded_by),
-    ] {
-        if let Some(value) = value {
-            payload[name] = json!(value);
-        }
-    }
-    by(resumed.credential, payload)
-}
-
-/// Adds by which credential it was; events from before it was named have none, and neither has what the server did.
-fn by(credential: Option<Credential>, payload: Value) -> Value {
-    match credential {
-        Some(credential) => with(payload, "credential", json!(credential)),
-        None => payload,
     }
 }
 

@@ -8,9 +8,15 @@ use std::borrow::Cow;
 
 use serde_json::Number;
 
-use super::chain::{HASH_NAME, NULL, PREVIOUS_NAME, SEQUENCE_NAME};
 use crate::base::json::{self, DEPTH_MAX, INTEGER_MAX};
 
+/// The member a served event has beside the stored ones.
+pub(super) const HASH_NAME: &str = "event_hash";
+/// The members a chain is followed by.
+pub(super) const SEQUENCE_NAME: &str = "sequence";
+pub(super) const PREVIOUS_NAME: &str = "previous_event_hash";
+/// What JSON has where nothing is.
+pub(super) const NULL: &str = "null";
 /// Digits that are below [`INTEGER_MAX`] whatever they are.
 const DIGITS_SAFE: usize = INTEGER_MAX.ilog10() as usize;
 /// How deep an event may nest: its payload is an object in an object.

@@ -10,22 +10,17 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 use uuid::Uuid;
 
-use super::canonical::{self, Links};
+use super::canonical::{self, HASH_NAME, Links, NULL, PREVIOUS_NAME, SEQUENCE_NAME};
 use crate::base::ids::IntentId;
 use crate::base::json;
 use crate::base::time::naive;
 use crate::intent::event::Event;
+use crate::log::payload::Payload;
 
 /// What every hash begins with.
 const HASH_KIND: &str = "sha256:";
 /// Its 32 bytes as base64, in characters.
 const HASH_CHARS: usize = 43;
-/// The member a served event has beside the stored ones.
-pub(super) const HASH_NAME: &str = "event_hash";
-
-/// The members a chain is followed by.
-pub(super) const SEQUENCE_NAME: &str = "sequence";
-pub(super) const PREVIOUS_NAME: &str = "previous_event_hash";
 
 /// The hash of one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +142,7 @@ impl Envelope<'_> {
         if let Some(parent) = event.parent_event_id() {
             member("parent_event_id", &Value::from(parent))?;
         }
-        member("payload", &Value::Object(event.payload()))?;
+        member("payload", &serde_json::to_value(Payload::of(event))?)?;
         member(PREVIOUS_NAME, &self.previous.map_or(Value::Null, |hash| Value::from(hash.to_string())))?;
         member("salt", &Value::from(URL_SAFE_NO_PAD.encode(self.salt)))?;
         member(SEQUENCE_NAME, &Value::from(self.sequence))?;
@@ -236,9 +231,6 @@ impl Follower {
         self.head
     }
 }
-
-/// What JSON has where nothing is.
-pub(super) const NULL: &str = "null";
 
 /// The links of an event, by the definition: canonical are the bytes that come of reading and writing them.
 fn links_of_any(bytes: &[u8], sequence: u64) -> Result<Links<'static>, Broken> {

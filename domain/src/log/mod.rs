@@ -2,5 +2,6 @@
 
 mod canonical;
 mod chain;
+pub mod payload;
 
 pub use chain::{Broken, Envelope, Follower, Hash, Sealed, verify_chain};

@@ -213,7 +213,7 @@ impl SuspensionRecord {
         }
     }
 
-    /// The question of a record as stored in its event; the inverse of [`SuspensionRecord::naive`] for what people read.
+    /// The question that this record shows: a client tells by it who was asked at an attempt.
     pub fn into_question(self) -> Question {
         Question {
             question: self.question,

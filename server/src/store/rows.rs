@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::Intent;
 use domain::intent::body::IntentBody;
+use domain::log::payload::Suspended;
 use domain::log::{Hash, Sealed};
 use domain::people::principal::Principal;
 use domain::suspension::channel::Route;
@@ -410,7 +411,7 @@ pub(super) trait ReadRows {
     fn question(&mut self, row: &SuspensionRow) -> RowsResult<Question> {
         #[derive(serde::Deserialize)]
         struct Asked {
-            payload: domain::wire::SuspensionRecord,
+            payload: Suspended,
         }
         let asked: Asked = serde_json::from_slice(&self.event(row.event)?.bytes)?;
         Ok(asked.payload.into_question())

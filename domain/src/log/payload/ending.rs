@@ -1,0 +1,135 @@
+//! What the events that end a suspension say, and those of answers that did not count.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::base::ids::SuspensionId;
+use crate::intent::event::{self, ExpiryReason};
+use crate::people::principal::{Assurance, Credential, Role};
+use crate::suspension::{FallbackPolicy, ResolutionReason};
+
+/// An accepted answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resumed {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// The answer.
+    pub value: Option<Value>,
+    /// The person who answered.
+    pub responded_by: Option<String>,
+    /// When.
+    #[serde(with = "crate::base::time::naive_form")]
+    pub responded_at: DateTime<Utc>,
+    /// What came with the answer; empty if nothing did.
+    pub metadata: Map<String, Value>,
+    /// The role of the credential.
+    pub role: Role,
+    /// How sure the server is of the person.
+    pub assurance: Assurance,
+    /// The label of the selected choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice_label: Option<String>,
+    /// The description of the selected choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice_description: Option<String>,
+    /// The person whom the body claimed, where that is another one than the credential names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_responded_by: Option<String>,
+    /// The credential; absent in logs from before it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+impl Resumed {
+    pub(super) fn of(resumed: &event::Resumed) -> Self {
+        let event::Resumed {
+            suspension_id,
+            ending,
+            choice_label,
+            choice_description,
+            role,
+            assurance,
+            credential,
+            claimed_responded_by,
+        } = resumed.clone();
+        Self {
+            suspension_id,
+            value: ending.response,
+            responded_by: ending.by,
+            responded_at: ending.at,
+            metadata: ending.metadata.unwrap_or_default(),
+            role,
+            assurance,
+            choice_label,
+            choice_description,
+            claimed_responded_by,
+            credential,
+        }
+    }
+}
+
+/// A deadline that passed without an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Expired {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// Whether no person answered, or none was reached.
+    pub reason: ExpiryReason,
+    /// The attempts made by then.
+    pub attempts: u32,
+    /// What was to happen.
+    pub fallback_policy: FallbackPolicy,
+    /// The value that stands in for an answer, where one does.
+    pub fallback_value: Option<Value>,
+    /// Whether a person was reached.
+    pub reached: bool,
+}
+
+/// A deadline that passed while no person could be reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undeliverable {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+}
+
+/// A question that was withdrawn or superseded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cancelled {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// Which of the two.
+    pub resolution_reason: ResolutionReason,
+    /// The caller's words.
+    pub reason: Option<String>,
+    /// The subject that did it.
+    pub cancelled_by: String,
+    /// The credential; absent where the server did it, and in logs from before it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// An answer that was refused because it came too late or second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RefusedAnswer {
+    /// The suspension it named.
+    pub suspension_id: SuspensionId,
+    /// The code it was refused with.
+    pub code: String,
+    /// The answer; null if there was none or it was too large to keep.
+    pub value: Option<Value>,
+    /// Whether `value` is null for one of these reasons.
+    pub value_omitted: bool,
+    /// The person who sent it.
+    pub responded_by: String,
+    /// The credential; absent in logs from before it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+impl RefusedAnswer {
+    pub(super) fn of(refused: &event::RefusedAnswer) -> Self {
+        let event::RefusedAnswer { suspension_id, code, value, responded_by, credential } = refused.clone();
+        Self { suspension_id, code: code.to_owned(), value_omitted: value.is_none(), value, responded_by, credential }
+    }
+}

@@ -1,0 +1,158 @@
+//! What each kind of event says in the log: the object that is hashed.
+//!
+//! These types are written and read back, and are no body of a request or a response: a member that a body gains changes no log. A log is verified
+//! for ever, so a member never changes its name or its form. A new one is optional and is left out where it has no value, so that the bytes
+//! of every event from before stay as they are.
+
+mod delivery;
+mod ending;
+mod question;
+mod work;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+pub use self::delivery::{Delivery, Failover, Redriven, Tracked};
+pub use self::ending::{Cancelled, Expired, RefusedAnswer, Resumed, Undeliverable};
+pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Renotified, RetryPolicy, Rung, Suspended};
+pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
+use crate::intent::event::Event;
+
+/// What one event says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Payload {
+    /// `intent_created`.
+    IntentCreated(Box<IntentCreated>),
+    /// `state_patched`.
+    StatePatched(StatePatched),
+    /// `status_changed`.
+    StatusChanged(StatusChanged),
+    /// `lease_acquired`, `lease_renewed` and `lease_released`.
+    Lease(Lease),
+    /// `intent.suspended`.
+    Suspended(Box<Suspended>),
+    /// `intent.suspension_renotified`.
+    Renotified(Renotified),
+    /// `intent.suspension_escalated`.
+    Escalated(Escalated),
+    /// `intent.suspension_reminded`.
+    Reminded(Reminded),
+    /// `intent.suspension_extended`.
+    Extended(Extended),
+    /// `intent.resumed`.
+    Resumed(Box<Resumed>),
+    /// `intent.suspension_expired`.
+    Expired(Expired),
+    /// `intent.suspension_undeliverable`.
+    Undeliverable(Undeliverable),
+    /// `intent.suspension_cancelled`.
+    Cancelled(Cancelled),
+    /// `intent.late_answer` and `intent.response_rejected`.
+    RefusedAnswer(RefusedAnswer),
+    /// `delivery.failed`.
+    Delivery(Delivery),
+    /// `delivery.sent` and `delivery.bounced`.
+    Tracked(Tracked),
+    /// `delivery.failover`.
+    Failover(Failover),
+    /// `delivery.redriven`.
+    Redriven(Redriven),
+    /// An event that a client appended, as the client wrote it.
+    Appended(Map<String, Value>),
+}
+
+impl Payload {
+    /// Writes down what `event` says.
+    pub fn of(event: &Event) -> Self {
+        match event {
+            Event::IntentCreated(body, status) => Self::IntentCreated(Box::new(IntentCreated::of(body, *status))),
+            Event::StatePatched(patches) => Self::StatePatched(StatePatched::of(patches)),
+            Event::StatusChanged { old, new, reason } => Self::StatusChanged(StatusChanged::of(*old, *new, reason.clone())),
+            Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
+                Self::Lease(Lease::of(lease))
+            }
+            Event::Suspended(suspension, question) => Self::Suspended(Box::new(Suspended::of(suspension, question))),
+            Event::SuspensionRenotified(renotified) => Self::Renotified(Renotified::of(renotified)),
+            Event::SuspensionEscalated { suspension_id, attempt, escalated_to, channel_hint } => Self::Escalated(Escalated {
+                suspension_id: *suspension_id,
+                attempt: *attempt,
+                escalated_to: escalated_to.clone(),
+                channel_hint: channel_hint.clone(),
+            }),
+            Event::SuspensionReminded(reminded) => Self::Reminded(Reminded::of(reminded)),
+            Event::SuspensionExtended(extended) => Self::Extended(Extended::of(extended)),
+            Event::Resumed(resumed) => Self::Resumed(Box::new(Resumed::of(resumed))),
+            Event::SuspensionExpired { suspension_id, reason, attempts, fallback_policy, fallback_value, reached } => {
+                Self::Expired(Expired {
+                    suspension_id: *suspension_id,
+                    reason: *reason,
+                    attempts: *attempts,
+                    fallback_policy: *fallback_policy,
+                    fallback_value: fallback_value.clone(),
+                    reached: *reached,
+                })
+            }
+            Event::SuspensionUndeliverable { suspension_id } => {
+                Self::Undeliverable(Undeliverable { suspension_id: *suspension_id })
+            }
+            Event::SuspensionCancelled { suspension_id, reason, note, cancelled_by, credential } => Self::Cancelled(Cancelled {
+                suspension_id: *suspension_id,
+                resolution_reason: *reason,
+                reason: note.clone(),
+                cancelled_by: cancelled_by.clone(),
+                credential: *credential,
+            }),
+            Event::LateAnswer(refused) | Event::ResponseRejected(refused) => Self::RefusedAnswer(RefusedAnswer::of(refused)),
+            Event::DeliveryFailed(delivery) => Self::Delivery(Delivery::of(delivery)),
+            Event::DeliverySent { delivery, reached } | Event::DeliveryBounced { delivery, reached } => {
+                Self::Tracked(Tracked { delivery: Delivery::of(delivery), reached: *reached })
+            }
+            Event::DeliveryFailover(failover) => Self::Failover(Failover::of(failover)),
+            Event::DeliveryRedriven { delivery, redriven_by, credential } => Self::Redriven(Redriven {
+                delivery: Delivery::of(delivery),
+                redriven_by: redriven_by.clone(),
+                credential: *credential,
+            }),
+            Event::Appended(event) => Self::Appended(event.payload.clone()),
+        }
+    }
+
+    /// Reads what an event of this type says.
+    ///
+    /// # Errors
+    ///
+    /// A member that is missing or has another form.
+    pub fn read(event_type: &str, payload: Value) -> Result<Self, serde_json::Error> {
+        fn of<T: DeserializeOwned>(payload: Value, kind: impl FnOnce(T) -> Payload) -> Result<Payload, serde_json::Error> {
+            serde_json::from_value(payload).map(kind)
+        }
+        match event_type {
+            "intent_created" => of(payload, Self::IntentCreated),
+            "state_patched" => of(payload, Self::StatePatched),
+            "status_changed" => of(payload, Self::StatusChanged),
+            "lease_acquired" | "lease_renewed" | "lease_released" => of(payload, Self::Lease),
+            "intent.suspended" => of(payload, Self::Suspended),
+            "intent.suspension_renotified" => of(payload, Self::Renotified),
+            "intent.suspension_escalated" => of(payload, Self::Escalated),
+            "intent.suspension_reminded" => of(payload, Self::Reminded),
+            "intent.suspension_extended" => of(payload, Self::Extended),
+            "intent.resumed" => of(payload, Self::Resumed),
+            "intent.suspension_expired" => of(payload, Self::Expired),
+            "intent.suspension_undeliverable" => of(payload, Self::Undeliverable),
+            "intent.suspension_cancelled" => of(payload, Self::Cancelled),
+            "intent.late_answer" | "intent.response_rejected" => of(payload, Self::RefusedAnswer),
+            "delivery.failed" => of(payload, Self::Delivery),
+            "delivery.sent" | "delivery.bounced" => of(payload, Self::Tracked),
+            "delivery.failover" => of(payload, Self::Failover),
+            "delivery.redriven" => of(payload, Self::Redriven),
+            _ => of(payload, Self::Appended),
+        }
+    }
+}
+
+/// Keeps a member that is null apart from one that is absent.
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(input: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(input).map(Some)
+}

@@ -1,0 +1,356 @@
+//! What the events of an open question say: how it was asked, and who was told again.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::base::ids::{IntentId, SuspensionId};
+use crate::intent::event::{self, ExtensionCause};
+use crate::people::principal::Credential;
+use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
+use crate::suspension::{self, FallbackPolicy, Kind, Question, ResponseType, Style, Suspension, SuspensionChoice};
+
+/// A question as it was asked. The members about its end are null: they were written when the whole record was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Suspended {
+    /// The suspension.
+    pub id: SuspensionId,
+    /// The same, under the name it has in every other event.
+    pub suspension_id: SuspensionId,
+    /// The suspended intent.
+    pub intent_id: IntentId,
+    /// The name of the key that asked.
+    pub asked_by: String,
+    /// The condition that ends it.
+    pub kind: Kind,
+    /// Its version, 1.
+    pub version: u32,
+    /// The attempt, 1.
+    pub attempt: u32,
+    /// The question.
+    pub question: String,
+    /// The kind of answer expected.
+    pub response_type: ResponseType,
+    /// The choices offered.
+    pub choices: Vec<Choice>,
+    /// Structured context.
+    pub context: Map<String, Value>,
+    /// The preferred channel.
+    pub channel_hint: Option<String>,
+    /// The people who are told first.
+    pub notify_to: Vec<String>,
+    /// The people a rung without people of its own tells, where they are others than `notify_to`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_notify_to: Option<Vec<String>>,
+    /// When it was asked.
+    #[serde(with = "crate::base::time::naive_form")]
+    pub suspended_at: DateTime<Utc>,
+    /// The window of one attempt, in seconds.
+    pub timeout_seconds: Option<u32>,
+    /// The deadline of all attempts.
+    #[serde(with = "crate::base::time::naive_option")]
+    pub expires_at: Option<DateTime<Utc>>,
+    /// What happens then.
+    pub fallback_policy: FallbackPolicy,
+    /// The value that stands in for an answer.
+    pub fallback_value: Option<Value>,
+    /// Reminders and escalation.
+    pub retry_policy: Option<RetryPolicy>,
+    /// The agent's confidence, 0 to 1.
+    pub confidence_at_suspension: Option<f64>,
+    /// The engagement decision that led here.
+    pub decision_record: Option<Map<String, Value>>,
+    /// Whether a person was reached: not yet.
+    pub reached: bool,
+    /// Null.
+    pub response: (),
+    /// Null.
+    pub choice_label: (),
+    /// Null.
+    pub choice_description: (),
+    /// Null.
+    pub responded_by: (),
+    /// Null.
+    pub responded_at: (),
+    /// Null.
+    pub resolution: (),
+    /// Null.
+    pub resolution_reason: (),
+    /// Null.
+    pub resolved_at: (),
+    /// Null.
+    pub metadata: (),
+    /// The questions that ended without an answer before this one; absent in logs from before they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_before: Option<AskedBefore>,
+}
+
+/// One choice of a question.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The value that the agent receives.
+    pub value: String,
+    /// The words that the operator reads.
+    pub label: String,
+    /// A longer explanation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// A visual hint.
+    pub style: Style,
+    /// Anything else the agent attached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// How often people are asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryPolicy {
+    /// The attempts in total, the first one included.
+    pub max_attempts: u32,
+    /// The seconds between two attempts.
+    pub interval_seconds: u32,
+    /// The cadence.
+    pub strategy: Strategy,
+    /// The people and channels from which attempt on.
+    pub escalation_ladder: Vec<Rung>,
+    /// What happens after the last attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_fallback_policy: Option<FallbackPolicy>,
+}
+
+/// One rung of the ladder.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rung {
+    /// The attempt at which it takes effect, from 1.
+    pub attempt: u32,
+    /// The channel from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel_hint: Option<String>,
+    /// The people from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notify_to: Option<Vec<String>>,
+}
+
+/// The questions of the same intent that ended without an answer before this one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedBefore {
+    /// How many there were in a row.
+    pub times: u32,
+    /// Whether this question superseded the last of them.
+    pub superseded: bool,
+    /// Until when the last of them could be answered, as it was asked.
+    #[serde(with = "crate::base::time::naive_option")]
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+impl Suspended {
+    pub(super) fn of(suspension: &Suspension, question: &Question) -> Self {
+        let people = question.recipients_at(1);
+        Self {
+            id: suspension.id,
+            suspension_id: suspension.id,
+            intent_id: suspension.intent_id,
+            asked_by: suspension.asked_by.name.clone(),
+            kind: suspension.kind,
+            version: suspension.version,
+            attempt: suspension.attempt,
+            question: question.question.clone(),
+            response_type: suspension.response_type,
+            choices: suspension.choices.iter().map(Choice::of).collect(),
+            context: question.context.clone(),
+            channel_hint: question.channel_hint.clone(),
+            notify_to: people.to_vec(),
+            original_notify_to: (people != question.recipients).then(|| question.recipients.clone()),
+            suspended_at: suspension.suspended_at,
+            timeout_seconds: question.timeout_seconds,
+            expires_at: suspension.expires_at,
+            fallback_policy: suspension.fallback_policy,
+            fallback_value: suspension.fallback_value.clone(),
+            retry_policy: question.retry_policy.as_ref().map(RetryPolicy::of),
+            confidence_at_suspension: question.confidence_at_suspension,
+            decision_record: question.decision_record.clone(),
+            reached: suspension.reached,
+            response: (),
+            choice_label: (),
+            choice_description: (),
+            responded_by: (),
+            responded_at: (),
+            resolution: (),
+            resolution_reason: (),
+            resolved_at: (),
+            metadata: (),
+            asked_before: question.asked_before.as_ref().map(AskedBefore::of),
+        }
+    }
+
+    /// The question that people read.
+    pub fn into_question(self) -> Question {
+        Question {
+            question: self.question,
+            context: self.context,
+            channel_hint: self.channel_hint,
+            timeout_seconds: self.timeout_seconds,
+            retry_policy: self.retry_policy.map(RetryPolicy::into_policy),
+            confidence_at_suspension: self.confidence_at_suspension,
+            decision_record: self.decision_record,
+            recipients: self.original_notify_to.unwrap_or(self.notify_to),
+            asked_before: self.asked_before.map(AskedBefore::into_asked_before),
+        }
+    }
+}
+
+impl Choice {
+    fn of(choice: &SuspensionChoice) -> Self {
+        let SuspensionChoice { value, label, description, style, metadata } = choice.clone();
+        Self { value, label, description, style, metadata }
+    }
+}
+
+impl RetryPolicy {
+    fn of(policy: &HumanRetryPolicy) -> Self {
+        let rung = |rung: &retry::Rung| Rung {
+            attempt: rung.attempt,
+            channel_hint: rung.channel_hint.clone(),
+            notify_to: rung.notify_to.as_ref().map(|people| people.0.clone()),
+        };
+        Self {
+            max_attempts: policy.max_attempts,
+            interval_seconds: policy.interval_seconds,
+            strategy: policy.strategy,
+            escalation_ladder: policy.escalation_ladder.iter().map(rung).collect(),
+            final_fallback_policy: policy.final_fallback_policy,
+        }
+    }
+
+    fn into_policy(self) -> HumanRetryPolicy {
+        let rung = |rung: Rung| retry::Rung {
+            attempt: rung.attempt,
+            channel_hint: rung.channel_hint,
+            notify_to: rung.notify_to.map(OneOrMany),
+        };
+        HumanRetryPolicy {
+            max_attempts: self.max_attempts,
+            interval_seconds: self.interval_seconds,
+            strategy: self.strategy,
+            escalation_ladder: self.escalation_ladder.into_iter().map(rung).collect(),
+            final_fallback_policy: self.final_fallback_policy,
+        }
+    }
+}
+
+impl AskedBefore {
+    fn of(before: &suspension::AskedBefore) -> Self {
+        Self { times: before.times, superseded: before.superseded, expires_at: before.expires_at }
+    }
+
+    fn into_asked_before(self) -> suspension::AskedBefore {
+        suspension::AskedBefore { times: self.times, superseded: self.superseded, expires_at: self.expires_at }
+    }
+}
+
+/// One attempt after the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Renotified {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// The attempt, from 2.
+    pub attempt: u32,
+    /// How many there will be.
+    pub max_attempts: u32,
+    /// The channel preferred.
+    pub channel_hint: Option<String>,
+    /// The people who are told.
+    pub notify_to: Vec<String>,
+    /// When the next one is due.
+    #[serde(with = "crate::base::time::naive_option")]
+    pub next_attempt_at: Option<DateTime<Utc>>,
+    /// True for an attempt whose time passed while the server was away; absent otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
+    /// `server_unavailable` for an attempt that was skipped; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Renotified {
+    pub(super) fn of(renotified: &event::Renotified) -> Self {
+        let event::Renotified {
+            suspension_id,
+            attempt,
+            max_attempts,
+            channel_hint,
+            notify_to,
+            next_attempt_at,
+            skipped,
+            makes_up_from: _,
+        } = renotified.clone();
+        let reason = skipped.then(|| "server_unavailable".to_owned());
+        Self { suspension_id, attempt, max_attempts, channel_hint, notify_to, next_attempt_at, skipped, reason }
+    }
+}
+
+/// A rung of the ladder that takes effect.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Escalated {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// The attempt at which it takes effect.
+    pub attempt: u32,
+    /// The people who are told from now on.
+    pub escalated_to: Vec<String>,
+    /// The channel from now on.
+    pub channel_hint: Option<String>,
+}
+
+/// A reminder on request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reminded {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// The attempt in force.
+    pub attempt: u32,
+    /// The people who are told.
+    pub notify_to: Vec<String>,
+    /// The subject that asked for it.
+    pub reminded_by: String,
+    /// The credential; absent where the server did it, and in logs from before it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+impl Reminded {
+    pub(super) fn of(reminded: &event::Reminded) -> Self {
+        let event::Reminded { suspension_id, attempt, notify_to, ways: _, reminded_by, credential } = reminded.clone();
+        Self { suspension_id, attempt, notify_to, reminded_by, credential }
+    }
+}
+
+/// A deadline that moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extended {
+    /// The suspension.
+    pub suspension_id: SuspensionId,
+    /// What made it necessary.
+    pub cause: ExtensionCause,
+    /// The deadline before.
+    #[serde(with = "crate::base::time::naive_form")]
+    pub old_expires_at: DateTime<Utc>,
+    /// The deadline from now on.
+    #[serde(with = "crate::base::time::naive_form")]
+    pub new_expires_at: DateTime<Utc>,
+    /// The words of the subject that moved it.
+    pub reason: Option<String>,
+    /// The subject that moved it.
+    pub extended_by: String,
+    /// The credential; absent where the server did it, and in logs from before it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+impl Extended {
+    pub(super) fn of(extended: &event::Extended) -> Self {
+        let event::Extended { suspension_id, cause, old_expires_at, new_expires_at, reason, extended_by, credential } =
+            extended.clone();
+        Self { suspension_id, cause, old_expires_at, new_expires_at, reason, extended_by, credential }
+    }
+}

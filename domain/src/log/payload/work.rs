@@ -1,0 +1,157 @@
+//! What the events of an agent's work say: the intent, its state, its status, its leases.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::present;
+use crate::base::ids::{IntentId, LeaseId};
+use crate::intent::body::{self, IntentBody, PatchOp};
+use crate::intent::status::Status;
+use crate::suspension::lease::{self, LeaseStatus};
+
+/// What an intent said when it began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IntentCreated {
+    /// Its title.
+    pub title: String,
+    /// Its description, possibly empty.
+    pub description: String,
+    /// Who created it, as shown.
+    pub created_by: String,
+    /// Its parent.
+    pub parent_intent_id: Option<IntentId>,
+    /// The intents it depends on.
+    pub depends_on: Vec<IntentId>,
+    /// Its constraints, an object or a legacy list.
+    pub constraints: Value,
+    /// Its state.
+    pub state: Map<String, Value>,
+    /// Its governance policy.
+    pub governance_policy: Option<Value>,
+    /// How sure the agent is, 0 to 100.
+    pub confidence: f64,
+    /// Its first status.
+    pub status: Status,
+}
+
+impl IntentCreated {
+    pub(super) fn of(body: &IntentBody, status: Status) -> Self {
+        let IntentBody {
+            title,
+            description,
+            created_by,
+            parent_intent_id,
+            depends_on,
+            constraints,
+            state,
+            governance_policy,
+            confidence,
+        } = body.clone();
+        Self {
+            title,
+            description,
+            created_by,
+            parent_intent_id,
+            depends_on,
+            constraints,
+            state,
+            governance_policy,
+            confidence,
+            status,
+        }
+    }
+}
+
+/// Changes of an intent's state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatePatched {
+    /// The changes, in order.
+    pub patches: Vec<Patch>,
+}
+
+/// One change of the state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Patch {
+    /// The kind of change.
+    pub op: PatchOp,
+    /// The place in the state, as it was written.
+    pub path: String,
+    /// The value; null where something was removed.
+    pub value: Value,
+}
+
+impl StatePatched {
+    pub(super) fn of(patches: &[body::Patch]) -> Self {
+        let patch = |patch: &body::Patch| Patch { op: patch.op, path: patch.path.clone(), value: patch.value.clone() };
+        Self { patches: patches.iter().map(patch).collect() }
+    }
+}
+
+/// A change of an intent's status.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatusChanged {
+    /// The status before.
+    pub old_status: Status,
+    /// The status from now on.
+    pub new_status: Status,
+    /// Why, in the caller's or the server's words.
+    pub reason: Option<String>,
+    /// The same as `reason`, where the intent was abandoned; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub abandonment_reason: Option<Option<String>>,
+}
+
+impl StatusChanged {
+    pub(super) fn of(old_status: Status, new_status: Status, reason: Option<String>) -> Self {
+        let abandonment_reason = (new_status == Status::Abandoned).then(|| reason.clone());
+        Self { old_status, new_status, reason, abandonment_reason }
+    }
+}
+
+/// A lease that was taken, prolonged or given back, as it is from then on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Its id.
+    pub id: LeaseId,
+    /// The intent.
+    pub intent_id: IntentId,
+    /// The holder.
+    pub agent_id: String,
+    /// The top-level key of the state that it covers.
+    pub scope: String,
+    /// Where it stands.
+    pub status: LeaseStatus,
+    /// When it was taken.
+    #[serde(with = "crate::base::time::naive_form")]
+    pub acquired_at: DateTime<Utc>,
+    /// The same time, under the name that the OpenIntent client reads.
+    #[serde(with = "crate::base::time::naive_form")]
+    pub created_at: DateTime<Utc>,
+    /// When it runs out.
+    #[serde(with = "crate::base::time::naive_form")]
+    pub expires_at: DateTime<Utc>,
+    /// When it was given back.
+    #[serde(with = "crate::base::time::naive_option")]
+    pub released_at: Option<DateTime<Utc>>,
+    /// How long it was asked for, in seconds.
+    pub duration_seconds: u32,
+}
+
+impl Lease {
+    pub(super) fn of(lease: &lease::Lease) -> Self {
+        let lease::Lease {
+            id,
+            intent_id,
+            agent_id,
+            scope,
+            status,
+            acquired_at,
+            created_at,
+            expires_at,
+            released_at,
+            duration_seconds,
+        } = lease.clone();
+        Self { id, intent_id, agent_id, scope, status, acquired_at, created_at, expires_at, released_at, duration_seconds }
+    }
+}
