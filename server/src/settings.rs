@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use domain::asking::AskingPolicy;
+use domain::asking::policy::AskingPolicy;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;

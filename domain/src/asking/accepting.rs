@@ -1,43 +1,246 @@
-//! Turns a request into a command, or says which fields break which rules.
+//! Turns a request into values that a command holds, or says which fields break which rules.
+//!
+//! Every way to the server goes through these functions: the API, the pages and the protocols have the same limits and the same sentences.
 
 use chrono::TimeDelta;
+use serde_json::json;
 
+use crate::asking::policy::VALUE_BYTES_MAX;
 use crate::base::field::FieldError;
-use crate::intent::command::Later;
+use crate::base::ids::IntentId;
+use crate::base::{json, name};
+use crate::intent::body::{
+    DEPENDS_ON_MAX, DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX,
+};
+use crate::intent::command::{Later, Respond};
+use crate::intent::event::ClientEvent;
+use crate::intent::status::Status;
 use crate::suspension::WINDOW_SECONDS_MAX;
-use crate::wire::ExtendRequest;
+use crate::suspension::lease::{DURATION_SECONDS_DEFAULT, DURATION_SECONDS_MAX, SCOPE_MAX};
+use crate::wire::{AppendEventRequest, CreateIntentRequest, ExtendRequest, PatchStateRequest, RespondRequest, SetStatusRequest};
 
-impl ExtendRequest {
-    /// What is asked for, and why.
-    ///
-    /// # Errors
-    ///
-    /// Every field that breaks a rule which does not depend on the question.
-    pub fn accept(self) -> Result<(Later, Option<String>), Vec<FieldError>> {
-        let mut errors = Vec::new();
-        if self.reason.as_ref().is_some_and(|reason| reason.chars().count() > EXTENSION_REASON_MAX) {
-            errors.push(FieldError::new("reason", "length", format!("is at most {EXTENSION_REASON_MAX} characters")));
-        }
-        let later = match (self.expires_at, self.seconds) {
-            (Some(at), None) => Some(Later::Until(at)),
-            (None, Some(seconds)) if (1..=WINDOW_SECONDS_MAX).contains(&seconds) => {
-                Some(Later::By(TimeDelta::seconds(i64::from(seconds))))
-            }
-            (None, Some(_)) => {
-                errors.push(FieldError::new("seconds", "range", format!("must be 1 to {WINDOW_SECONDS_MAX} seconds")));
-                None
-            }
-            (None, None) | (Some(_), Some(_)) => {
-                errors.push(FieldError::new("expires_at", "one", "give either expires_at or seconds"));
-                None
-            }
-        };
-        match later {
-            Some(later) if errors.is_empty() => Ok((later, self.reason)),
-            Some(_) | None => Err(errors),
-        }
-    }
+/// The longest reason for a change of status, a withdrawal or a later deadline, in characters.
+pub const REASON_MAX: usize = 2_000;
+/// The longest type, actor, trace id and parent id of an event that a client appends, in characters.
+pub const EVENT_WORD_MAX: usize = 200;
+
+type Errors = Vec<FieldError>;
+
+fn one(field: impl Into<String>, rule: &str, message: impl Into<String>) -> Errors {
+    vec![FieldError::new(field, rule, message)]
 }
 
-/// The longest reason for a later deadline, in characters.
-const EXTENSION_REASON_MAX: usize = 2_000;
+/// A new intent: its first status, `draft` unless the request says `active`, and what it says. `creator` is shown as its creator where the
+/// request names none.
+///
+/// # Errors
+///
+/// Every field that breaks a rule.
+pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, IntentBody), Errors> {
+    let mut errors = Vec::new();
+    let mut error = |field: &str, rule: &str, message: String| errors.push(FieldError::new(field, rule, message));
+    let title = body.title.chars().count();
+    if title == 0 || title > TITLE_MAX {
+        error("title", "length", format!("is 1 to {TITLE_MAX} characters"));
+    }
+    if body.description.as_ref().is_some_and(|text| text.len() > DESCRIPTION_BYTES_MAX) {
+        error("description", "length", format!("is at most {DESCRIPTION_BYTES_MAX} bytes"));
+    }
+    if body.created_by.as_ref().is_some_and(|name| name.chars().count() > TITLE_MAX) {
+        error("created_by", "length", format!("is at most {TITLE_MAX} characters"));
+    }
+    let status = match body.status.as_deref() {
+        None | Some("draft") => Status::Draft,
+        Some("active") => Status::Active,
+        Some(_) => {
+            error("status", "value", "a new intent is draft or active".into());
+            Status::Draft
+        }
+    };
+    if body.confidence.is_some_and(|confidence| !(0.0..=100.0).contains(&confidence)) {
+        error("confidence", "range", "must be 0 to 100".into());
+    }
+    if body.constraints.as_ref().is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null()) {
+        error("constraints", "type", "is an object or a list".into());
+    }
+    if body.governance_policy.as_ref().is_some_and(|value| !value.is_object() && !value.is_null()) {
+        error("governance_policy", "type", "is an object".into());
+    }
+    let depends_on = body.depends_on.unwrap_or_default();
+    if depends_on.len() > DEPENDS_ON_MAX {
+        error("depends_on", "length", format!("has at most {DEPENDS_ON_MAX} entries"));
+    }
+    let state = body.state.unwrap_or_default();
+    if serde_json::to_vec(&state).map_or(0, |bytes| bytes.len()) > STATE_BYTES_MAX {
+        error("state", "length", format!("is at most {STATE_BYTES_MAX} bytes of JSON"));
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    // An id that is no UUID names nothing, like any id of an intent that does not exist: both are 404, told by the store.
+    let id = |text: &String| text.parse().unwrap_or(IntentId(uuid::Uuid::nil()));
+    let body = IntentBody {
+        title: body.title,
+        description: body.description.unwrap_or_default(),
+        created_by: body.created_by.filter(|name| !name.is_empty()).unwrap_or_else(|| creator.to_owned()),
+        parent_intent_id: body.parent_intent_id.or(body.parent_id).as_ref().map(id),
+        depends_on: depends_on.iter().map(id).collect(),
+        constraints: body.constraints.filter(|value| !value.is_null()).unwrap_or_else(|| json!({})),
+        state,
+        governance_policy: body.governance_policy.filter(|value| !value.is_null()),
+        confidence: body.confidence.unwrap_or(0.0),
+    };
+    Ok((status, body))
+}
+
+/// The patches of a state: those the request lists, or one for each key it sets.
+///
+/// # Errors
+///
+/// The rule that the request breaks.
+pub fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Errors> {
+    let patches = match (body.patches, body.state) {
+        (Some(patches), None) => patches,
+        (None, Some(state)) => {
+            // A key may hold a slash here; it is one key, not a path.
+            if let Some(key) = state.keys().find(|key| key.contains('/') || key.is_empty()) {
+                return Err(one("state", "key", format!("the key {key:?} cannot be set this way; use patches")));
+            }
+            state.into_iter().map(|(path, value)| Patch { op: PatchOp::Set, path, value }).collect()
+        }
+        (Some(_), Some(_)) | (None, None) => return Err(one("patches", "required", "give either patches or state")),
+    };
+    if patches.is_empty() || patches.len() > PATCHES_MAX {
+        return Err(one("patches", "length", format!("has 1 to {PATCHES_MAX} entries")));
+    }
+    // A path adds its own levels to the value's; what is stored must be readable again.
+    if let Some(index) = patches.iter().position(|patch| patch.segments().count() + json::depth(&patch.value) > json::DEPTH_MAX) {
+        let message = format!("path and value together nest at most {} levels", json::DEPTH_MAX);
+        return Err(one(format!("patches[{index}].path"), "depth", message));
+    }
+    Ok(patches)
+}
+
+/// A change of status, with its reason.
+///
+/// # Errors
+///
+/// A status that is none, or a reason that is too long.
+pub fn status(body: SetStatusRequest) -> Result<(Status, Option<String>), Errors> {
+    let known = || one("status", "value", format!("is one of {}", Status::ALL.map(Status::as_str).join(", ")));
+    Ok((Status::parse(&body.status).ok_or_else(known)?, reason(body.reason)?))
+}
+
+/// The caller's words about what it does.
+///
+/// # Errors
+///
+/// More than [`REASON_MAX`] characters.
+pub fn reason(reason: Option<String>) -> Result<Option<String>, Errors> {
+    if reason.as_ref().is_some_and(|reason| reason.chars().count() > REASON_MAX) {
+        return Err(one("reason", "length", format!("is at most {REASON_MAX} characters")));
+    }
+    Ok(reason)
+}
+
+/// An answer, before it is looked at beside its question.
+///
+/// # Errors
+///
+/// The first field that breaks a rule which does not depend on the question.
+pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
+    if body.suspension_id.is_empty() {
+        return Err(one("suspension_id", "required", "suspension_id is required"));
+    }
+    // The log shows it beside the names of keys, and a gateway's is who answered.
+    let claimed = body.responded_by.as_deref().map(name::normal).transpose();
+    let claimed_responded_by = claimed.map_err(|(rule, message)| one("responded_by", rule, message))?;
+    if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
+        return Err(one("metadata", "length", format!("is at most {VALUE_BYTES_MAX} bytes of JSON")));
+    }
+    Ok(Respond { suspension_id: body.suspension_id, value: body.value, claimed_responded_by, metadata: body.metadata })
+}
+
+/// An event that a client appends. Whether clients may append this type is decided with the role.
+///
+/// # Errors
+///
+/// Every word that is empty, too long, or holds control characters.
+pub fn client_event(body: AppendEventRequest) -> Result<ClientEvent, Errors> {
+    let words = [
+        ("event_type", Some(&body.event_type)),
+        ("actor", body.actor.as_ref()),
+        ("trace_id", body.trace_id.as_ref()),
+        ("parent_event_id", body.parent_event_id.as_ref()),
+    ];
+    let errors: Errors = words
+        .into_iter()
+        .filter_map(|(field, word)| match word?.as_str() {
+            word if word.is_empty() || word.chars().count() > EVENT_WORD_MAX => {
+                Some(FieldError::new(field, "length", format!("is 1 to {EVENT_WORD_MAX} characters")))
+            }
+            word if word.contains(char::is_control) => Some(FieldError::new(field, "characters", "holds no control characters")),
+            _ => None,
+        })
+        .collect();
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(ClientEvent {
+        event_type: body.event_type,
+        payload: body.payload.unwrap_or_default(),
+        claimed_actor: body.actor,
+        trace_id: body.trace_id,
+        parent_event_id: body.parent_event_id,
+    })
+}
+
+/// The scope of a lease.
+///
+/// # Errors
+///
+/// An empty scope, or one of more than [`SCOPE_MAX`] characters.
+pub fn scope(scope: String) -> Result<String, Errors> {
+    let length = scope.chars().count();
+    if length == 0 || length > SCOPE_MAX {
+        return Err(one("scope", "length", format!("is 1 to {SCOPE_MAX} characters")));
+    }
+    Ok(scope)
+}
+
+/// How long a lease lasts, in seconds; [`DURATION_SECONDS_DEFAULT`] where the request does not say.
+///
+/// # Errors
+///
+/// Zero, or more than [`DURATION_SECONDS_MAX`].
+pub fn duration(seconds: Option<u32>) -> Result<u32, Errors> {
+    let seconds = seconds.unwrap_or(DURATION_SECONDS_DEFAULT);
+    if seconds == 0 || seconds > DURATION_SECONDS_MAX {
+        return Err(one("duration_seconds", "range", format!("must be 1 to {DURATION_SECONDS_MAX} seconds")));
+    }
+    Ok(seconds)
+}
+
+/// A later deadline, with its reason.
+///
+/// # Errors
+///
+/// Every field that breaks a rule which does not depend on the question.
+pub fn later(body: ExtendRequest) -> Result<(Later, Option<String>), Errors> {
+    let later = match (body.expires_at, body.seconds) {
+        (Some(at), None) => Ok(Later::Until(at)),
+        (None, Some(seconds)) if (1..=WINDOW_SECONDS_MAX).contains(&seconds) => {
+            Ok(Later::By(TimeDelta::seconds(i64::from(seconds))))
+        }
+        (None, Some(_)) => Err(one("seconds", "range", format!("must be 1 to {WINDOW_SECONDS_MAX} seconds"))),
+        (None, None) | (Some(_), Some(_)) => Err(one("expires_at", "one", "give either expires_at or seconds")),
+    };
+    match (reason(body.reason), later) {
+        (Ok(reason), Ok(later)) => Ok((later, reason)),
+        (Err(mut errors), Err(others)) => {
+            errors.extend(others);
+            Err(errors)
+        }
+        (Err(errors), Ok(_)) | (Ok(_), Err(errors)) => Err(errors),
+    }
+}

@@ -9,6 +9,8 @@ use crate::base::time::seconds;
 
 /// The longest lease, in seconds (one day).
 pub const DURATION_SECONDS_MAX: u32 = 86_400;
+/// How long a lease lasts that was taken without a time, in seconds.
+pub const DURATION_SECONDS_DEFAULT: u32 = 300;
 /// The longest name of a scope, in characters.
 pub const SCOPE_MAX: usize = 200;
 

@@ -3,10 +3,9 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use domain::base::field::FieldError;
+use domain::asking::accepting;
 use domain::base::time;
 use domain::intent::command::Command;
-use domain::intent::event::ClientEvent;
 use domain::people::authority::Action;
 use domain::wire::{AppendEventRequest, EventView};
 
@@ -17,9 +16,6 @@ use super::problem::Detail;
 use super::query::Query;
 use super::{Shared, intent_id, resource, respond};
 use crate::store::EventFilter;
-
-/// The longest type, actor, trace id and parent id a client may write, in characters.
-const WORD_MAX: usize = 200;
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config.service(resource("/{intent_id}/events", [(Method::GET, web::to(list)), (Method::POST, web::to(append))]));
@@ -59,34 +55,6 @@ pub(super) async fn append(request: HttpRequest, shared: Data<Shared>) -> Result
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let write = Write { action: Action::AppendEvent, scope: "POST /intents/{id}/events", if_match_required: false };
-    Ok(respond(write.send(&request, caller, &shared, body, client_event).await?))
-}
-
-fn client_event(body: AppendEventRequest) -> Result<Command, Vec<FieldError>> {
-    let words = [
-        ("event_type", Some(&body.event_type)),
-        ("actor", body.actor.as_ref()),
-        ("trace_id", body.trace_id.as_ref()),
-        ("parent_event_id", body.parent_event_id.as_ref()),
-    ];
-    let errors: Vec<FieldError> = words
-        .into_iter()
-        .filter_map(|(field, word)| match word?.as_str() {
-            word if word.is_empty() || word.chars().count() > WORD_MAX => {
-                Some(FieldError::new(field, "length", format!("is 1 to {WORD_MAX} characters")))
-            }
-            word if word.contains(char::is_control) => Some(FieldError::new(field, "characters", "holds no control characters")),
-            _ => None,
-        })
-        .collect();
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    Ok(Command::Append(ClientEvent {
-        event_type: body.event_type,
-        payload: body.payload.unwrap_or_default(),
-        claimed_actor: body.actor,
-        trace_id: body.trace_id,
-        parent_event_id: body.parent_event_id,
-    }))
+    let event = |body| Ok(Command::Append(accepting::client_event(body)?));
+    Ok(respond(write.send(&request, caller, &shared, body, event).await?))
 }

@@ -2,6 +2,7 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
+use domain::asking::accepting;
 use domain::intent::command::Command;
 use domain::intent::event::ExtensionCause;
 use domain::people::authority::Action;
@@ -28,7 +29,7 @@ pub(super) async fn extend(request: HttpRequest, shared: Data<Shared>) -> Result
     let write = Write { action: Action::Extend, scope: "POST /suspensions/{id}/extend", if_match_required: false };
     let outcome = write
         .send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, |body: ExtendRequest| {
-            let (later, reason) = body.accept()?;
+            let (later, reason) = accepting::later(body)?;
             Ok(Command::Extend { suspension_id, later, reason, cause: ExtensionCause::Request })
         })
         .await?;

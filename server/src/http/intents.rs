@@ -3,17 +3,13 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
+use domain::asking::accepting;
 use domain::base::field::FieldError;
 use domain::base::ids::IntentId;
-use domain::base::json;
-use domain::intent::body::{
-    DEPENDS_ON_MAX, DESCRIPTION_BYTES_MAX, IntentBody, PATCHES_MAX, Patch, PatchOp, STATE_BYTES_MAX, TITLE_MAX,
-};
 use domain::intent::command::Command;
 use domain::intent::status::Status;
 use domain::people::authority::Action;
 use domain::wire::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
-use serde_json::json;
 
 use super::auth::Caller;
 use super::body::{Json, idempotency, if_match};
@@ -44,72 +40,15 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let key = idempotency(&request, &caller.principal, "POST /intents", &body);
-    let intent = body.into::<CreateIntentRequest>().and_then(|body| new_intent(&shared, &caller, body));
+    let intent = body.into::<CreateIntentRequest>().and_then(|body| {
+        let (status, body) = accepting::new_intent(body, &caller.principal.name)?;
+        Ok(NewIntent { id: IntentId(shared.entropy.uuid(shared.clock.now())), status, body })
+    });
     let (idempotency, intent) = match key {
         Ok(idempotency) => (idempotency, intent),
         Err(error) => (None, Err(vec![error])),
     };
     Ok(respond(shared.store.create(CreateIntent { principal: caller.principal, idempotency, intent }).await?))
-}
-
-fn new_intent(shared: &Shared, caller: &Caller, body: CreateIntentRequest) -> Result<NewIntent, Vec<FieldError>> {
-    let mut errors = Vec::new();
-    let mut error = |field: &str, rule: &str, message: String| errors.push(FieldError::new(field, rule, message));
-    let title = body.title.chars().count();
-    if title == 0 || title > TITLE_MAX {
-        error("title", "length", format!("is 1 to {TITLE_MAX} characters"));
-    }
-    if body.description.as_ref().is_some_and(|text| text.len() > DESCRIPTION_BYTES_MAX) {
-        error("description", "length", format!("is at most {DESCRIPTION_BYTES_MAX} bytes"));
-    }
-    if body.created_by.as_ref().is_some_and(|name| name.chars().count() > TITLE_MAX) {
-        error("created_by", "length", format!("is at most {TITLE_MAX} characters"));
-    }
-    let status = match body.status.as_deref() {
-        None | Some("draft") => Status::Draft,
-        Some("active") => Status::Active,
-        Some(_) => {
-            error("status", "value", "a new intent is draft or active".into());
-            Status::Draft
-        }
-    };
-    if body.confidence.is_some_and(|confidence| !(0.0..=100.0).contains(&confidence)) {
-        error("confidence", "range", "must be 0 to 100".into());
-    }
-    if body.constraints.as_ref().is_some_and(|value| !value.is_object() && !value.is_array() && !value.is_null()) {
-        error("constraints", "type", "is an object or a list".into());
-    }
-    if body.governance_policy.as_ref().is_some_and(|value| !value.is_object() && !value.is_null()) {
-        error("governance_policy", "type", "is an object".into());
-    }
-    let depends_on = body.depends_on.unwrap_or_default();
-    if depends_on.len() > DEPENDS_ON_MAX {
-        error("depends_on", "length", format!("has at most {DEPENDS_ON_MAX} entries"));
-    }
-    let state = body.state.unwrap_or_default();
-    if serde_json::to_vec(&state).map_or(0, |bytes| bytes.len()) > STATE_BYTES_MAX {
-        error("state", "length", format!("is at most {STATE_BYTES_MAX} bytes of JSON"));
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    // An id that is no UUID names nothing, like any id of an intent that does not exist: both are 404, told by the store.
-    let id = |text: &String| text.parse().unwrap_or(IntentId(uuid::Uuid::nil()));
-    Ok(NewIntent {
-        id: IntentId(shared.entropy.uuid(shared.clock.now())),
-        status,
-        body: IntentBody {
-            title: body.title,
-            description: body.description.unwrap_or_default(),
-            created_by: body.created_by.filter(|name| !name.is_empty()).unwrap_or_else(|| caller.principal.name.clone()),
-            parent_intent_id: body.parent_intent_id.or(body.parent_id).as_ref().map(id),
-            depends_on: depends_on.iter().map(id).collect(),
-            constraints: body.constraints.filter(|value| !value.is_null()).unwrap_or_else(|| json!({})),
-            state,
-            governance_policy: body.governance_policy.filter(|value| !value.is_null()),
-            confidence: body.confidence.unwrap_or(0.0),
-        },
-    })
 }
 
 /// Lists the intents the caller may read, newest first.
@@ -150,37 +89,10 @@ pub(super) async fn patch_state(request: HttpRequest, shared: Data<Shared>) -> R
     let write = Write { action: Action::PatchState, scope: "POST /intents/{id}/state", if_match_required: true };
     let outcome = write
         .send(&request, caller, &shared, body, |body: PatchStateRequest| {
-            Ok(Command::PatchState { patches: patches(body)?, agent_id })
+            Ok(Command::PatchState { patches: accepting::patches(body)?, agent_id })
         })
         .await?;
     Ok(respond(outcome))
-}
-
-fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Vec<FieldError>> {
-    let invalid = |field: &str, rule: &str, message: String| Err(vec![FieldError::new(field, rule, message)]);
-    let patches = match (body.patches, body.state) {
-        (Some(patches), None) => patches,
-        (None, Some(state)) => {
-            // A key may hold a slash here; it is one key, not a path.
-            if let Some(key) = state.keys().find(|key| key.contains('/') || key.is_empty()) {
-                return invalid("state", "key", format!("the key {key:?} cannot be set this way; use patches"));
-            }
-            state.into_iter().map(|(path, value)| Patch { op: PatchOp::Set, path, value }).collect()
-        }
-        _ => return invalid("patches", "required", "give either patches or state".into()),
-    };
-    if patches.is_empty() || patches.len() > PATCHES_MAX {
-        return invalid("patches", "length", format!("has 1 to {PATCHES_MAX} entries"));
-    }
-    // A path adds its own levels to the value's; what is stored must be readable again.
-    if let Some(index) = patches.iter().position(|patch| patch.segments().count() + json::depth(&patch.value) > json::DEPTH_MAX) {
-        return invalid(
-            &format!("patches[{index}].path"),
-            "depth",
-            format!("path and value together nest at most {} levels", json::DEPTH_MAX),
-        );
-    }
-    Ok(patches)
 }
 
 /// Changes the status; `suspended_awaiting_input` is reached by asking a question.
@@ -193,20 +105,12 @@ pub(super) async fn set_status(request: HttpRequest, shared: Data<Shared>) -> Re
     let write = Write { action: Action::SetStatus, scope: "POST /intents/{id}/status", if_match_required: true };
     let outcome = write
         .send(&request, caller, &shared, body, |body: SetStatusRequest| {
-            let status = Status::parse(&body.status).ok_or_else(|| {
-                vec![FieldError::new("status", "value", format!("is one of {}", Status::ALL.map(Status::as_str).join(", ")))]
-            })?;
-            if body.reason.as_ref().is_some_and(|reason| reason.chars().count() > REASON_MAX) {
-                return Err(vec![FieldError::new("reason", "length", format!("is at most {REASON_MAX} characters"))]);
-            }
-            Ok(Command::SetStatus { status, reason: body.reason })
+            let (status, reason) = accepting::status(body)?;
+            Ok(Command::SetStatus { status, reason })
         })
         .await?;
     Ok(respond(outcome))
 }
-
-/// The longest reason, in characters.
-pub(super) const REASON_MAX: usize = 2_000;
 
 /// One kind of write to an intent: what it needs, and where its idempotency keys live.
 pub(super) struct Write {

@@ -3,12 +3,12 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use domain::base::field::FieldError;
+use domain::asking::accepting;
 use domain::base::ids::LeaseId;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
 use domain::problem::Rejection;
-use domain::suspension::lease::{DURATION_SECONDS_MAX, Lease, SCOPE_MAX};
+use domain::suspension::lease::Lease;
 use domain::wire::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};
 use serde_json::json;
 
@@ -17,8 +17,6 @@ use super::body::Json;
 use super::intents::Write;
 use super::problem::Detail;
 use super::{Shared, intent_id, resource, respond};
-
-const DURATION_SECONDS_DEFAULT: u32 = 300;
 
 pub(super) fn routes(config: &mut ServiceConfig) {
     config.service(resource("/{intent_id}/leases", [(Method::GET, web::to(list)), (Method::POST, web::to(acquire))])).service(
@@ -47,12 +45,8 @@ pub(super) async fn acquire(request: HttpRequest, shared: Data<Shared>) -> Resul
     let write = Write { action: Action::Lease, scope: "POST /intents/{id}/leases", if_match_required: false };
     let outcome = write
         .send(&request, caller, &shared, body, |body: AcquireLeaseRequest| {
-            let length = body.scope.chars().count();
-            if length == 0 || length > SCOPE_MAX {
-                return Err(vec![FieldError::new("scope", "length", format!("is 1 to {SCOPE_MAX} characters"))]);
-            }
-            let duration_seconds = duration(body.duration_seconds)?;
-            Ok(Command::AcquireLease { id, agent_id, scope: body.scope, duration_seconds })
+            let (scope, duration_seconds) = (accepting::scope(body.scope)?, accepting::duration(body.duration_seconds)?);
+            Ok(Command::AcquireLease { id, agent_id, scope, duration_seconds })
         })
         .await?;
     Ok(respond(outcome))
@@ -69,7 +63,7 @@ pub(super) async fn renew(request: HttpRequest, shared: Data<Shared>) -> Result<
     let write = Write { action: Action::Lease, scope: "PATCH /intents/{id}/leases/{id}", if_match_required: false };
     let outcome = write
         .send(&request, caller, &shared, body, |body: RenewLeaseRequest| {
-            Ok(Command::RenewLease { id, agent_id, duration_seconds: duration(body.duration_seconds)? })
+            Ok(Command::RenewLease { id, agent_id, duration_seconds: accepting::duration(body.duration_seconds)? })
         })
         .await?;
     Ok(respond(outcome))
@@ -90,12 +84,4 @@ pub(super) async fn release(request: HttpRequest, shared: Data<Shared>) -> Resul
 
 fn lease_id(request: &HttpRequest) -> Result<LeaseId, Rejection> {
     request.match_info().get("lease_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
-}
-
-fn duration(seconds: Option<u32>) -> Result<u32, Vec<FieldError>> {
-    let seconds = seconds.unwrap_or(DURATION_SECONDS_DEFAULT);
-    if seconds == 0 || seconds > DURATION_SECONDS_MAX {
-        return Err(vec![FieldError::new("duration_seconds", "range", format!("must be 1 to {DURATION_SECONDS_MAX} seconds"))]);
-    }
-    Ok(seconds)
 }

@@ -7,11 +7,9 @@ use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
-use domain::asking::policy::VALUE_BYTES_MAX;
-use domain::base::field::FieldError;
+use domain::asking::accepting;
 use domain::base::ids::SuspensionId;
-use domain::base::{json, name};
-use domain::intent::command::{Command, Respond};
+use domain::intent::command::Command;
 use domain::people::authority::Action;
 use domain::problem::Rejection;
 use domain::wire::{CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord};
@@ -19,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::auth::Caller;
 use super::body::{IDEMPOTENCY_KEY_MAX, Json, is_key, key_hash};
-use super::intents::{PAGE_DEFAULT, PAGE_MAX, REASON_MAX, Write};
+use super::intents::{PAGE_DEFAULT, PAGE_MAX, Write};
 use super::problem::{Detail, Failure, Problem};
 use super::query::Query;
 use super::{Shared, extensions, preview, reminders, resource, respond};
@@ -99,25 +97,8 @@ pub(super) async fn respond_to(request: HttpRequest, shared: Data<Shared>) -> Re
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
     let write = Write { action: Action::Respond, scope: "POST /intents/{id}/suspend/respond", if_match_required: false };
+    let answer = |body| Ok(Command::Respond(Box::new(accepting::answer(body)?)));
     Ok(respond(write.send(&request, caller, &shared, body, answer).await?))
-}
-
-fn answer(body: RespondRequest) -> Result<Command, Vec<FieldError>> {
-    if body.suspension_id.is_empty() {
-        return Err(vec![FieldError::new("suspension_id", "required", "suspension_id is required")]);
-    }
-    // The log shows it beside the names of keys, and a gateway's is who answered.
-    let claimed = body.responded_by.as_deref().map(name::normal).transpose();
-    let claimed_responded_by = claimed.map_err(|(rule, message)| vec![FieldError::new("responded_by", rule, message)])?;
-    if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
-        return Err(vec![FieldError::new("metadata", "length", format!("is at most {VALUE_BYTES_MAX} bytes of JSON"))]);
-    }
-    Ok(Command::Respond(Box::new(Respond {
-        suspension_id: body.suspension_id,
-        value: body.value,
-        claimed_responded_by,
-        metadata: body.metadata,
-    })))
 }
 
 /// Reads a suspension; with `wait`, when it has ended or the wait is over, with `after_version` also when it changed.
@@ -224,10 +205,7 @@ pub(super) async fn cancel(request: HttpRequest, shared: Data<Shared>) -> Result
     let write = Write { action: Action::Cancel, scope: "POST /suspensions/{id}/cancel", if_match_required: false };
     let outcome = write
         .send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, |body: CancelRequest| {
-            if body.reason.as_ref().is_some_and(|reason| reason.chars().count() > REASON_MAX) {
-                return Err(vec![FieldError::new("reason", "length", format!("is at most {REASON_MAX} characters"))]);
-            }
-            Ok(Command::Cancel { suspension_id, reason: body.reason })
+            Ok(Command::Cancel { suspension_id, reason: accepting::reason(body.reason)? })
         })
         .await?;
     Ok(respond(outcome))

@@ -12,9 +12,10 @@ use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::TimeDelta;
+use domain::asking::accepting;
 use domain::base::text::quoted;
 use domain::base::words;
-use domain::intent::command::{Command, Respond};
+use domain::intent::command::Command;
 use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
@@ -23,6 +24,7 @@ use domain::suspension::plan::Plan;
 use domain::suspension::{
     CHOICE_LABEL_MAX, FallbackPolicy, Resolution, ResolutionReason, ResponseType, SuspensionChoice, TEXT_ANSWER_BYTES_MAX,
 };
+use domain::wire::RespondRequest;
 use serde_json::{Map, Value};
 
 use super::Pages;
@@ -238,12 +240,13 @@ fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
         idempotency: None,
         // Who clicks is in nobody's trace.
         trace_parent: None,
-        command: Ok(Command::Respond(Box::new(Respond {
+        command: accepting::answer(RespondRequest {
             suspension_id: link.suspension.id.expose(),
             value: Some(value),
-            claimed_responded_by: None,
+            responded_by: None,
             metadata,
-        }))),
+        })
+        .map(|respond| Command::Respond(Box::new(respond))),
     }
 }
 
