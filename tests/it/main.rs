@@ -20,6 +20,7 @@ mod gateways;
 mod geometry;
 mod groups;
 mod hostile;
+mod house;
 mod idempotency;
 mod inbox;
 mod ingress;

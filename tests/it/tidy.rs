@@ -23,7 +23,7 @@ const OUTSIDE_WORLD: &[&str] = &["actix", "diesel", "lettre", "reqwest", "tokio"
 /// The templates of the pages and of the mails.
 const TEMPLATES: &[&str] = &["server/src/pages/templates/", "channels/templates/"];
 /// What pages and mails say: one file per language and place.
-const WORDS: &[&str] = &["server/src/pages/templates/words/", "domain/src/words/"];
+const WORDS: &[&str] = &["server/src/pages/templates/words/", "domain/src/base/words/"];
 /// Written for developers, as the API it describes: its words stay in English and where they are.
 const FOR_DEVELOPERS: &[&str] = &["server/src/pages/templates/reference.html"];
 /// This file names what it forbids.

@@ -15,7 +15,7 @@ pub(crate) fn print(names: &[String], seeds_max: u64) -> ExitCode {
     let wanted = |bug: &Bug| names.is_empty() || names.contains(&format!("{bug:?}"));
     let bugs: Vec<Bug> = Bug::ALL.into_iter().filter(wanted).collect();
     if bugs.is_empty() || (!names.is_empty() && bugs.len() < names.len()) {
-        println!("Not every name is that of a bug in domain/src/planted.rs.");
+        println!("Not every name is that of a bug in domain/src/base/planted.rs.");
         return ExitCode::FAILURE;
     }
     let (next, needed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));

@@ -1,0 +1,172 @@
+//! The house: which file imports which, and that nothing imports in a circle or upwards.
+//!
+//! A rule is a function over sources that returns what is wrong, so that one test asks the repository and another plants a violation.
+
+#![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The folders and files of the domain; each imports only those before it.
+const DOMAIN: &[&str] = &["base", "suspension", "problem", "people", "intent", "log", "wire", "asking"];
+
+/// The sources of a crate, by their paths below `src`.
+type Sources = BTreeMap<String, String>;
+
+fn sources(folder: &str) -> Sources {
+    fn walk(folder: &Path, root: &Path, found: &mut Sources) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, root, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let name = path.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
+                found.insert(name, std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder);
+    let mut found = Sources::new();
+    walk(&root, &root, &mut found);
+    found
+}
+
+/// The module that a file holds: `intent/mod.rs` and `intent.rs` are `intent`, `lib.rs` is the root.
+fn module(file: &str) -> String {
+    let path = file.trim_end_matches(".rs");
+    let path = path.strip_suffix("/mod").unwrap_or(path);
+    if path == "lib" { String::new() } else { path.replace('/', "::") }
+}
+
+/// The code of a file without comments and without its unit tests.
+fn code(source: &str) -> String {
+    let shipped = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    shipped.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// The paths that a tree of imports names: `a::{b, c::{self, D}}` is `a::b`, `a::c::self` and `a::c::D`.
+fn paths(tree: &str) -> Vec<String> {
+    let Some((stem, rest)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
+    let (inner, mut depth, mut branch, mut branches) = (&rest[..rest.rfind('}').unwrap_or(rest.len())], 0, String::new(), Vec::new());
+    for character in inner.chars() {
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if character == ',' && depth == 0 {
+            branches.push(std::mem::take(&mut branch));
+        } else {
+            branch.push(character);
+        }
+    }
+    branches.push(branch);
+    let branches = branches.iter().filter(|branch| !branch.trim().is_empty());
+    branches.flat_map(|branch| paths(branch)).map(|path| format!("{}{path}", stem.trim())).collect()
+}
+
+/// The paths of a file that begin at the root of its crate, at its parent or at itself.
+fn imports(source: &str) -> Vec<String> {
+    const STARTS: [&str; 3] = ["crate::", "super::", "self::"];
+    let code = code(source);
+    let mut found = Vec::new();
+    for (at, _) in code.match_indices("use ") {
+        // What a file hands on from its own children is no import.
+        let is_public = code[..at].rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with("pub"));
+        let tree: String = code[at + 4..].chars().take_while(|character| *character != ';').collect();
+        if STARTS.iter().any(|start| tree.starts_with(start)) && !(is_public && tree.starts_with("self::")) {
+            found.extend(paths(&tree));
+        }
+    }
+    for (at, start) in STARTS.iter().flat_map(|start| code.match_indices(start)) {
+        let is_whole = !code[..at].ends_with(|character: char| character.is_alphanumeric() || matches!(character, '_' | ':'));
+        let rest = code[at + start.len()..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':'));
+        if is_whole && *start == "crate::" {
+            found.push(format!("{start}{}", rest.collect::<String>()));
+        }
+    }
+    found
+}
+
+/// The arrows: which file imports which.
+fn arrows(sources: &Sources) -> BTreeSet<(&str, &str)> {
+    let files: BTreeMap<String, &str> = sources.keys().map(|file| (module(file), file.as_str())).collect();
+    let mut arrows = BTreeSet::new();
+    for (file, source) in sources {
+        let own = module(file);
+        for path in imports(source) {
+            let mut base: Vec<&str> = own.split("::").filter(|part| !part.is_empty()).collect();
+            let mut parts = path.split(" as ").next().unwrap_or_default().split("::").map(str::trim).peekable();
+            match parts.next() {
+                Some("crate") => base.clear(),
+                Some("super") => drop(base.pop()),
+                _ => {}
+            }
+            while parts.next_if_eq(&"super").is_some() {
+                base.pop();
+            }
+            base.extend(parts);
+            // A path ends in a name; the file is that of the longest module before it.
+            let target = (0..=base.len()).rev().find_map(|length| files.get(&base[..length].join("::")));
+            if let Some(target) = target.filter(|target| *target != file) {
+                arrows.insert((file.as_str(), *target));
+            }
+        }
+    }
+    arrows
+}
+
+/// The files that can be reached from themselves.
+fn in_circles<'a>(arrows: &BTreeSet<(&'a str, &'a str)>) -> Vec<&'a str> {
+    let reached = |from: &'a str| {
+        let (mut seen, mut next) = (BTreeSet::new(), vec![from]);
+        while let Some(file) = next.pop() {
+            let targets = arrows.range((file, "")..).take_while(|(from, _)| *from == file).map(|(_, to)| *to);
+            next.extend(targets.filter(|to| seen.insert(*to)));
+        }
+        seen
+    };
+    let files: BTreeSet<&str> = arrows.iter().map(|(from, _)| *from).collect();
+    files.into_iter().filter(|file| reached(file).contains(file)).collect()
+}
+
+/// The arrows from a floor to one above it, where `floors` stand in order from the ground.
+fn upwards(arrows: &BTreeSet<(&str, &str)>, floors: &[&str]) -> Vec<String> {
+    let floor = |file: &str| {
+        let name = file.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
+        floors.iter().position(|floor| *floor == name)
+    };
+    let up = arrows.iter().filter(|(from, to)| floor(from).zip(floor(to)).is_some_and(|(from, to)| from < to));
+    up.map(|(from, to)| format!("{from} imports {to}, which stands above it")).collect()
+}
+
+#[test]
+fn the_domain_has_no_circles_and_no_arrow_upwards() {
+    let sources = sources("domain/src");
+    let arrows = arrows(&sources);
+    assert!(arrows.len() > 100, "the walk found too few arrows: {}", arrows.len());
+    assert_eq!(in_circles(&arrows), [""; 0]);
+    assert_eq!(upwards(&arrows, DOMAIN), [""; 0]);
+    for file in sources.keys() {
+        let folder = file.split('/').next().unwrap_or_default().trim_end_matches(".rs");
+        assert!(folder == "lib" || DOMAIN.contains(&folder), "{file} stands on no floor");
+    }
+}
+
+#[test]
+fn a_circle_and_an_arrow_upwards_are_found() {
+    let planted = |files: &[(&str, &str)]| files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect::<Sources>();
+    let circle = planted(&[
+        ("lib.rs", "pub mod a;"),
+        ("a/mod.rs", "pub mod b;\npub use self::b::X;\nuse super::c::{self, Y};"),
+        ("a/b.rs", "// use crate::c::Y;\npub struct X;"),
+        ("c.rs", "use crate::{d, a::{b::X, Z}};"),
+        ("d.rs", "fn f() { crate::e::g(); }\n#[cfg(test)]\nmod tests { use crate::a; }"),
+        ("e.rs", ""),
+    ]);
+    let arrows = arrows(&circle);
+    let expected = [("a/mod.rs", "c.rs"), ("c.rs", "a/b.rs"), ("c.rs", "a/mod.rs"), ("c.rs", "d.rs"), ("d.rs", "e.rs")];
+    assert_eq!(arrows.iter().copied().collect::<Vec<_>>(), expected);
+    assert_eq!(in_circles(&arrows), ["a/mod.rs", "c.rs"]);
+    assert_eq!(upwards(&arrows, &["a", "c", "d"]), ["a/mod.rs imports c.rs, which stands above it", "c.rs imports d.rs, which stands above it"]);
+}
