@@ -17,8 +17,7 @@ use super::body::{Json, idempotency};
 use super::intents::{PAGE_DEFAULT, PAGE_MAX};
 use super::problem::Problem;
 use super::query::Query;
-use super::suspensions::suspension_id;
-use super::{Shared, resource};
+use super::{Shared, resource, suspension_id};
 use crate::store::bounce::BounceToken;
 use crate::store::{BounceReport, DeliveryFilter, FailedFilter};
 

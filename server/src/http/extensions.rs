@@ -12,8 +12,7 @@ use super::auth::Caller;
 use super::body::Json;
 use super::intents::Write;
 use super::problem::Problem;
-use super::suspensions::suspension_id;
-use super::{Shared, respond};
+use super::{Shared, respond, suspension_id};
 use crate::store::Target;
 
 /// Moves the deadline of an open question, later only; for operators and admins, never for who asked.

@@ -34,7 +34,7 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse, Resource, Route};
 use domain::asking::policy::AskingPolicy;
 use domain::base::clock::Clock;
-use domain::base::ids::{Entropy, IntentId, KeyId};
+use domain::base::ids::{Entropy, IntentId, KeyId, SuspensionId};
 use domain::problem::{Rejection, edge};
 use tokio::sync::watch;
 
@@ -225,6 +225,12 @@ pub(crate) async fn no_route(request: HttpRequest) -> Result<HttpResponse, actix
 /// The intent a path names; one that is no UUID does not exist.
 fn intent_id(request: &HttpRequest) -> Result<IntentId, Rejection> {
     request.match_info().get("intent_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
+}
+
+/// The suspension a path names; anything that is no id of ours does not exist.
+fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Rejection> {
+    let id = request.match_info().get("suspension_id").and_then(SuspensionId::parse);
+    id.ok_or(Rejection::NotFound)
 }
 
 /// An outcome as JSON, with its `ETag`.

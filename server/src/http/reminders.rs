@@ -10,8 +10,7 @@ use super::auth::Caller;
 use super::body::Json;
 use super::intents::Write;
 use super::problem::Problem;
-use super::suspensions::suspension_id;
-use super::{Shared, respond};
+use super::{Shared, respond, suspension_id};
 use crate::store::Target;
 
 /// Sends the message of the present attempt again to the people asked at present; operators and admins may do so, the agent that asked may not.

@@ -11,7 +11,6 @@ use domain::asking::accepting;
 use domain::base::ids::SuspensionId;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
-use domain::problem::Rejection;
 use domain::wire::{CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord};
 use tokio::time::{Instant, timeout_at};
 
@@ -20,7 +19,7 @@ use super::body::{IDEMPOTENCY_KEY_MAX, Json, is_key, key_hash};
 use super::intents::{PAGE_DEFAULT, PAGE_MAX, Write};
 use super::problem::{Detail, Failure, Problem};
 use super::query::Query;
-use super::{Shared, extensions, preview, reminders, resource, respond};
+use super::{Shared, extensions, preview, reminders, resource, respond, suspension_id};
 use crate::admission::{Class, Place};
 use crate::store::hub::Watch;
 use crate::store::{Outcome, SuspensionFilter, Target};
@@ -209,10 +208,4 @@ pub(super) async fn cancel(request: HttpRequest, shared: Data<Shared>) -> Result
         })
         .await?;
     Ok(respond(outcome))
-}
-
-/// The suspension a path names; anything that is no id of ours does not exist.
-pub(super) fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Failure> {
-    let id = request.match_info().get("suspension_id").and_then(SuspensionId::parse);
-    id.ok_or_else(|| Rejection::NotFound.into())
 }

@@ -29,7 +29,7 @@ use serde_json::{Map, Value};
 
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
-use super::live::{SCRIPT, TIMES, UNLOCK};
+use super::scripts::{ANSWER, TIMES, UNLOCK};
 use super::view::{
     Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PlanRow,
     Reading, Silence, Trouble, Typed, UnknownLink,
@@ -301,7 +301,7 @@ fn open_page(
         plan: plan(link, &shared.asking.channels),
         form_action: request.path().to_owned(),
         times_path: TIMES.path(),
-        script_path: SCRIPT.path(),
+        script_path: ANSWER.path(),
         unlock_path: UNLOCK.path(),
         nonce: pages.nonce(&cookie, token),
         comment: form.comment.clone(),

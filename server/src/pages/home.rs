@@ -1,6 +1,5 @@
 //! `/`: what this is and what to do next; in development, to the browser that was let in, also what waits and the mails.
 
-use std::sync::LazyLock;
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -25,7 +24,7 @@ use serde_json::json;
 
 use super::Pages;
 use super::development::{Development, Holder, home, not_here};
-use super::live::{Script, TIMES};
+use super::scripts::{HOME, TIMES};
 use super::view::{Page, STYLESHEET, Trouble, line, machine, second};
 use crate::admission::Class;
 use crate::http::{RETRY_AFTER_SECONDS, Shared, read_body};
@@ -38,9 +37,6 @@ const SHOWN_MAX: u32 = 50;
 const TRY_SECONDS: u32 = 600;
 /// The longest answer shown in a list, in characters.
 const ANSWER_CHARS_MAX: usize = 40;
-
-/// The script that keeps the page up to date; without it the page says how to load it again.
-pub(super) static SCRIPT: LazyLock<Script> = LazyLock::new(|| Script::new("home", include_str!("assets/home.js")));
 
 #[derive(Template)]
 #[template(path = "home.html")]
@@ -116,7 +112,7 @@ async fn inside(holder: &Holder<'_>, shared: &Shared, pages: &Pages, tried: Trie
         problem: tried.problem,
         operators: shared.asking.operators.clone(),
         times_path: TIMES.path(),
-        script_path: SCRIPT.path(),
+        script_path: HOME.path(),
     };
     let page = HomePage { page: pages.plain(), development: true, inside: Some(inside) };
     pages.live_page(status, page.render())

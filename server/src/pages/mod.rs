@@ -9,6 +9,7 @@ mod home;
 mod live;
 mod mailbox;
 mod reference;
+mod scripts;
 mod view;
 
 use std::num::NonZeroU32;
@@ -191,7 +192,7 @@ pub(crate) fn routes(config: &mut ServiceConfig) {
             [(M::GET, web::to(answer::show)), (M::HEAD, web::to(answer::show)), (M::POST, web::to(answer::decide))],
         ))
         .service(resource("/a/{token}/state", [(M::GET, web::to(live::state))]))
-        .service(resource("/assets/{name}", [(M::GET, web::to(live::script))]))
+        .service(resource("/assets/{name}", [(M::GET, web::to(scripts::serve))]))
         .service(resource("/docs", [(M::GET, web::to(reference::show)), (M::HEAD, web::to(reference::show))]))
         .service(resource("/", [(M::GET, web::to(home::show)), (M::HEAD, web::to(home::show))]))
         .service(resource("/ask", [(M::POST, web::to(home::ask))]))
