@@ -5,14 +5,17 @@
 
 mod address;
 mod ahead;
+mod begin;
 mod columns;
 mod connection;
 mod desk;
 mod group;
 mod inspect;
+mod key_lock;
 mod line;
 mod listener;
 mod migrate;
+mod outcome;
 mod pool;
 mod proof;
 mod reads;

@@ -15,6 +15,7 @@ use super::columns::{
     BodyColumns, BounceColumns, IntentColumns, KeyColumns, LeaseColumns, OutboxColumns, PresenceColumns, SuspensionColumns,
     TimerColumns, TokenColumns, signed,
 };
+use super::key_lock::{IDEMPOTENCY_HOURS, lock_of};
 use super::schema::{
     api_keys, bounces, departures, events, idempotency, intent_bodies, intents, leases, outbox, places, presence, secrets,
     suspension_keys, suspensions, timers, tokens,
@@ -29,8 +30,6 @@ use crate::store::rows::{
 use crate::store::unit::day;
 use crate::store::{IntentFilter, LinePlace};
 
-/// How long an idempotency record counts, in hours.
-pub(super) const IDEMPOTENCY_HOURS: i64 = 24;
 
 /// The most channels looked at in one turn; far more than anybody configures.
 const QUEUED_CHANNELS_MAX: i64 = 1_000;
@@ -413,12 +412,6 @@ impl ReadRows for Session {
     fn newest_token(&mut self) -> RowsResult<i64> {
         Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(self.conn()?)?.unwrap_or(0))
     }
-}
-
-/// What a key is locked by. Two keys that share it wait for each other, and nothing else comes of it.
-pub(super) fn lock_of(key_hash: &[u8; 32]) -> i32 {
-    let [a, b, c, d, ..] = *key_hash;
-    i32::from_be_bytes([a, b, c, d])
 }
 
 /// What "open" means, for the list and the count alike: two definitions would part one day.

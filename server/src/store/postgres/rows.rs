@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::columns::signed;
 use super::proof::Proof;
-use super::reads::IDEMPOTENCY_HOURS;
+use super::key_lock::IDEMPOTENCY_HOURS;
 use super::schema::{
     agent_bytes, api_keys, bounces, departures, intent_bodies, leases, outbox, places, presence, secrets, suspension_traces,
     suspensions, timers,

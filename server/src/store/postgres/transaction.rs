@@ -17,7 +17,8 @@ use domain::suspension::channel::Channels;
 
 use super::connection::ConnectError;
 use super::pool::Pool;
-use super::proof::{Proof, outcome};
+use super::outcome::outcome;
+use super::proof::Proof;
 use super::rows::Writing;
 use super::session::{Mode, Session};
 use crate::clock_watch::ClockWatch;

@@ -1,0 +1,10 @@
+//! Idempotency keys: how long they count, and the lock that keeps two requests with one key apart.
+
+/// How long an idempotency record counts, in hours.
+pub(super) const IDEMPOTENCY_HOURS: i64 = 24;
+
+/// What a key is locked by. Two keys that share it wait for each other, and nothing else comes of it.
+pub(super) fn lock_of(key_hash: &[u8; 32]) -> i32 {
+    let [a, b, c, d, ..] = *key_hash;
+    i32::from_be_bytes([a, b, c, d])
+}

@@ -1,0 +1,87 @@
+//! What became of a commit whose reply was lost.
+//!
+//! Guarantee: a commit that did not happen is never taken for one that did, nor the other way round. Mechanism: a transaction's number
+//! proves little by itself, because a crash takes back the numbers whose transactions had not reached the disk, and other transactions
+//! get them. So whoever has the number now, "aborted" means that ours was not committed; "committed" means that ours was if a row is
+//! there which nobody else can have written. Failure: where there is no such row to look for, the outcome is unknown.
+
+use std::time::{Duration, Instant};
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+
+use super::pool::Pool;
+use super::proof::Proof;
+use super::session::Session;
+
+/// How long the outcome of a commit is looked for.
+const LOOK_WITHIN: Duration = Duration::from_secs(10);
+/// The pause between two looks.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
+
+/// A number that is not below a new one was never given, or was taken back. A standby has no new one to give, and is not believed: it
+/// may still be told of the commit.
+const STATUS: &str =
+    "SELECT CASE WHEN pg_current_xact_id() <= $1::xid8 THEN 'aborted' ELSE pg_xact_status($1::xid8) END AS status";
+const EVENT: &str = "SELECT EXISTS (SELECT FROM events WHERE rid = $1 AND hash = $2) AS there";
+const LEASE: &str = "SELECT EXISTS (SELECT FROM outbox WHERE rid = $1 AND lease = $2) AS there";
+
+#[derive(QueryableByName)]
+struct Looked {
+    #[diesel(sql_type = Nullable<Text>)]
+    status: Option<String>,
+}
+
+#[derive(QueryableByName)]
+struct Found {
+    #[diesel(sql_type = Bool)]
+    there: bool,
+}
+
+/// Whether a transaction was committed; nothing if that cannot be found out.
+pub(super) fn outcome(pool: &Pool, number: &str, proof: Option<&Proof>) -> Option<bool> {
+    let until = Instant::now() + LOOK_WITHIN;
+    while Instant::now() < until {
+        if let Ok(mut session) = pool.take()
+            && let Ok(status) = status(&mut session, number)
+        {
+            match status.as_deref() {
+                Some("aborted") => {
+                    pool.give_back(session);
+                    return Some(false);
+                }
+                Some("committed") => {
+                    // A statement of its own: it sees what was committed when the one before it looked.
+                    if let Ok(proven) = proven(&mut session, proof) {
+                        pool.give_back(session);
+                        return proven;
+                    }
+                }
+                // The server has not noticed yet that nobody listens any more.
+                Some(_) => pool.give_back(session),
+                // Too long ago to be known.
+                None => return None,
+            }
+        }
+        std::thread::sleep(LOOK_PAUSE);
+    }
+    None
+}
+
+fn status(session: &mut Session, number: &str) -> QueryResult<Option<String>> {
+    let looked = diesel::sql_query(STATUS).bind::<Text, _>(number).get_result::<Looked>(&mut session.conn)?;
+    Ok(looked.status)
+}
+
+/// Whether what the number says is said of our transaction.
+fn proven(session: &mut Session, proof: Option<&Proof>) -> QueryResult<Option<bool>> {
+    let mut is_there = |sql: &str, rid: i64, bytes: &[u8]| {
+        let look = diesel::sql_query(sql).bind::<BigInt, _>(rid).bind::<Binary, _>(bytes);
+        look.get_result::<Found>(&mut session.conn).map(|found| found.there)
+    };
+    Ok(match proof {
+        Some(Proof::Event { rid, hash }) => Some(is_there(EVENT, *rid, hash)?),
+        Some(Proof::Lease { rid, lease }) => is_there(LEASE, *rid, lease)?.then_some(true),
+        None => None,
+    })
+}
