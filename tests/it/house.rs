@@ -47,7 +47,8 @@ fn code(source: &str) -> String {
 /// The paths that a tree of imports names: `a::{b, c::{self, D}}` is `a::b`, `a::c::self` and `a::c::D`.
 fn paths(tree: &str) -> Vec<String> {
     let Some((stem, rest)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
-    let (inner, mut depth, mut branch, mut branches) = (&rest[..rest.rfind('}').unwrap_or(rest.len())], 0, String::new(), Vec::new());
+    let (inner, mut depth, mut branch, mut branches) =
+        (&rest[..rest.rfind('}').unwrap_or(rest.len())], 0, String::new(), Vec::new());
     for character in inner.chars() {
         match character {
             '{' => depth += 1,
@@ -67,22 +68,29 @@ fn paths(tree: &str) -> Vec<String> {
 
 /// The paths of a file that begin at the root of its crate, at its parent or at itself.
 fn imports(source: &str) -> Vec<String> {
-    const STARTS: [&str; 3] = ["crate::", "super::", "self::"];
     let code = code(source);
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("use ") {
-        // What a file hands on from its own children is no import.
-        let is_public = code[..at].rsplit('\n').next().is_some_and(|line| line.trim_start().starts_with("pub"));
-        let tree: String = code[at + 4..].chars().take_while(|character| *character != ';').collect();
-        if STARTS.iter().any(|start| tree.starts_with(start)) && !(is_public && tree.starts_with("self::")) {
-            found.extend(paths(&tree));
+    let (mut found, mut rest) = (Vec::new(), String::new());
+    for statement in code.split_inclusive(';') {
+        let Some(at) = statement.find("use ") else {
+            rest.push_str(statement);
+            continue;
+        };
+        let (before, tree) = (&statement[..at], statement[at + 4..].trim_end_matches(';'));
+        // A file that hands on its own children imports nothing by that.
+        let hands_on = before.trim_end().ends_with("pub") || before.trim_end().ends_with(')');
+        if ["crate::", "super::", "self::"].iter().any(|start| tree.starts_with(start))
+            && !(hands_on && tree.starts_with("self::"))
+        {
+            found.extend(paths(tree));
         }
+        rest.push_str(before);
     }
-    for (at, start) in STARTS.iter().flat_map(|start| code.match_indices(start)) {
-        let is_whole = !code[..at].ends_with(|character: char| character.is_alphanumeric() || matches!(character, '_' | ':'));
-        let rest = code[at + start.len()..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':'));
-        if is_whole && *start == "crate::" {
-            found.push(format!("{start}{}", rest.collect::<String>()));
+    for (at, root) in rest.match_indices("crate::") {
+        let is_whole = !rest[..at].ends_with(|character: char| character.is_alphanumeric() || matches!(character, '_' | '$'));
+        let path: String =
+            rest[at + root.len()..].chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ':')).collect();
+        if is_whole {
+            found.push(format!("{root}{path}"));
         }
     }
     found
@@ -155,7 +163,8 @@ fn the_domain_has_no_circles_and_no_arrow_upwards() {
 
 #[test]
 fn a_circle_and_an_arrow_upwards_are_found() {
-    let planted = |files: &[(&str, &str)]| files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect::<Sources>();
+    let planted =
+        |files: &[(&str, &str)]| files.iter().map(|(file, text)| ((*file).to_owned(), (*text).to_owned())).collect::<Sources>();
     let circle = planted(&[
         ("lib.rs", "pub mod a;"),
         ("a/mod.rs", "pub mod b;\npub use self::b::X;\nuse super::c::{self, Y};"),
@@ -168,5 +177,8 @@ fn a_circle_and_an_arrow_upwards_are_found() {
     let expected = [("a/mod.rs", "c.rs"), ("c.rs", "a/b.rs"), ("c.rs", "a/mod.rs"), ("c.rs", "d.rs"), ("d.rs", "e.rs")];
     assert_eq!(arrows.iter().copied().collect::<Vec<_>>(), expected);
     assert_eq!(in_circles(&arrows), ["a/mod.rs", "c.rs"]);
-    assert_eq!(upwards(&arrows, &["a", "c", "d"]), ["a/mod.rs imports c.rs, which stands above it", "c.rs imports d.rs, which stands above it"]);
+    assert_eq!(
+        upwards(&arrows, &["a", "c", "d"]),
+        ["a/mod.rs imports c.rs, which stands above it", "c.rs imports d.rs, which stands above it"]
+    );
 }

@@ -1,6 +1,5 @@
 //! `/`: what this is and what to do next; in development, to the browser that was let in, also what waits and the mails.
 
-
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};

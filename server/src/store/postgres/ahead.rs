@@ -86,7 +86,12 @@ impl Ahead {
         *self = Self::default();
     }
 
-    pub(super) fn fill(&mut self, open: Vec<(SuspensionColumns, Uuid)>, taken: Vec<i64>, messages: Vec<OutboxColumns>) -> RowsResult<()> {
+    pub(super) fn fill(
+        &mut self,
+        open: Vec<(SuspensionColumns, Uuid)>,
+        taken: Vec<i64>,
+        messages: Vec<OutboxColumns>,
+    ) -> RowsResult<()> {
         for (columns, intent) in open {
             let row = columns.into_row(intent)?;
             self.messages.insert(row.rid, Vec::new());

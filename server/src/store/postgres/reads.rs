@@ -30,7 +30,6 @@ use crate::store::rows::{
 use crate::store::unit::day;
 use crate::store::{IntentFilter, LinePlace};
 
-
 /// The most channels looked at in one turn; far more than anybody configures.
 const QUEUED_CHANNELS_MAX: i64 = 1_000;
 

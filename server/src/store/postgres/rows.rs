@@ -10,8 +10,8 @@ use domain::suspension::lease::Lease;
 use serde_json::{Map, Value};
 
 use super::columns::signed;
-use super::proof::Proof;
 use super::key_lock::IDEMPOTENCY_HOURS;
+use super::proof::Proof;
 use super::schema::{
     agent_bytes, api_keys, bounces, departures, intent_bodies, leases, outbox, places, presence, secrets, suspension_traces,
     suspensions, timers,

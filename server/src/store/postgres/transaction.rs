@@ -16,8 +16,8 @@ use domain::base::ids::Entropy;
 use domain::suspension::channel::Channels;
 
 use super::connection::ConnectError;
-use super::pool::Pool;
 use super::outcome::outcome;
+use super::pool::Pool;
 use super::proof::Proof;
 use super::rows::Writing;
 use super::session::{Mode, Session};
