@@ -1,4 +1,4 @@
-//! What a principal may do depending on the words of a command; the role alone is judged by [`crate::people::authority`].
+//! Permission that depends on the words of a command; the role alone is judged by [`crate::people::authority`].
 
 use crate::base::confusable::skeleton;
 use crate::base::name::form;

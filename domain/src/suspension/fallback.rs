@@ -1,4 +1,4 @@
-//! What becomes of a question that nobody answers (RFC-0025 §6).
+//! The end of a question that gets no answer (RFC-0025 §6).
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,6 +1,6 @@
-//! What becomes of a question that seems to hold a secret.
+//! The operator's word on questions that seem to hold a secret.
 
-/// What becomes of a question that seems to hold a secret (see [`crate::secrets`]).
+/// The treatment of a question that seems to hold a secret, which `asking::secrets` looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeemingSecret {
     /// It is asked, and the answer warns.

@@ -1,4 +1,4 @@
-//! What the events of messages say.
+//! Payloads of messages.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::base::ids::{DeliveryId, SuspensionId};
 use crate::people::principal::Credential;
 use crate::suspension::delivery;
 
-/// What became of one message.
+/// One message, with the last that is known of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// The suspension it asks about.

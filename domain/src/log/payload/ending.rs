@@ -1,4 +1,4 @@
-//! What the events that end a suspension say, and those of answers that did not count.
+//! Payloads of the events that end a suspension, and of answers that did not count.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct Resumed {
     /// When.
     #[serde(with = "crate::base::time::naive_form")]
     pub responded_at: DateTime<Utc>,
-    /// What came with the answer; empty if nothing did.
+    /// The members that came with the answer; empty if none did.
     pub metadata: Map<String, Value>,
     /// The role of the credential.
     pub role: Role,
@@ -78,7 +78,7 @@ pub struct Expired {
     pub reason: ExpiryReason,
     /// The attempts made by then.
     pub attempts: u32,
-    /// What was to happen.
+    /// The policy that the question had.
     pub fallback_policy: FallbackPolicy,
     /// The value that stands in for an answer, where one does.
     pub fallback_value: Option<Value>,

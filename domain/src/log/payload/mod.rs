@@ -1,4 +1,4 @@
-//! What each kind of event says in the log: the object that is hashed.
+//! The payload of each kind of event in the log: the object that is hashed.
 //!
 //! These types are written and read back, and are no body of a request or a response: a member that a body gains changes no log. A log is verified
 //! for ever, so a member never changes its name or its form. A new one is optional and is left out where it has no value, so that the bytes
@@ -19,7 +19,7 @@ pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Ren
 pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
 use crate::intent::event::Event;
 
-/// What one event says.
+/// The payload of one event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Payload {
@@ -64,7 +64,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// Writes down what `event` says.
+    /// The payload of `event`.
     pub fn of(event: &Event) -> Self {
         match event {
             Event::IntentCreated(body, status) => Self::IntentCreated(Box::new(IntentCreated::of(body, *status))),
@@ -119,7 +119,7 @@ impl Payload {
         }
     }
 
-    /// Reads what an event of this type says.
+    /// Reads the payload of an event of this type.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What the events of an open question say: how it was asked, and who was told again.
+//! Payloads of an open question: how it was asked, and who was told again.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub struct Suspended {
     /// The deadline of all attempts.
     #[serde(with = "crate::base::time::naive_option")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// What happens then.
+    /// The policy that applies then.
     pub fallback_policy: FallbackPolicy,
     /// The value that stands in for an answer.
     pub fallback_value: Option<Value>,
@@ -113,7 +113,7 @@ pub struct RetryPolicy {
     pub strategy: Strategy,
     /// The people and channels from which attempt on.
     pub escalation_ladder: Vec<Rung>,
-    /// What happens after the last attempt.
+    /// The policy that applies after the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_fallback_policy: Option<FallbackPolicy>,
 }
@@ -330,7 +330,7 @@ impl Reminded {
 pub struct Extended {
     /// The suspension.
     pub suspension_id: SuspensionId,
-    /// What made it necessary.
+    /// The reason that made it necessary.
     pub cause: ExtensionCause,
     /// The deadline before.
     #[serde(with = "crate::base::time::naive_form")]

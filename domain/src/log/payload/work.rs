@@ -1,4 +1,4 @@
-//! What the events of an agent's work say: the intent, its state, its status, its leases.
+//! Payloads of an agent's work: the intent, its state, its status, its leases.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use crate::intent::body::{self, IntentBody, PatchOp};
 use crate::intent::status::Status;
 use crate::suspension::lease::{self, LeaseStatus};
 
-/// What an intent said when it began.
+/// An intent as it began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntentCreated {
     /// Its title.
     pub title: String,
     /// Its description, possibly empty.
     pub description: String,
-    /// Who created it, as shown.
+    /// The name of its creator, as shown.
     pub created_by: String,
     /// Its parent.
     pub parent_intent_id: Option<IntentId>,
