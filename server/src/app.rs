@@ -18,28 +18,31 @@ use channels::{Channel, EmailChannel, EmailSettings, MemoryMailbox, WebhookChann
 use domain::base::clock::Clock;
 use domain::base::ids::Entropy;
 use domain::base::time::rfc3339;
+use store::allowance::Allowance;
+use store::host::kill_points::{self, Point};
+use store::host::task::spawn_named;
+use store::link::LINK_SECRET;
+use store::sqlite::Exclusive;
+use store::{self, Database, PRODUCTION_MARK, Store, StoreError, Surroundings};
 use tokio::sync::watch;
 use url::Url;
 
-use crate::admission::Admission;
 use crate::config::{Config, Limits, Mode};
-use crate::http::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
-use crate::http::turns::Turns;
-use crate::http::{self, Shared};
-use crate::instance::{INSTANCE_SECRET, Instance};
-use crate::kill_points::{self, Point};
-use crate::metrics::Metrics;
+use crate::edge::admission::Admission;
+use crate::edge::connection::{Connection, HEAD_WAIT, KEEP_ALIVE, UntakenRoom};
+use crate::edge::instance::{INSTANCE_SECRET, Instance};
+use crate::edge::settings::Settings;
+use crate::edge::shared::Shared;
+use crate::edge::turns::Turns;
+use crate::observe::Witness;
+use crate::observe::metrics::Metrics;
+use crate::observe::traces::Traces;
 use crate::pages::{self, DEVELOPMENT_SECRET, Development, Pages};
-use crate::settings::Settings;
-use crate::store::allowance::Allowance;
-use crate::store::link::LINK_SECRET;
-use crate::store::sqlite::Exclusive;
-use crate::store::{self, Database, Outside, PRODUCTION_MARK, Store, StoreError};
-use crate::traces::Traces;
 use crate::worker::deadlines::Deadlines;
-use crate::worker::deliveries::{Deliveries, Surroundings};
+use crate::worker::deliveries::{Deliveries, Resources};
 use crate::worker::lane::Lane;
-use crate::worker::{spawn_named, upkeep};
+use crate::worker::upkeep;
+use crate::{api, edge};
 
 /// How long requests may take to end when the server stops, in seconds.
 const DRAIN_SECONDS: u64 = 25;
@@ -101,8 +104,9 @@ impl App {
         let asking = (config.asking.channels.clone(), config.asking.pressing);
         let limits = &config.limits;
         let allowance = Allowance::new(limits.agent_bytes_per_day, &config.database, limits.reserve_bytes);
-        let outside = Outside::observed(clock.clone(), entropy.clone(), asking, allowance, metrics.clone(), traces.clone());
-        let store = store::open(&config.database, Exclusive::Serve, outside).await?;
+        let observer = Arc::new(Witness { metrics: metrics.clone(), traces: traces.clone() });
+        let surroundings = Surroundings::observed(clock.clone(), entropy.clone(), asking, allowance, observer);
+        let store = store::open(&config.database, Exclusive::Serve, surroundings).await?;
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         release_leases(&*store).await?;
         recover(&*store).await?;
@@ -114,9 +118,9 @@ impl App {
         let nonce_secret = store.secret("answer-page-nonce").await?;
         let instance = Instance::new(store.secret(INSTANCE_SECRET).await?).running_with(settings);
         let link_secret = store.secret(LINK_SECRET).await?;
-        let around =
-            Surroundings { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
-        let deliveries = Deliveries::new(around, lanes, public_url.clone(), &config.asking);
+        let resources =
+            Resources { store: store.clone(), clock: clock.clone(), entropy: entropy.clone(), metrics: metrics.clone() };
+        let deliveries = Deliveries::new(resources, lanes, public_url.clone(), &config.asking);
         let deliveries = Arc::new(deliveries.in_time_zone(config.display_time_zone));
         let development = match &mailbox {
             Some(mailbox) => {
@@ -125,7 +129,7 @@ impl App {
             }
             None => None,
         };
-        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, development));
+        let pages = web::Data::new(Pages::new(public_url.clone(), nonce_secret, link_secret, api::document, development));
         let shared = web::Data::new(Shared::new(
             store.clone(),
             config.asking,
@@ -330,7 +334,7 @@ async fn keep_off_production(store: &dyn Store, config: &Config, mailbox: Option
 /// A database that is not there, cannot be used, or is served by another server.
 pub async fn hold_after_restore(database: &Database, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> anyhow::Result<()> {
     database.must_exist().await?;
-    let store = store::open(database, Exclusive::Serve, Outside::alone(clock, entropy)).await?;
+    let store = store::open(database, Exclusive::Serve, Surroundings::alone(clock, entropy)).await?;
     let held = store.hold_after_restore().await;
     store.close().await;
     // What stands in the way is said by itself.
@@ -464,11 +468,11 @@ fn app(
         .app_data(shared)
         .app_data(pages)
         .wrap(DefaultHeaders::new().add(("x-content-type-options", "nosniff")))
-        .wrap(from_fn(http::exchange::exchange))
-        .wrap(from_fn(http::trace::trace))
-        .configure(http::routes)
+        .wrap(from_fn(edge::exchange::exchange))
+        .wrap(from_fn(edge::trace::trace))
+        .configure(api::routes)
         .configure(pages::routes)
-        .default_service(web::to(http::no_route))
+        .default_service(web::to(edge::route::no_route))
 }
 
 /// Lets the system end a connection whose client takes nothing of what was sent to it.

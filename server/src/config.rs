@@ -25,6 +25,8 @@ use domain::suspension::retry::PartialRetryPolicy;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
+use store::Database;
+use store::postgres::{CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
 use url::Url;
 
 use self::channels::ChannelsSection;
@@ -39,8 +41,6 @@ pub use self::place::is_only_in_the_file;
 use self::place::{Place, without_values};
 pub use self::questions::MIN_INTERVAL_SECONDS;
 use self::questions::QuestionsSection;
-use crate::store::Database;
-use crate::store::postgres::{CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
 
 /// Where the server listens by default.
 pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";

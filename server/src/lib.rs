@@ -1,22 +1,12 @@
 //! The Placet approval server.
 
-pub mod admission;
+pub mod api;
 pub mod app;
 pub mod cli;
-pub mod clock;
-mod clock_watch;
 pub mod config;
-pub mod http;
-mod instance;
-pub mod keys;
-mod kill_points;
-pub mod metrics;
+mod crypto;
+pub mod edge;
+pub mod observe;
 pub mod pages;
-mod rates;
-mod reach;
-mod settings;
-pub mod store;
-pub mod telemetry;
 mod terminal;
-pub mod traces;
 pub mod worker;

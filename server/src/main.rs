@@ -14,7 +14,7 @@ async fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(code) => return code,
     };
-    placet_server::telemetry::init(cli.log_filter());
+    placet_server::observe::telemetry::init(cli.log_filter());
     // Boxed: it holds the futures of all commands.
     match Box::pin(cli.run()).await {
         Ok(code) => code,

@@ -20,8 +20,8 @@ use harness::bench::connection::Connection;
 use harness::bench::figures::{Figure, Report};
 use harness::bench::subject::{Open, Subject, Told, create, question, suspend};
 use harness::bench::{percentile, run};
-use placet_server::clock::SystemClock;
 use serde_json::{Value, json};
+use store::host::clock::SystemClock;
 use tokio::time::sleep;
 use uuid::Uuid;
 

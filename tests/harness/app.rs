@@ -19,18 +19,18 @@ use domain::suspension::channel::Channels;
 use domain::suspension::seeming::SeemingSecret;
 use domain::wire::CreateKeyRequest;
 use placet::Client;
-use placet_server::admission::Admission;
 use placet_server::app::{App, Serving, hold_after_restore};
-use placet_server::clock::SystemEntropy;
 use placet_server::config::{Config, Limits, MailConfig, Mode};
-use placet_server::keys::{generate, new_key};
-use placet_server::metrics::Metrics;
-use placet_server::store::{Database, Store};
+use placet_server::edge::admission::Admission;
+use placet_server::edge::keys::{generate, new_key};
+use placet_server::observe::metrics::Metrics;
 use placet_server::worker::deadlines::Deadlines;
-use placet_server::worker::deliveries::{Deliveries, Surroundings};
+use placet_server::worker::deliveries::{Deliveries, Resources};
 use placet_server::worker::lane::Lane;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use store::host::clock::SystemEntropy;
+use store::{Database, Store};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -346,9 +346,9 @@ impl TestApp {
     pub fn worker(&self, channel: Arc<dyn Channel>) -> Arc<Deliveries> {
         let clock: Arc<dyn Clock> = self.clock.clone();
         let metrics = Arc::new(Metrics::new(clock.now()));
-        let around = Surroundings { store: self.store(), clock, entropy: Arc::new(SystemEntropy), metrics };
+        let resources = Resources { store: self.store(), clock, entropy: Arc::new(SystemEntropy), metrics };
         let public_url = self.base.parse().unwrap();
-        Arc::new(Deliveries::new(around, vec![Lane::email(channel)], public_url, &asking_policy()))
+        Arc::new(Deliveries::new(resources, vec![Lane::email(channel)], public_url, &asking_policy()))
     }
 
     /// Raw requests with the usual key of a role (named `test-<role>`).

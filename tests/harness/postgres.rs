@@ -9,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use placet_server::clock::{SystemClock, SystemEntropy};
-use placet_server::store::postgres::{Address, CONNECTIONS_MIN};
-use placet_server::store::sqlite::Exclusive;
-use placet_server::store::{Database, Outside, open};
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::postgres::{Address, CONNECTIONS_MIN};
+use store::sqlite::Exclusive;
+use store::{Database, Surroundings, open};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 pub use tokio_postgres::Row;
@@ -260,7 +260,7 @@ impl Cluster {
 
     async fn make_template(&self) {
         self.sql("postgres", "CREATE DATABASE placet_template").await;
-        let outside = Outside::alone(std::sync::Arc::new(SystemClock), std::sync::Arc::new(SystemEntropy));
+        let outside = Surroundings::alone(std::sync::Arc::new(SystemClock), std::sync::Arc::new(SystemEntropy));
         let address = Box::new(Address::parse(&self.url("placet_template")).unwrap());
         let store = open(&Database::Postgres { address, connections: CONNECTIONS_MIN }, Exclusive::Beside, outside).await;
         store.unwrap().close().await;

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use domain::base::clock::Clock;
-use placet_server::clock::{SystemClock, SystemEntropy};
-use placet_server::store::sqlite::{Exclusive, SqliteStore};
-use placet_server::store::{Outside, Store};
 use serde_json::Value;
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::sqlite::{Exclusive, SqliteStore};
+use store::{Store, Surroundings};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
@@ -179,7 +179,7 @@ impl Site {
     pub async fn away_for(&self, seconds: i64) {
         let then = Arc::new(FakeClock::at(SystemClock.now() - TimeDelta::seconds(seconds)));
         let store =
-            SqliteStore::open(&self.database(), Exclusive::Beside, Outside::alone(then, Arc::new(SystemEntropy))).unwrap();
+            SqliteStore::open(&self.database(), Exclusive::Beside, Surroundings::alone(then, Arc::new(SystemEntropy))).unwrap();
         store.depart().await.unwrap();
         store.close().await;
     }

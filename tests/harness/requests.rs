@@ -7,8 +7,8 @@ use domain::intent::command::Command;
 use domain::intent::status::Status;
 use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Principal, Role};
-use placet_server::store::{CreateIntent, NewIntent, Precondition, Request, Target};
 use serde_json::{Map, json};
+use store::{CreateIntent, NewIntent, Precondition, Request, Target};
 
 /// Somebody with a key of their own, who speaks for nobody else.
 pub fn principal(name: &str, role: Role) -> Principal {

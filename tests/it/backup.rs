@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::join_all;
 use harness::app::TestApp;
 use placet_disk::query;
-use placet_server::store::Database;
 use serde_json::json;
+use store::Database;
 
 /// A backup is made of a server at work, and looked at when it is needed: then it must open, be whole, and have everything that was
 /// promised before it was begun.

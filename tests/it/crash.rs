@@ -1,8 +1,8 @@
 //! What a server leaves behind when it ends in the middle of something.
 
 use harness::on_each_store;
-use placet_server::store::Turn;
 use serde_json::json;
+use store::Turn;
 
 on_each_store! {
     /// A mail that was under way when the server ended may never have left. Whoever waits for the lease of a dead worker

@@ -11,11 +11,11 @@ use harness::api::Reply;
 use harness::app::{Backend, TestApp};
 use harness::postgres::{CONNECTIONS, Cluster, PASSWORD};
 use harness::severed::{Cut, Wire};
-use placet_server::clock::{SystemClock, SystemEntropy};
-use placet_server::store::postgres::Address;
-use placet_server::store::sqlite::Exclusive;
-use placet_server::store::{Database, Outside, open};
 use serde_json::json;
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::postgres::Address;
+use store::sqlite::Exclusive;
+use store::{Database, Surroundings, open};
 
 /// A stop that waits for nobody; a connection that is waited for would take longer.
 const STOPPED: Duration = Duration::from_secs(3);
@@ -179,7 +179,7 @@ async fn what_the_database_does_not_take_is_not_tried_again() {
 async fn a_server_stops_while_its_database_says_nothing() {
     let wire = Wire::to(Cluster::of_this_process().port()).await;
     let scratch = Cluster::of_this_process().scratch().await;
-    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let outside = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
     let store = open(&over(&wire, scratch.name()), Exclusive::Serve, outside).await.unwrap();
     wire.fall_silent();
     let cut =

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use harness::postgres::{Cluster, PASSWORD, Scratch};
-use placet_server::clock::{SystemClock, SystemEntropy};
-use placet_server::store::postgres::{Address, CONNECTIONS_MIN};
-use placet_server::store::sqlite::Exclusive;
-use placet_server::store::{Database, Outside, Store, open};
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::postgres::{Address, CONNECTIONS_MIN};
+use store::sqlite::Exclusive;
+use store::{Database, Store, Surroundings, open};
 
 async fn reach(url: &str) -> anyhow::Result<Arc<dyn Store>> {
     let database = Database::Postgres { address: Box::new(Address::parse(url)?), connections: CONNECTIONS_MIN };
-    open(&database, Exclusive::Serve, Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy))).await
+    open(&database, Exclusive::Serve, Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy))).await
 }
 
 /// Connections to a database of which TLS is, or is not, used.

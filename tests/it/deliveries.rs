@@ -10,8 +10,8 @@ use harness::app::{OPERATOR, TestApp, mentions};
 use harness::on_each_store;
 use harness::receiver::{Receiver, add, webhook};
 use harness::smtp::Fault;
-use placet_server::store::{DeliveryResult, Turn};
 use serde_json::{Value, json};
+use store::{DeliveryResult, Turn};
 
 const LEAD: &str = "lead@example.com";
 const DUTY: &str = "duty@example.com";

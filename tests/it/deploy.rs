@@ -91,7 +91,7 @@ fn the_image_is_built_with_the_compiler_the_sources_need() {
 fn the_proxy_waits_longer_than_a_question_is_waited_for() {
     let text = read("docker/nginx.conf");
     let seconds = text.split_once("proxy_read_timeout ").unwrap().1.split('s').next().unwrap();
-    assert!(seconds.parse::<u32>().unwrap() > placet_server::http::WAIT_SECONDS_MAX, "{seconds}");
+    assert!(seconds.parse::<u32>().unwrap() > placet_server::api::WAIT_SECONDS_MAX, "{seconds}");
     for server in ["placet-1:7420", "placet-2:7420"] {
         assert!(text.contains(server) && read("docker-compose.yml").contains(server.split(':').next().unwrap()), "{server}");
     }

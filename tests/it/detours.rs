@@ -11,8 +11,8 @@ use domain::people::principal::Role;
 use domain::suspension::channel::{EMAIL, Reach};
 use harness::app::{Backend, TestApp};
 use harness::receiver::{Receiver, add, webhook};
-use placet_server::store::{DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
 use serde_json::{Value, json};
+use store::{DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
 
 const STORES: [Backend; 2] = [Backend::Sqlite, Backend::Postgres];
 

@@ -8,9 +8,9 @@ use harness::app::{Backend, OPERATOR, TestApp};
 use harness::browser::{Browser, BrowserOptions};
 use harness::person::{Page, Person};
 use placet_server::config::Mode;
-use placet_server::store::PRODUCTION_MARK;
 use reqwest::Method;
 use serde_json::json;
+use store::PRODUCTION_MARK;
 
 use crate::secrets::{database, holds};
 

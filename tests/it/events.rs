@@ -177,7 +177,7 @@ on_each_store! {
         assert_eq!(numbers("?limit=2&offset=2&include=all").await, [3, 2]);
         assert_eq!(numbers("?offset=100000").await, [0_i64; 0]);
         assert_eq!(numbers("?event_type=comment&limit=1&offset=1").await, [2]);
-        assert_eq!(numbers("?event_type=x.other").await, [0_i64; 0]); // Outside the vocabulary it takes both words.
+        assert_eq!(numbers("?event_type=x.other").await, [0_i64; 0]); // Surroundings the vocabulary it takes both words.
         assert_eq!(numbers("?event_type=x.other&include=all").await, [5, 3, 1]);
         for since in ["2026-11-24T08:00:03.000000", "2026-11-24T08:00:03Z", "2026-11-24T09:00:03%2B01:00"] {
             assert_eq!(numbers(&format!("?include=all&since={since}")).await, [5, 4, 3], "{since}");

@@ -10,6 +10,17 @@ use std::path::Path;
 /// The folders and files of the domain; each imports only those before it.
 const DOMAIN: &[&str] = &["base", "suspension", "problem", "people", "intent", "log", "wire", "asking"];
 
+/// The same of the server.
+const SERVER: &[&str] =
+    &["crypto", "terminal", "config", "observe", "edge", "worker", "pages", "inbox", "protocols", "api", "app", "cli", "main"];
+/// Those that never import each other: each is a way to the same store.
+const SURFACES: &[&str] = &["api", "pages", "inbox", "protocols"];
+/// The same of the store.
+const STORE: &[&str] = &[
+    "host", "error", "allowance", "bounce", "link", "fact", "span", "story", "observer", "filter", "request", "sending", "standing",
+    "mailbox", "hub", "rows", "surroundings", "reads", "units", "backend", "store", "sqlite", "postgres", "database", "moving",
+];
+
 /// The sources of a crate, by their paths below `src`.
 type Sources = BTreeMap<String, String>;
 
@@ -148,6 +159,16 @@ fn upwards(arrows: &BTreeSet<(&str, &str)>, floors: &[&str]) -> Vec<String> {
     up.map(|(from, to)| format!("{from} imports {to}, which stands above it")).collect()
 }
 
+/// The arrows between folders of which none imports another.
+fn between(arrows: &BTreeSet<(&str, &str)>, apart: &[&str]) -> Vec<String> {
+    let folder = |file: &str| {
+        let name = file.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
+        apart.iter().position(|folder| *folder == name)
+    };
+    let across = arrows.iter().filter(|(from, to)| folder(from).zip(folder(to)).is_some_and(|(from, to)| from != to));
+    across.map(|(from, to)| format!("{from} imports {to}, and neither may know the other")).collect()
+}
+
 #[test]
 fn the_domain_has_no_circles_and_no_arrow_upwards() {
     let sources = sources("domain/src");
@@ -158,6 +179,33 @@ fn the_domain_has_no_circles_and_no_arrow_upwards() {
     for file in sources.keys() {
         let folder = file.split('/').next().unwrap_or_default().trim_end_matches(".rs");
         assert!(folder == "lib" || DOMAIN.contains(&folder), "{file} stands on no floor");
+    }
+}
+
+#[test]
+fn the_store_has_no_circles_and_no_arrow_upwards() {
+    let sources = sources("store/src");
+    let arrows = arrows(&sources);
+    assert!(arrows.len() > 100, "the walk found too few arrows: {}", arrows.len());
+    assert_eq!(in_circles(&arrows), [""; 0]);
+    assert_eq!(upwards(&arrows, STORE), [""; 0]);
+    for file in sources.keys() {
+        let folder = file.split('/').next().unwrap_or_default().trim_end_matches(".rs");
+        assert!(folder == "lib" || STORE.contains(&folder), "{file} stands on no floor");
+    }
+}
+
+#[test]
+fn the_server_has_no_circles_and_its_surfaces_do_not_know_each_other() {
+    let sources = sources("server/src");
+    let arrows = arrows(&sources);
+    assert!(arrows.len() > 100, "the walk found too few arrows: {}", arrows.len());
+    assert_eq!(in_circles(&arrows), [""; 0]);
+    assert_eq!(upwards(&arrows, SERVER), [""; 0]);
+    assert_eq!(between(&arrows, SURFACES), [""; 0]);
+    for file in sources.keys() {
+        let folder = file.split('/').next().unwrap_or_default().trim_end_matches(".rs");
+        assert!(folder == "lib" || SERVER.contains(&folder), "{file} stands on no floor");
     }
 }
 
@@ -181,4 +229,5 @@ fn a_circle_and_an_arrow_upwards_are_found() {
         upwards(&arrows, &["a", "c", "d"]),
         ["a/mod.rs imports c.rs, which stands above it", "c.rs imports d.rs, which stands above it"]
     );
+    assert_eq!(between(&arrows, &["d", "e"]), ["d.rs imports e.rs, and neither may know the other"]);
 }

@@ -10,11 +10,11 @@ use domain::people::principal::Role;
 use harness::api::Api;
 use harness::app::TestApp;
 use harness::on_each_store;
-use placet_server::clock::SystemEntropy;
-use placet_server::keys::{generate, hash};
-use placet_server::store::NewKey;
+use placet_server::edge::keys::{generate, hash};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
+use store::NewKey;
+use store::host::clock::SystemEntropy;
 
 /// A key as an older program kept it: with its names as they were given.
 async fn key_of_before(app: &TestApp, role: Role, name: &str, owner: &str) -> Api {

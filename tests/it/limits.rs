@@ -8,9 +8,9 @@ use harness::api::Reply;
 use harness::app::{Backend, TestApp};
 use harness::on_each_store;
 use harness::postgres::Cluster;
-use placet_server::store::StoreError;
-use placet_server::store::sqlite::simulated::Fate;
 use serde_json::{Value, json};
+use store::StoreError;
+use store::sqlite::simulated::Fate;
 
 use crate::site::Site;
 

@@ -10,8 +10,8 @@ use domain::base::ids::IntentId;
 use harness::app::{OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::smtp::{Fault, Received};
-use placet_server::store::{DeliveryResult, Turn};
 use serde_json::{Value, json};
+use store::{DeliveryResult, Turn};
 
 /// How long a worker may keep a message before another may try.
 const LEASE_SECONDS: i64 = 120;

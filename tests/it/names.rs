@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use domain::base::ids::IntentId;
 use harness::app::{Backend, TestApp};
-use placet_server::clock::{SystemClock, SystemEntropy};
-use placet_server::store::sqlite::{Exclusive, SqliteStore, beside};
-use placet_server::store::{Outside, Store as _};
 use serde_json::json;
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::sqlite::{Exclusive, SqliteStore, beside};
+use store::{Store as _, Surroundings};
 
 /// Opens the file as a server, or as a command beside one, and returns why that was refused.
 async fn refusal(path: &Path, exclusive: Exclusive) -> Option<String> {
-    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let outside = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
     match SqliteStore::open(path, exclusive, outside) {
         Ok(store) => {
             store.close().await;

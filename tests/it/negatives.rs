@@ -9,7 +9,7 @@ use domain::people::principal::Role;
 use harness::api::{Api, Reply};
 use harness::app::TestApp;
 use harness::on_each_store;
-use placet_server::http::BODY_BYTES_MAX;
+use placet_server::edge::body::BODY_BYTES_MAX;
 use serde_json::{Value, json};
 
 const NOBODYS: &str = "019ab0f2-0000-7000-8000-000000000000";

@@ -12,11 +12,11 @@ use harness::app::{Backend, TestApp};
 use harness::on_each_store;
 use harness::postgres::Cluster;
 use harness::wire::Wire;
-use placet_server::admission::{Class, Place};
-use placet_server::http::{BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_WAIT, PAGE_BODIES_BYTES_MAX};
-use placet_server::store::link::LinkToken;
+use placet_server::edge::admission::{Class, Place};
+use placet_server::edge::body::{BODIES_BYTES_MAX, BODY_BYTES_MAX, BODY_WAIT, PAGE_BODIES_BYTES_MAX};
 use reqwest::Method;
 use serde_json::json;
+use store::link::LinkToken;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 

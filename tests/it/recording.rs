@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use domain::suspension::delivery::DeliveryState;
-use placet_server::store::sqlite::simulated::Fate;
 use serde_json::json;
+use store::sqlite::simulated::Fate;
 
 use crate::site::Site;
 

@@ -17,10 +17,10 @@ use harness::postgres::Cluster;
 use harness::receiver::{Answer, Receiver, add, webhook};
 use harness::severed::{Cut, Wire};
 use placet_server::app::hold_after_restore;
-use placet_server::clock::{SystemClock, SystemEntropy};
-use placet_server::store::sqlite::Exclusive;
-use placet_server::store::{Hold, Outside, open};
 use serde_json::json;
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::sqlite::Exclusive;
+use store::{Hold, Surroundings, open};
 
 use crate::database_faults::start_over;
 
@@ -245,7 +245,7 @@ async fn a_server_that_looked_just_before_a_move_began_is_refused() {
     let scratch = Cluster::of_this_process().scratch().await;
     let rival = scratch.rival().await;
     rival.sql("BEGIN; LOCK TABLE __diesel_schema_migrations IN ACCESS EXCLUSIVE MODE").await;
-    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let outside = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
     let database = scratch.database();
     let begin = async {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
@@ -402,7 +402,7 @@ async fn a_commit_whose_reply_was_lost_is_looked_up() {
 async fn servers_that_start_together_make_the_tables_once() {
     let scratch = Cluster::of_this_process().empty().await;
     let start = async || {
-        let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+        let outside = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
         open(&scratch.database(), Exclusive::Serve, outside).await
     };
     let (one, two, three) = tokio::join!(start(), start(), start());

@@ -5,8 +5,8 @@ use domain::people::principal::Role;
 use harness::app::{Backend, OPERATOR, TestApp};
 use harness::on_each_store;
 use harness::postgres::Cluster;
-use placet_server::store::sqlite::simulated::Fate;
 use serde_json::json;
+use store::sqlite::simulated::Fate;
 
 use crate::site::Site;
 

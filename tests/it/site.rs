@@ -19,13 +19,13 @@ use futures_util::future::BoxFuture;
 use harness::app::asking_policy;
 use harness::clock::FakeClock;
 use harness::requests::{body, create, principal, write};
-use placet_server::clock::SystemEntropy;
-use placet_server::metrics::Metrics;
-use placet_server::store::sqlite::simulated::{Ended, Fate, SimulatedDatabase, SimulatedStore, Surroundings as Around};
-use placet_server::store::{DeliveryFilter, EventFilter, IntentFilter, Store, StoreError, Target};
-use placet_server::worker::deliveries::{Deliveries, Surroundings};
+use placet_server::observe::metrics::Metrics;
+use placet_server::worker::deliveries::{Deliveries, Resources};
 use placet_server::worker::lane::Lane;
 use serde_json::{Value, json};
+use store::host::clock::SystemEntropy;
+use store::sqlite::simulated::{Ended, Fate, Scheduler, SimulatedDatabase, SimulatedStore};
+use store::{DeliveryFilter, EventFilter, IntentFilter, Store, StoreError, Target};
 
 /// A disk that fails some transactions.
 pub(crate) struct Weather {
@@ -38,7 +38,7 @@ pub(crate) struct Weather {
     pub(crate) units: Mutex<Vec<&'static str>>,
 }
 
-impl Around for Weather {
+impl Scheduler for Weather {
     fn turn(&self, unit: &'static str) -> BoxFuture<'_, Fate> {
         self.units.lock().unwrap().push(unit);
         let fails = || self.completions.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
@@ -89,9 +89,9 @@ impl Site {
         let suspension = ask(&*store, &agent, clock.now(), json!({})).await;
         let mailbox = MemoryMailbox::new();
         let metrics = Arc::new(Metrics::new(clock.now()));
-        let around = Surroundings { store: store.clone(), clock: clock.clone(), entropy, metrics };
+        let resources = Resources { store: store.clone(), clock: clock.clone(), entropy, metrics };
         let lanes = vec![Lane::email(Arc::new(mailbox.clone()))];
-        let worker = Arc::new(Deliveries::new(around, lanes, "http://127.0.0.1/".parse().unwrap(), &asking_policy()));
+        let worker = Arc::new(Deliveries::new(resources, lanes, "http://127.0.0.1/".parse().unwrap(), &asking_policy()));
         Self { weather, clock, store, mailbox, worker, agent, database, suspension }
     }
 

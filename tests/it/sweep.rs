@@ -10,11 +10,11 @@ use domain::intent::command::Later;
 use domain::suspension::Resolution;
 use harness::app::{Backend, TestApp};
 use harness::postgres::Cluster;
-use placet_server::metrics::Metrics;
-use placet_server::store::sqlite::simulated::Fate;
-use placet_server::store::{Standing, Store};
+use placet_server::observe::metrics::Metrics;
 use placet_server::worker::upkeep::Sweep;
 use serde_json::{Value, json};
+use store::sqlite::simulated::Fate;
+use store::{Standing, Store};
 
 use crate::site::Site;
 

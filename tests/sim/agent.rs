@@ -15,9 +15,9 @@ use domain::suspension::{FallbackPolicy, ResponseType};
 use domain::wire::{ChoiceRequest, SuspendRequest, SuspensionRecord};
 use futures_util::FutureExt;
 use harness::requests;
-use placet_server::keys::hash;
-use placet_server::store::{CreateIntent, Idempotency, Outcome, Request, Target};
+use placet_server::edge::keys::hash;
 use serde_json::{Map, json};
+use store::{CreateIntent, Idempotency, Outcome, Request, Target};
 
 use crate::executor::{MILLISECOND, SECOND};
 use crate::operator::OUTCOME_KEPT;

@@ -10,9 +10,9 @@ use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use futures_util::FutureExt;
-use placet_server::store::link::LinkToken;
-use placet_server::store::{Precondition, Request, Target};
 use serde_json::json;
+use store::link::LinkToken;
+use store::{Precondition, Request, Target};
 
 use crate::executor::SECOND;
 use crate::world::{Failed, World};

@@ -6,8 +6,8 @@ use domain::people::principal::Role;
 use domain::suspension::delivery::BounceKind;
 use futures_util::FutureExt;
 use harness::requests;
-use placet_server::store::BounceReport;
-use placet_server::store::bounce::BounceToken;
+use store::BounceReport;
+use store::bounce::BounceToken;
 
 use crate::executor::SECOND;
 use crate::mail::Mail;

@@ -156,7 +156,7 @@ impl Executor {
         let dropped: Vec<Slot> = doomed.iter().filter_map(|id| state.slots.remove(id)).collect();
         state.paused.remove(&process);
         drop(state);
-        // Outside the lock: dropping a task may wake others.
+        // Surroundings the lock: dropping a task may wake others.
         drop(dropped);
     }
 

@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use clap::Parser;
-use placet_server::store::sqlite::simulated::SimulatedDatabase;
+use store::sqlite::simulated::SimulatedDatabase;
 use tokio::runtime::Runtime;
 
 use crate::coverage::Coverage;

@@ -10,9 +10,9 @@ use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use domain::wire::SuspensionRecord;
 use futures_util::FutureExt;
-use placet_server::keys::hash;
-use placet_server::store::{FailedFilter, Idempotency, Outcome, Precondition, Request, SuspensionFilter, Target};
+use placet_server::edge::keys::hash;
 use serde_json::{Value, json};
+use store::{FailedFilter, Idempotency, Outcome, Precondition, Request, SuspensionFilter, Target};
 
 use crate::executor::{MILLISECOND, SECOND};
 use crate::person::{accepted, refused, request, value_for};

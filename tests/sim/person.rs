@@ -10,9 +10,9 @@ use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::{ResponseType, Suspension, SuspensionChoice};
 use futures_util::FutureExt;
-use placet_server::store::link::LinkToken;
-use placet_server::store::{Idempotency, LinkView, Outcome, Precondition, Request, Target};
 use serde_json::{Value, json};
+use store::link::LinkToken;
+use store::{Idempotency, LinkView, Outcome, Precondition, Request, Target};
 
 use crate::executor::{MILLISECOND, SECOND};
 use crate::mail::Mail;

@@ -7,13 +7,13 @@ use domain::base::clock::Clock;
 use domain::base::time::micros;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select};
-use placet_server::metrics::Metrics;
-use placet_server::store::hub::Notice;
-use placet_server::store::sqlite::simulated::{Ended, Fate, SimulatedStore, Surroundings};
-use placet_server::store::{Store, StoreError};
+use placet_server::observe::metrics::Metrics;
 use placet_server::worker::deadlines::Deadlines;
 use placet_server::worker::deliveries::{self, Deliveries};
 use placet_server::worker::lane::Lane;
+use store::hub::Notice;
+use store::sqlite::simulated::{Ended, Fate, Scheduler, SimulatedStore};
+use store::{Store, StoreError};
 
 use crate::endpoint::{Calls, Endpoint};
 use crate::executor::{MILLISECOND, ProcessId, SECOND};
@@ -45,7 +45,7 @@ struct Weather {
     process: ProcessId,
 }
 
-impl Surroundings for Weather {
+impl Scheduler for Weather {
     fn turn(&self, unit: &'static str) -> BoxFuture<'_, Fate> {
         async move {
             let world = &self.world;
@@ -152,9 +152,9 @@ fn count(world: &World, watch: &Watch, leased: &[(i64, i64)]) {
 /// Starts a process: what it does first, and its loops.
 pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
     let clock = Arc::new(WorldClock(world.clone()));
-    let surroundings = Arc::new(Weather { world: world.clone(), process });
+    let scheduler = Arc::new(Weather { world: world.clone(), process });
     let (database, entropy, channels) = (world.database.clone(), world.entropy.clone(), world.policy.channels.clone());
-    let store = Arc::new(SimulatedStore::open(database, clock.clone(), entropy, channels, surroundings).unwrap());
+    let store = Arc::new(SimulatedStore::open(database, clock.clone(), entropy, channels, scheduler).unwrap());
     {
         let mut processes = world.processes.lock().unwrap();
         let era = processes.get(process).map_or(0, |before| before.era);
@@ -170,14 +170,14 @@ pub(crate) fn start(world: &Arc<World>, process: ProcessId) {
     world.endpoints.lock().unwrap().retain(|(of, _), _| *of != process);
     let shared: Arc<dyn Store> = store.clone();
     let deadlines = Deadlines::new(shared.clone(), clock.clone(), || {});
-    let around = deliveries::Surroundings {
+    let resources = deliveries::Resources {
         store: shared,
         clock: clock.clone(),
         entropy: world.entropy.clone(),
         metrics: Arc::new(Metrics::new(clock.now())),
     };
     let url = url::Url::parse("https://placet.example.com").unwrap();
-    let deliveries = Arc::new(Deliveries::new(around, lanes(world, process), url, &world.policy));
+    let deliveries = Arc::new(Deliveries::new(resources, lanes(world, process), url, &world.policy));
     let starting = world.clone();
     world.executor.spawn(Some(process), "startup", async move {
         prepare(&starting, process, &store).await;

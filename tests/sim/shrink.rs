@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use placet_server::store::sqlite::simulated::SimulatedDatabase;
+use store::sqlite::simulated::SimulatedDatabase;
 use tokio::runtime::Runtime;
 
 use crate::plan::{Faults, Plan};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use domain::base::planted::{Bug, plant};
-use placet_server::store::sqlite::simulated::SimulatedDatabase;
+use store::sqlite::simulated::SimulatedDatabase;
 
 use crate::shrink::Change;
 use crate::world::run;

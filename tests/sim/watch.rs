@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use domain::log::{Hash, Sealed, verify_chain};
-use placet_server::store::sqlite::simulated::{Ended, SimulatedDatabase};
 use serde_json::Value;
+use store::sqlite::simulated::{Ended, SimulatedDatabase};
 
 use crate::model::{Checked, ModelIntent, ModelSuspension, Rules, must};
 use crate::plan::Plan;

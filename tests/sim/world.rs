@@ -11,8 +11,8 @@ use domain::base::clock::Clock;
 use domain::base::time::from_micros;
 use domain::problem::Rejection;
 use futures_util::future::BoxFuture;
-use placet_server::store::sqlite::simulated::SimulatedDatabase;
-use placet_server::store::{Store, StoreError};
+use store::sqlite::simulated::SimulatedDatabase;
+use store::{Store, StoreError};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 

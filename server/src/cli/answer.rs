@@ -11,13 +11,13 @@ use domain::base::clock::Clock;
 use domain::base::time::rfc3339;
 use placet::{CallError, ResponseType, SuspensionRecord};
 use serde_json::{Map, Value, json};
+use store::host::clock::SystemClock;
 
 use super::ending::Ending;
 use super::look;
 use super::meant::meant;
 use super::question::{self, as_json, expected, offered, short_id};
 use super::remote::{self, Remote, RemoteArgs, inert, inert_line, print_json, print_laid_out, tell};
-use crate::clock::SystemClock;
 use crate::terminal;
 
 /// The longest answer read from a terminal, in bytes; the server allows less.

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use store::host::clock::SystemEntropy;
+use store::{Database, Store};
 use url::Url;
 
 use super::remote::tell;
-use crate::clock::SystemEntropy;
+use crate::cli::reach::{Reached, ask};
 use crate::config::DatabaseArgs;
-use crate::instance::{INSTANCE_SECRET, Instance};
-use crate::reach::{Reached, ask};
-use crate::store::{Database, Store};
+use crate::edge::instance::{INSTANCE_SECRET, Instance};
 
 /// How long a server may take to say who it is; a command is not held up by one that is slow.
 const LOOK_FOR: Duration = Duration::from_secs(2);

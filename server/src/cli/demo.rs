@@ -16,14 +16,14 @@ use domain::suspension::seeming::SeemingSecret;
 use domain::suspension::{FallbackPolicy, Style};
 use domain::wire::EventView;
 use placet::{Answer, Choice, Client, Question, RequestInputError, Source};
+use store::Database;
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::host::task::spawn_named;
 use tokio::sync::{oneshot, watch};
 
 use super::{say, serve};
 use crate::app::App;
-use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::{Config, Limits, Mode};
-use crate::store::Database;
-use crate::worker::spawn_named;
 
 /// Who is asked.
 const OPERATOR: &str = "you@example.com";

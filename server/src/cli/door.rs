@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
+use store::Database;
 use tokio::sync::watch;
 use url::Url;
 
 use super::say;
 use crate::config::is_loopback;
-use crate::store::Database;
 
 /// What the name of the file has behind the database's.
 const FILE_END: &str = "-address";

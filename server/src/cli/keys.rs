@@ -11,15 +11,15 @@ use domain::base::name;
 use domain::people::principal::Role;
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
 use secrecy::{ExposeSecret, SecretString};
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::sqlite::Exclusive;
+use store::{self, Store, Surroundings};
 
 use super::beside::tell_of_another_server;
 use super::remote::tell;
 use super::say;
-use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::DatabaseArgs;
-use crate::keys::{IMPORT_BITS_MIN, KEY_CHARS_MAX, bits, generate, new_key};
-use crate::store::sqlite::Exclusive;
-use crate::store::{self, Outside, Store};
+use crate::edge::keys::{IMPORT_BITS_MIN, KEY_CHARS_MAX, bits, generate, new_key};
 
 #[derive(Subcommand)]
 pub(super) enum KeysCommand {
@@ -134,8 +134,8 @@ async fn open(settings: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
     let database = settings.database()?;
     // What cannot be reached is said by opening it.
     let is_new = database.is_new().await.unwrap_or(false);
-    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
-    let store = store::open(&database, Exclusive::Beside, outside).await?;
+    let surroundings = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let store = store::open(&database, Exclusive::Beside, surroundings).await?;
     if is_new {
         tell(format!("made a new database: {}", database.place()));
     }

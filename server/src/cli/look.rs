@@ -13,11 +13,11 @@ use domain::intent::event::client_may_append;
 use domain::log::{Sealed, verify_chain};
 use placet::{EventView, SuspensionRecord};
 use serde_json::{Value, json};
+use store::host::clock::SystemClock;
 
 use super::question::{self, QuestionArgs, as_json, short_id};
 use super::remote::{self, EXIT_CODES, RemoteArgs, inert_line, line_of_result, print, print_json, print_laid_out, tell};
-use crate::clock::SystemClock;
-use crate::reach;
+use crate::cli::reach;
 use crate::terminal;
 
 /// Who may read questions.

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use domain::base::clock::Clock;
+use store::Database;
+use store::host::clock::SystemClock;
+use store::moving::{Moved, Step, move_everything};
 
 use super::say;
-use crate::clock::SystemClock;
 use crate::config::{DatabaseArgs, DatabaseUrl};
-use crate::store::Database;
-use crate::store::moving::{Moved, Step, move_everything};
 
 #[derive(Args)]
 #[command(after_help = "\

@@ -12,6 +12,7 @@ mod look;
 mod meant;
 mod migrate;
 mod question;
+mod reach;
 mod release;
 mod remote;
 mod serve;
@@ -31,7 +32,7 @@ use domain::base::text::visible;
 pub use self::remote::tell;
 use self::remote::{FAILED, REMOTE_COMMANDS};
 use crate::config::{WITHOUT_FLAGS, is_only_in_the_file, is_set_to_nothing};
-use crate::telemetry::{COMMAND_FILTER, SERVER_FILTER};
+use crate::observe::telemetry::{COMMAND_FILTER, SERVER_FILTER};
 
 /// What commands log that say themselves whatever there is to say, in words for people.
 const SPEAKING_FILTER: &str = "off";

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use clap::Args;
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::sqlite::Exclusive;
+use store::{self, Surroundings};
 
 use super::say;
-use crate::clock::{SystemClock, SystemEntropy};
 use crate::config::DatabaseArgs;
-use crate::store::sqlite::Exclusive;
-use crate::store::{self, Outside};
 
 #[derive(Args)]
 pub(super) struct ReleaseArgs {
@@ -19,8 +19,8 @@ pub(super) struct ReleaseArgs {
 pub(super) async fn run(args: ReleaseArgs) -> anyhow::Result<()> {
     let database = args.database.database()?;
     database.must_exist().await?;
-    let outside = Outside::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
-    let store = store::open(&database, Exclusive::Beside, outside).await?;
+    let surroundings = Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let store = store::open(&database, Exclusive::Beside, surroundings).await?;
     say(if store.release().await? {
         "Released. The server goes on within five seconds, or when it starts: open questions get time back and are mailed afresh."
     } else {

@@ -13,10 +13,10 @@ use domain::base::text::{defanged, visible, visible_line};
 use placet::{CallError, Client, Problem, SecretString, SetupError, TransportError};
 use url::Url;
 
+use crate::cli::reach::{Unreached, why};
 use crate::config::{LISTEN_DEFAULT, is_loopback, secret_from_environment};
-use crate::keys::KEY_CHARS_MAX;
-use crate::reach::{Unreached, why};
-use crate::telemetry::in_ascii;
+use crate::edge::keys::KEY_CHARS_MAX;
+use crate::observe::telemetry::in_ascii;
 use crate::terminal::{self, laid_out};
 
 /// What the commands that speak to a server exit with when something failed.
@@ -184,7 +184,7 @@ impl Remote {
             why @ (Unreached::Name(_) | Unreached::Timeout | Unreached::Broken(_)) => {
                 anyhow::anyhow!(
                     "{url} could not be reached: {}; is PLACET_URL (or --url) right?",
-                    crate::reach::Reached::Nothing(why)
+                    crate::cli::reach::Reached::Nothing(why)
                 )
             }
         }

@@ -12,20 +12,20 @@ use domain::base::time::rfc3339;
 use domain::people::principal::Role;
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
+use store::Store;
+use store::host::clock::{SystemClock, SystemEntropy};
+use store::host::task::spawn_named;
 use url::Url;
 
 use super::doctor::written;
 use super::door::Door;
 use super::say;
 use crate::app::{App, hold_after_restore};
-use crate::clock::{SystemClock, SystemEntropy};
+use crate::cli::reach::{Reached, ask};
 use crate::config::{Config, DatabaseArgs, Mode, ServeArgs, raise_files_max, secret_from_environment};
-use crate::instance::Instance;
-use crate::keys::{generate, new_key};
-use crate::reach::{Reached, ask};
-use crate::settings::asks_by_default;
-use crate::store::Store;
-use crate::worker::spawn_named;
+use crate::edge::instance::Instance;
+use crate::edge::keys::{generate, new_key};
+use crate::edge::settings::asks_by_default;
 
 /// When the server looks for itself: what stands before it may need to see it first.
 const LOOK_AFTER: Duration = Duration::from_secs(3);

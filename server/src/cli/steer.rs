@@ -6,11 +6,11 @@ use clap::Args;
 use domain::base::clock::Clock;
 use domain::base::text;
 use placet::SuspensionRecord;
+use store::host::clock::SystemClock;
 
 use super::ask::time;
 use super::question::{self, QuestionArgs, as_json, short_id};
 use super::remote::{self, EXIT_CODES, print, print_json};
-use crate::clock::SystemClock;
 
 #[derive(Args)]
 #[command(after_help = EXIT_CODES)]

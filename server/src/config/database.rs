@@ -7,11 +7,11 @@ use anyhow::{Context, bail};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use secrecy::ExposeSecret;
+use store::Database;
+use store::postgres::{Address, CONNECTIONS_MIN};
 use url::Url;
 
 use super::{FileConfig, LISTEN_DEFAULT, environment, read_file, secret_from_environment};
-use crate::store::Database;
-use crate::store::postgres::{Address, CONNECTIONS_MIN};
 
 /// The setting that says where the data is; with `_FILE`, a file that does.
 pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";

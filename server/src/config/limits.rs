@@ -4,8 +4,7 @@ use std::num::NonZeroU32;
 
 use anyhow::bail;
 use serde::Deserialize;
-
-use crate::store::allowance::{AGENT_BYTES_PER_DAY, RESERVE_BYTES};
+use store::allowance::{AGENT_BYTES_PER_DAY, RESERVE_BYTES};
 
 /// The fewest requests worked on at the same time, unless set otherwise: two full batches of the writer.
 const CONCURRENT_REQUESTS_MIN: usize = 512;

@@ -26,6 +26,8 @@ use domain::suspension::{
 };
 use domain::wire::RespondRequest;
 use serde_json::{Map, Value};
+use store::link::LinkToken;
+use store::{LinkView, Precondition, Request, StoreError, Target};
 
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
@@ -34,11 +36,12 @@ use super::view::{
     Again, Answers, Asked, Choices, Ending, FieldProblem, Fields, FormError, Given, OpenQuestion, Outcome, Page, PlanRow,
     Reading, Silence, Trouble, Typed, UnknownLink,
 };
-use crate::admission::{Class, Refused};
-use crate::http::{Body, Failure, RETRY_AFTER_SECONDS, Shared, TurnedAway, read_body, to_its_end};
-use crate::rates::seconds_until;
-use crate::store::link::LinkToken;
-use crate::store::{LinkView, Precondition, Request, StoreError, Target};
+use crate::edge::admission::{Class, Refused};
+use crate::edge::auth::to_its_end;
+use crate::edge::body::{self, Body};
+use crate::edge::problem::{Failure, RETRY_AFTER_SECONDS, TurnedAway};
+use crate::edge::rates::seconds_until;
+use crate::edge::shared::Shared;
 
 /// How long a used link shows its outcome.
 const OUTCOME_SHOWN: TimeDelta = TimeDelta::days(30);
@@ -140,7 +143,7 @@ pub(super) async fn decide(
         Err(refusal) => return Ok(refusal),
     };
     // Only now: who makes links up must not fill the room of those who were sent one.
-    let body = read_body(&pages.bodies, &request, payload).await;
+    let body = body::read(&pages.bodies, &request, payload).await;
     let sent = body.map(|body| Sent { form: Form::read(&body.bytes), _body: body });
     let place = match shared.admission.enter(Class::Respond).await {
         Ok(place) => place,

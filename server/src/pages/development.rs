@@ -26,7 +26,7 @@ use url::Url;
 use super::view::{Page, STYLESHEET, line};
 use super::{Pages, host_with_port};
 use crate::config::is_loopback;
-use crate::http::Shared;
+use crate::edge::shared::Shared;
 use crate::worker::deliveries::Deliveries;
 
 /// The name of the secret in the database that proves the cookies of development mode; it proves nothing else.

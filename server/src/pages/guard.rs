@@ -8,10 +8,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::base::ids::Entropy;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use store::link::LinkToken;
 
 use super::{Pages, host_with_port};
 use crate::config::is_loopback;
-use crate::store::link::LinkToken;
 
 /// The cookie's random bytes.
 const COOKIE_BYTES: usize = 16;

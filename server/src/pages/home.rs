@@ -20,15 +20,17 @@ use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{Resolution, ResolutionReason, ResponseType, Suspension};
 use domain::wire::SuspendRequest;
 use serde_json::json;
+use store::mailbox::{Asked, MailboxView, Mailed};
+use store::{CreateIntent, NewIntent, Precondition, Request, StoreError, Target};
 
 use super::Pages;
 use super::development::{Development, Holder, home, not_here};
 use super::scripts::{HOME, TIMES};
 use super::view::{Page, STYLESHEET, Trouble, line, machine, second};
-use crate::admission::Class;
-use crate::http::{RETRY_AFTER_SECONDS, Shared, read_body};
-use crate::store::mailbox::{Asked, MailboxView, Mailed};
-use crate::store::{CreateIntent, NewIntent, Precondition, Request, StoreError, Target};
+use crate::edge::admission::Class;
+use crate::edge::body;
+use crate::edge::problem::RETRY_AFTER_SECONDS;
+use crate::edge::shared::Shared;
 
 /// How many mails, and how many questions that wait, the page shows.
 const SHOWN_MAX: u32 = 50;
@@ -219,7 +221,7 @@ impl Form {
 /// answer is given behind the link in the mail.
 pub(super) async fn ask(request: HttpRequest, payload: Payload, shared: Data<Shared>, pages: Data<Pages>) -> HttpResponse {
     let Some(holder) = pages.holder(&request) else { return not_here() };
-    let Ok(body) = read_body(&pages.bodies, &request, payload).await else {
+    let Ok(body) = body::read(&pages.bodies, &request, payload).await else {
         return pages.trouble(StatusCode::BAD_REQUEST, Trouble::Unreadable);
     };
     if !Pages::is_from(request.headers(), &holder.origin) {

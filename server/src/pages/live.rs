@@ -10,12 +10,12 @@ use actix_web::web::{Data, Path};
 use domain::base::text::deadline;
 use domain::suspension::{Resolution, ResolutionReason};
 use serde::Serialize;
+use store::LinkView;
 
 use super::Pages;
 use super::answer::opened;
 use super::view::machine;
-use crate::http::Shared;
-use crate::store::LinkView;
+use crate::edge::shared::Shared;
 
 /// What a page that is being read needs to know.
 #[derive(Debug, PartialEq, Eq, Serialize)]

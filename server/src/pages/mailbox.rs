@@ -13,8 +13,9 @@ use uuid::Uuid;
 use super::Pages;
 use super::development::not_here;
 use super::view::{Page, STYLESHEET, Trouble, line};
-use crate::admission::Class;
-use crate::http::{RETRY_AFTER_SECONDS, Shared};
+use crate::edge::admission::Class;
+use crate::edge::problem::RETRY_AFTER_SECONDS;
+use crate::edge::shared::Shared;
 
 /// A mail may style itself inline and do nothing else.
 const MAIL_POLICY: &str =

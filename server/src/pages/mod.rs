@@ -24,16 +24,18 @@ use base64::engine::general_purpose::STANDARD;
 use domain::base::words;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultDirectRateLimiter, DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+use store::link::LinkToken;
 use tokio::sync::watch;
 use url::Url;
 
 pub(crate) use self::development::{DEVELOPMENT_SECRET, Development};
 use self::view::{Again, STYLESHEET, Trouble, TroublePage};
-use crate::admission::Class;
-use crate::http::{Allow, Bodies, PAGE_BODIES_BYTES_MAX, allowing};
-use crate::rates::seconds_until;
-use crate::store::link::LinkToken;
+use crate::edge::admission::Class;
+use crate::edge::body::{Bodies, PAGE_BODIES_BYTES_MAX};
+use crate::edge::rates::seconds_until;
+use crate::edge::route::{Allow, allowing};
 
 /// How often one link may be opened in a minute.
 pub const GETS_PER_MINUTE: u32 = 120;
@@ -59,6 +61,8 @@ pub(crate) struct Pages {
     policy: String,
     /// The policy of a page that may keep itself up to date: it may also run and ask for what is ours.
     live_policy: String,
+    /// What machines read of the interface; the reference shows it to people.
+    description: fn() -> &'static Value,
     /// The reference has a style of its own.
     reference_policy: String,
     development: Option<Development>,
@@ -67,7 +71,13 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    pub(crate) fn new(public_url: Url, nonce_secret: [u8; 32], link_secret: [u8; 32], development: Option<Development>) -> Self {
+    pub(crate) fn new(
+        public_url: Url,
+        nonce_secret: [u8; 32],
+        link_secret: [u8; 32],
+        description: fn() -> &'static Value,
+        development: Option<Development>,
+    ) -> Self {
         let quota = |times| Quota::per_minute(NonZeroU32::new(times).unwrap_or(NonZeroU32::MIN));
         Self {
             public_url,
@@ -79,6 +89,7 @@ impl Pages {
             misses: RateLimiter::direct(quota(MISSES_PER_MINUTE)),
             live_policy: format!("{}; script-src 'self'; connect-src 'self'", policy(STYLESHEET)),
             policy: policy(STYLESHEET),
+            description,
             reference_policy: policy(reference::STYLESHEET),
             development,
             outcome_shown: watch::Sender::new(false),

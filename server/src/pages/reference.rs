@@ -87,7 +87,7 @@ struct Schema {
 /// Shows the reference; needs no key, because it says nothing about this server's data.
 pub(super) async fn show(pages: Data<Pages>) -> HttpResponse {
     let base = pages.public_url.as_str().trim_end_matches('/').to_owned();
-    let page = ReferencePage::of(crate::http::document(), pages.host(), base);
+    let page = ReferencePage::of((pages.description)(), pages.host(), base);
     let mut response = pages.page(StatusCode::OK, page.render());
     if let Ok(policy) = HeaderValue::from_str(&pages.reference_policy) {
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);

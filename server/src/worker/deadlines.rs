@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use domain::base::clock::Clock;
+use store::{Store, StoreError};
 use tokio::sync::watch;
-
-use crate::store::{Store, StoreError};
 
 /// The longest sleep: wake-ups are hints, looking again is the truth, and a clock that jumped is noticed.
 const SLEEP_MAX: Duration = Duration::from_secs(5);

@@ -24,6 +24,8 @@ use domain::suspension::ResponseType;
 use domain::suspension::channel::Channels;
 use domain::suspension::plan::Plan;
 use futures_util::FutureExt;
+use store::host::kill_points::{self, Point};
+use store::{DeliveryResult, LeasedDelivery, Store, StoreError, Turn};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use url::Url;
@@ -31,9 +33,7 @@ use url::Url;
 use super::circuit::Outcome;
 use super::lane::{Change, Lane};
 use super::results::{Kept, Results};
-use crate::kill_points::{self, Point};
-use crate::metrics::Metrics;
-use crate::store::{DeliveryResult, LeasedDelivery, Store, StoreError, Turn};
+use crate::observe::metrics::Metrics;
 
 /// Messages on their way to all webhook endpoints at the same time.
 const WEBHOOKS_IN_FLIGHT_MAX: u32 = 64;
@@ -47,7 +47,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LAST_TRIES: Duration = Duration::from_secs(10);
 
 /// What the delivery loop stands on.
-pub struct Surroundings {
+pub struct Resources {
     pub store: Arc<dyn Store>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
@@ -56,7 +56,7 @@ pub struct Surroundings {
 
 /// The delivery loop.
 pub struct Deliveries {
-    around: Surroundings,
+    resources: Resources,
     lanes: Vec<Lane>,
     results: Results,
     public_url: Url,
@@ -67,15 +67,15 @@ pub struct Deliveries {
 
 impl Deliveries {
     /// A loop that sends through `lanes` what was asked under this policy.
-    pub fn new(around: Surroundings, lanes: Vec<Lane>, public_url: Url, asking: &AskingPolicy) -> Self {
+    pub fn new(resources: Resources, lanes: Vec<Lane>, public_url: Url, asking: &AskingPolicy) -> Self {
         for lane in &lanes {
-            around.metrics.channel_known(&lane.name);
+            resources.metrics.channel_known(&lane.name);
             if lane.shares_room() {
-                around.metrics.circuit_closed(&lane.name);
+                resources.metrics.circuit_closed(&lane.name);
             }
         }
         let (operators, channels) = (asking.operators.clone(), asking.channels.clone());
-        Self { around, lanes, results: Results::default(), public_url, operators, channels, display_time_zone: None }
+        Self { resources, lanes, results: Results::default(), public_url, operators, channels, display_time_zone: None }
     }
 
     /// Tells times in mails in this zone as well.
@@ -127,7 +127,7 @@ impl Deliveries {
             };
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
-                () = self.around.store.hub().delivery() => {}
+                () = self.resources.store.hub().delivery() => {}
                 Some(ended) = under_way.join_next() => report(ended),
                 // A sender that is gone means the same.
                 _ = stopping.changed() => {}
@@ -148,7 +148,7 @@ impl Deliveries {
     /// How long nothing needs to be done.
     fn until(&self, step: &Step) -> Duration {
         let Some(next) = step.next_due else { return SLEEP_MAX };
-        let left = (next - self.around.clock.now()).to_std().unwrap_or_default();
+        let left = (next - self.resources.clock.now()).to_std().unwrap_or_default();
         // What seems due and was not leased is another server's, or not due by the database's clock: asking without a pause helps nobody.
         let pause = if step.sent == 0 { NOT_OURS } else { Duration::ZERO };
         left.clamp(pause, SLEEP_MAX)
@@ -158,17 +158,17 @@ impl Deliveries {
     async fn step(self: &Arc<Self>, under_way: &mut JoinSet<Result<(), StoreError>>) -> Result<Step, StoreError> {
         self.reopen();
         // Before anything is leased: a result that is recorded now is no message to lease again. The lanes go on meanwhile.
-        self.offer(self.results.due(self.around.clock.running()), under_way);
+        self.offer(self.results.due(self.resources.clock.running()), under_way);
         if self.results.is_offering() && !under_way.is_empty() {
             return Ok(Step { sent: 0, untried: 0, next_due: None });
         }
-        let now = self.around.clock.running();
+        let now = self.resources.clock.running();
         let shared: u32 = self.lanes.iter().filter(|lane| lane.shares_room()).map(Lane::in_flight).sum();
         let turn = Turn {
             lanes: self.lanes.iter().map(|lane| lane.turn(now)).collect(),
             shared_room: WEBHOOKS_IN_FLIGHT_MAX.saturating_sub(shared),
         };
-        let leased = self.around.store.lease_deliveries(turn).await?;
+        let leased = self.resources.store.lease_deliveries(turn).await?;
         for (channel, place) in &leased.lines {
             if let Some(lane) = self.lanes.iter().find(|lane| lane.name == *channel) {
                 lane.looked_to(*place);
@@ -204,15 +204,15 @@ impl Deliveries {
 
     /// When a result is to be offered again, by the wall clock as it is now.
     fn result_due(&self) -> Option<DateTime<Utc>> {
-        let left = self.results.next_due()?.saturating_sub(self.around.clock.running());
-        Some(self.around.clock.now() + TimeDelta::from_std(left).unwrap_or_default())
+        let left = self.results.next_due()?.saturating_sub(self.resources.clock.running());
+        Some(self.resources.clock.now() + TimeDelta::from_std(left).unwrap_or_default())
     }
 
     async fn send(&self, lane: &Lane, delivery: LeasedDelivery) -> Result<(), StoreError> {
         let carry = async { lane.channel.deliver(&self.message(&delivery)).await };
         if planted(Bug::SentBeforeSending) {
             let early = DeliveryResult::Sent(String::new());
-            self.around.store.complete_delivery(delivery.rid, delivery.lease, early).await?;
+            self.resources.store.complete_delivery(delivery.rid, delivery.lease, early).await?;
         }
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
         kill_points::reached(Point::AfterSend);
@@ -238,20 +238,20 @@ impl Deliveries {
         if let DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) = &result {
             tracing::warn!(delivery.channel = lane.name, delivery.id = %delivery.id, reason, "a message was not handed over; `placet doctor` examines the channels");
         }
-        let kept = Kept::new(&delivery, result, self.around.clock.running());
+        let kept = Kept::new(&delivery, result, self.resources.clock.running());
         self.results.begin(&kept);
         self.record(lane, kept).await
     }
 
     /// Records what became of a message, now or, if the store cannot, later: it was sent, so the record must follow.
     async fn record(&self, lane: &Lane, kept: Kept) -> Result<(), StoreError> {
-        let recorded = self.around.store.complete_delivery(kept.rid, kept.lease, kept.result.clone()).await;
+        let recorded = self.resources.store.complete_delivery(kept.rid, kept.lease, kept.result.clone()).await;
         let for_later = match &recorded {
             Err(StoreError::Unavailable(why)) => Some(why.as_str()),
             Err(StoreError::Held(why)) => Some(*why),
             Err(StoreError::Rejected(_) | StoreError::Failed(_)) | Ok(_) => None,
         };
-        if for_later.is_some_and(|why| self.results.keep(&kept, why, self.around.clock.running())) {
+        if for_later.is_some_and(|why| self.results.keep(&kept, why, self.resources.clock.running())) {
             return Ok(());
         }
         let recorded = match recorded {
@@ -307,9 +307,9 @@ impl Deliveries {
 
     /// Whoever sends a message again by hand believes that its endpoint works.
     fn reopen(&self) {
-        for name in self.around.store.hub().take_redriven() {
+        for name in self.resources.store.hub().take_redriven() {
             if self.lanes.iter().any(|lane| lane.name == name && lane.reopen()) {
-                self.around.metrics.circuit_closed(&name);
+                self.resources.metrics.circuit_closed(&name);
                 tracing::info!(delivery.channel = name, "a message is sent again by hand: the endpoint's circuit is closed");
             }
         }
@@ -319,11 +319,11 @@ impl Deliveries {
     fn end(&self, lane: &Lane, seen: Outcome) {
         let gone = matches!(seen, Outcome::Gone(_));
         let mut random = [0; 2];
-        self.around.entropy.fill(&mut random);
-        match lane.end(seen, self.around.clock.running(), u16::from_le_bytes(random)) {
+        self.resources.entropy.fill(&mut random);
+        match lane.end(seen, self.resources.clock.running(), u16::from_le_bytes(random)) {
             None => {}
             Some(Change::Opened) => {
-                self.around.metrics.circuit_opened(&lane.name);
+                self.resources.metrics.circuit_opened(&lane.name);
                 let what = if gone {
                     "the endpoint says it is gone (410): nothing is sent to it until a restart or a redrive"
                 } else {
@@ -332,7 +332,7 @@ impl Deliveries {
                 tracing::error!(delivery.channel = lane.name, "{what}");
             }
             Some(Change::Closed) => {
-                self.around.metrics.circuit_closed(&lane.name);
+                self.resources.metrics.circuit_closed(&lane.name);
                 tracing::info!(delivery.channel = lane.name, "the endpoint works again: its circuit is closed");
             }
         }

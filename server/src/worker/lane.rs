@@ -7,9 +7,9 @@ use std::time::Duration;
 use channels::Channel;
 use chrono::TimeDelta;
 use domain::base::planted::{Bug, planted};
+use store::{Gate, Lane as LaneTurn, LinePlace};
 
 use super::circuit::{Circuit, Outcome, Passage};
-use crate::store::{Gate, Lane as LaneTurn, LinePlace};
 
 /// Mails on their way at the same time.
 const MAILS_IN_FLIGHT_MAX: u32 = 16;

@@ -9,8 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::base::ids::DeliveryId;
-
-use crate::store::{DeliveryResult, LeasedDelivery};
+use store::{DeliveryResult, LeasedDelivery};
 
 /// The first pause between two tries; each one is twice as long as the one before.
 const PAUSE: Duration = Duration::from_secs(1);

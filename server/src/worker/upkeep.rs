@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use anyhow::Context;
+use store::{QUESTIONS_PER_LOOK, Store, StoreError};
 use tokio_cron_scheduler::{Job, JobScheduler};
 
-use crate::metrics::Metrics;
-use crate::store::{QUESTIONS_PER_LOOK, Store, StoreError};
+use crate::observe::metrics::Metrics;
 
 /// When records kept for a while are forgotten: every hour, off the full hour.
 const FORGET_SCHEDULE: &str = "0 17 * * * *";

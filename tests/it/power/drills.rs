@@ -6,8 +6,8 @@ use chrono::TimeDelta;
 use futures_util::future::join_all;
 use harness::app::TestApp;
 use placet_disk::{Disk, FailedPages, Syncs, Weather};
-use placet_server::store::Database;
 use serde_json::json;
+use store::Database;
 
 /// A server whose database is on a disk of the test's own.
 async fn on_a_disk(seed: u64) -> (TestApp, Arc<Disk>) {

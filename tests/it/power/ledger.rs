@@ -11,8 +11,8 @@ use domain::people::principal::{Principal, Role};
 use domain::suspension::delivery::DeliveryState;
 use domain::wire::SuspensionRecord;
 use harness::requests::principal;
-use placet_server::store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreError, SuspensionFilter, Unit};
 use serde_json::{Value, json};
+use store::{DeliveryFilter, EventFilter, IntentFilter, Outcome, Store, StoreError, SuspensionFilter, Unit};
 
 /// The events that end a suspension.
 const ENDINGS: &[&str] = &["intent.resumed", "intent.suspension_expired", "intent.suspension_cancelled"];

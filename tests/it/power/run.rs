@@ -11,9 +11,9 @@ use domain::wire::SuspensionRecord;
 use futures_util::future::join_all;
 use harness::clock::FakeClock;
 use placet_disk::{Disk, FailedPages, Syncs, Weather, query, rewrite};
-use placet_server::store::sqlite::{Exclusive, SqliteStore};
-use placet_server::store::{DeliveryResult, Outcome, Outside, Store, StoreError, Turn};
 use serde_json::json;
+use store::sqlite::{Exclusive, SqliteStore};
+use store::{DeliveryResult, Outcome, Store, StoreError, Surroundings, Turn};
 use tempfile::TempDir;
 
 use super::chance::{Chance, SeededEntropy};
@@ -143,7 +143,7 @@ impl Run {
     fn open(&self) -> anyhow::Result<Arc<SqliteStore>> {
         let began = Instant::now();
         loop {
-            let outside = Outside::alone(self.clock.clone(), self.entropy.clone());
+            let outside = Surroundings::alone(self.clock.clone(), self.entropy.clone());
             match SqliteStore::open_on(&self.path(), Exclusive::Serve, outside, rewrite) {
                 // A process that another test starts holds our lock too, from its fork to its exec.
                 Err(error) if error.to_string().ends_with("stop it first") && began.elapsed() < LOCKED_MAX => {

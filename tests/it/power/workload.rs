@@ -12,9 +12,9 @@ use domain::wire::{SuspendRequest, SuspensionRecord};
 use futures_util::future::BoxFuture;
 use harness::app::asking_policy;
 use harness::requests::{self, principal};
-use placet_server::keys::hash;
-use placet_server::store::{CreateIntent, Idempotency, Outcome, Request, Store, StoreError, Target};
+use placet_server::edge::keys::hash;
 use serde_json::{Map, Value, json};
+use store::{CreateIntent, Idempotency, Outcome, Request, Store, StoreError, Target};
 
 use super::chance::{Chance, SeededEntropy};
 

@@ -16,6 +16,7 @@ use placet::{
     Answer, CallError, FallbackPolicy, Pending, Problem, Question, RequestInputError, Status, SuspensionRecord, TransportError,
 };
 use serde_json::Map;
+use store::host::clock::{SystemClock, SystemEntropy};
 use tokio::time::{Instant, sleep, timeout};
 
 use self::arguments::Asked;
@@ -23,7 +24,6 @@ pub(super) use self::arguments::{AskArgs, time};
 use self::interrupt::{Interrupt, Signals};
 use super::ending::Ending;
 use super::remote::{self, BLIP, FAILED, Remote, inert_line, tell};
-use crate::clock::{SystemClock, SystemEntropy};
 
 /// How long withdrawing, and closing the intent, may take: somebody has pressed Ctrl-C, or waits for the next step.
 const LAST_CALL: Duration = Duration::from_secs(10);

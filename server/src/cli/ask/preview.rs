@@ -4,9 +4,9 @@ use domain::base::clock::Clock;
 use domain::base::text;
 use domain::suspension::plan::Step;
 use placet::{ScheduledAttempt, SuspensionPreview};
+use store::host::clock::SystemClock;
 
 use crate::cli::remote::{self, tell};
-use crate::clock::SystemClock;
 
 /// Prints what the server answered.
 pub(super) fn print(preview: &SuspensionPreview, as_json: bool) -> anyhow::Result<()> {

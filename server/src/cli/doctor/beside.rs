@@ -1,15 +1,15 @@
 //! The server that runs beside the doctor: whether it is this database's, and what it runs with.
 
 use domain::base::clock::Clock as _;
+use store::Inspection;
+use store::host::clock::{SystemClock, SystemEntropy};
 use url::Url;
 
 use super::finding::Finding;
-use crate::clock::{SystemClock, SystemEntropy};
+use crate::cli::reach::{Reached, ask, keeps_secrets, settings};
 use crate::config::{DatabaseArgs, ServeArgs};
-use crate::instance::Instance;
-use crate::reach::{Reached, ask, keeps_secrets, settings};
-use crate::settings::Settings;
-use crate::store::Inspection;
+use crate::edge::instance::Instance;
+use crate::edge::settings::Settings;
 
 /// The server on this database, and what it runs with, if one is found where this terminal looks.
 pub(super) async fn running(args: &DatabaseArgs, secret: [u8; 32]) -> Option<(Url, Settings)> {

@@ -5,10 +5,10 @@ use std::time::Instant;
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use domain::base::clock::Clock;
 use domain::base::time::rfc3339;
+use store::host::clock::SystemClock;
+use store::sqlite::known_migrations;
 
 use super::finding::Finding;
-use crate::clock::SystemClock;
-use crate::store::sqlite::known_migrations;
 
 const CHECK: &str = "clock";
 /// How far an event may lie ahead: a server beside us goes on writing, and time services take small steps.

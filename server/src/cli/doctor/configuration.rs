@@ -1,11 +1,11 @@
 //! The settings: whether a server would start with them, and whether they are wise.
 
+use store::Inspection;
 use url::Url;
 
 use super::finding::Finding;
 use crate::config::{Config, FALLBACK_MIN_WINDOW_SECONDS, Mode};
-use crate::settings::Settings;
-use crate::store::Inspection;
+use crate::edge::settings::Settings;
 
 const CHECK: &str = "configuration";
 

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use domain::base::time::rfc3339;
+use store::sqlite::{inspect, second_name, version};
+use store::{Inspection, Schema};
 
 use super::finding::Finding;
-use crate::instance::INSTANCE_SECRET;
-use crate::store::sqlite::{inspect, second_name, version};
-use crate::store::{Inspection, Schema};
+use crate::edge::instance::INSTANCE_SECRET;
 
 const CHECK: &str = "database";
 /// Below this the next busy day fills the disk, in bytes.

@@ -1,9 +1,9 @@
 //! The keys of gateways: what each of them could answer.
 
 use domain::base::text::visible_line;
+use store::{Gateway, Inspection};
 
 use super::finding::Finding;
-use crate::store::{Gateway, Inspection};
 
 const CHECK: &str = "keys";
 

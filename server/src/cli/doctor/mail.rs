@@ -6,7 +6,7 @@ use channels::{EmailChannel, EmailSettings, SessionError};
 
 use super::finding::Finding;
 use crate::config::Config;
-use crate::settings::Settings;
+use crate::edge::settings::Settings;
 
 const CHECK: &str = "mail";
 /// How long the whole session may take.

@@ -15,14 +15,14 @@ mod webhooks;
 use anyhow::bail;
 use clap::Args;
 use serde_json::json;
+use store::{Database, Inspection};
 
 pub(super) use self::clock::written;
 use self::finding::{Finding, Level};
 use super::remote::line_of_result;
 use super::say;
 use crate::config::{Config, Mode, ServeArgs, secret_from_environment};
-use crate::settings::Settings;
-use crate::store::{Database, Inspection};
+use crate::edge::settings::Settings;
 
 /// The name the mail server's address has in the environment.
 const SMTP_URL: &str = "PLACET_SMTP_URL";

@@ -12,7 +12,7 @@ pub(super) fn check(args: &ServeArgs, database: Option<&Path>, findings: &mut Ve
     if let Some(database) = database {
         folder(database, findings);
         for ending in ["", "-wal", "-shm"] {
-            secret("It holds questions and answers.", &crate::store::sqlite::beside(database, ending), false, findings);
+            secret("It holds questions and answers.", &store::sqlite::beside(database, ending), false, findings);
         }
     }
     if let Some(file) = crate::config::secret_file(super::SMTP_URL) {

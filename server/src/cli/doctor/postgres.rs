@@ -1,12 +1,12 @@
 //! A PostgreSQL database: whether it can be reached, is ours, and has room for this server.
 
 use chrono::TimeDelta;
+use store::Inspection;
+use store::postgres::{Address, Examination, examine};
 
 use super::database;
 use super::finding::Finding;
-use crate::instance::INSTANCE_SECRET;
-use crate::store::Inspection;
-use crate::store::postgres::{Address, Examination, examine};
+use crate::edge::instance::INSTANCE_SECRET;
 
 const CHECK: &str = "database";
 /// How far the database's clock may be from this machine's: deadlines bind by the database's, pages count down by this one.

@@ -2,15 +2,15 @@
 
 use std::net::SocketAddr;
 
+use store::Inspection;
+use store::host::clock::SystemEntropy;
 use url::Url;
 
 use super::finding::Finding;
-use crate::clock::SystemEntropy;
+use crate::cli::reach::{Reached, Unreached, ask};
 use crate::config::dialled;
-use crate::instance::Instance;
-use crate::reach::{Reached, Unreached, ask};
-use crate::settings::Settings;
-use crate::store::Inspection;
+use crate::edge::instance::Instance;
+use crate::edge::settings::Settings;
 
 const CHECK: &str = "public URL";
 const START: &str = "Start the server and run the doctor again.";

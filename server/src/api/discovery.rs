@@ -1,0 +1,87 @@
+//! What this server is, for clients that ask before they call (RFC-0025 §12).
+
+use actix_web::http::Method;
+use actix_web::web::{self, Data};
+use actix_web::{HttpRequest, HttpResponse};
+use domain::base::field::FieldError;
+use domain::problem::Rejection;
+use domain::wire::{ServerConfigView, SuspensionConfigView};
+use serde_json::json;
+
+use crate::edge::instance::{CHALLENGE_CHARS, is_challenge};
+use crate::edge::problem::{Problem, Surface};
+use crate::edge::query::Query;
+use crate::edge::route::Routes;
+use crate::edge::shared::Shared;
+
+/// The OpenIntent RFCs whose routes this server has.
+const RFCS: [&str; 5] = ["0001", "0003", "0019", "0025", "0026"];
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.open(Surface::Ours, "/.well-known/openintent.json", [(Method::GET, web::to(openintent))]);
+    routes.open(Surface::Ours, "/.well-known/openintent-compat.json", [(Method::GET, web::to(compat))]);
+    routes.open(Surface::Ours, "/.well-known/placet.json", [(Method::GET, web::to(placet))]);
+    // The client asks at the first path, the RFC names the second.
+    routes.open(Surface::OpenIntent, "/v1/server/config", [(Method::GET, web::to(server_config))]);
+    routes.open(Surface::OpenIntent, "/api/v1/server/config", [(Method::GET, web::to(server_config))]);
+}
+
+/// Describes the protocol, without a key.
+#[utoipa::path(get, path = "/.well-known/openintent.json", tag = "discovery", responses((status = 200, body = Object)))]
+pub(super) async fn openintent() -> HttpResponse {
+    HttpResponse::Ok().json(json!({
+        "protocol": "openintent",
+        "version": "0.17.0",
+        "rfcUrls": RFCS.map(|number| format!("RFC-{number}")),
+        "capabilities": ["intents", "events", "leases", "suspension"],
+        "openApiUrl": "/openapi.json",
+    }))
+}
+
+/// Describes the implementation, without a key.
+#[utoipa::path(get, path = "/.well-known/openintent-compat.json", tag = "discovery", responses((status = 200, body = Object)))]
+pub(super) async fn compat() -> HttpResponse {
+    let compliance: serde_json::Map<_, _> = RFCS.iter().map(|number| (format!("RFC-{number}"), json!("partial"))).collect();
+    HttpResponse::Ok().json(json!({
+        "implementation": "placet",
+        "version": env!("CARGO_PKG_VERSION"),
+        "rfcCompliance": compliance,
+        "features": { "suspension": true, "server_owned_timers": true, "long_poll": true, "hash_chain": true },
+    }))
+}
+
+/// Proves, without a key, that this is the server on its database: whoever can read the database can check the proof.
+///
+/// No limit on how often: it costs one hash of a few bytes, less than reading the request.
+#[utoipa::path(get, path = "/.well-known/placet.json", tag = "discovery",
+    params(
+        ("challenge" = String, Query, description = "43 characters of base64url, fresh for each question"),
+        ("reader" = Option<String>, Query)
+    ),
+    responses((status = 200), (status = 422)))]
+pub(super) async fn placet(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let mut query = Query::new(request.query_string());
+    let expected = format!("{CHALLENGE_CHARS} characters of base64url");
+    let challenge = query.parsed("challenge", &expected, |text| is_challenge(text).then(|| text.to_owned()));
+    let reader = query.parsed("reader", &expected, |text| is_challenge(text).then(|| text.to_owned()));
+    query.finish(true)?;
+    let missing = || Rejection::Invalid { errors: vec![FieldError::new("challenge", "required", "must be given")] };
+    let challenge = challenge.ok_or_else(missing)?;
+    // Whoever kept a proof could pass for this server.
+    let mut response = HttpResponse::Ok();
+    response.insert_header(("cache-control", "no-store"));
+    let mut said = json!({ "implementation": "placet", "proof": shared.instance.prove(&challenge) });
+    if let Some(settings) = reader.and_then(|reader| shared.instance.settings_for(&challenge, &reader, shared.clock.now())) {
+        said["settings"] = serde_json::to_value(settings).unwrap_or_default();
+    }
+    Ok(response.json(said))
+}
+
+/// Shows the server's level of the retry cascade, read-only (RFC-0026).
+#[utoipa::path(get, path = "/api/v1/server/config", tag = "discovery", responses((status = 200, body = ServerConfigView)))]
+pub(super) async fn server_config(shared: Data<Shared>) -> HttpResponse {
+    HttpResponse::Ok().json(ServerConfigView {
+        protocol_version: "0.1".to_owned(),
+        suspension: SuspensionConfigView { default_retry_policy: shared.asking.default_retry_policy.clone() },
+    })
+}

@@ -1,0 +1,61 @@
+//! The log of one intent (RFC-0019): two views of the same events.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use domain::asking::accepting;
+use domain::base::time;
+use domain::intent::command::Command;
+use domain::people::authority::Action;
+use domain::wire::{AppendEventRequest, EventView};
+use store::EventFilter;
+
+use crate::edge::admission::Work;
+use crate::edge::auth::Caller;
+use crate::edge::body::Json;
+use crate::edge::problem::{Detail, Surface};
+use crate::edge::query::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX, Query};
+use crate::edge::route::{Routes, get, intent_id, post};
+use crate::edge::shared::Shared;
+use crate::edge::write::{Write, respond};
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/events", [get(Work::List, list), post(Work::Write, append)]);
+}
+
+/// Reads the log, newest first: the OpenIntent client's vocabulary, or everything with `include=all`.
+#[utoipa::path(get, path = "/api/v1/intents/{intent_id}/events", tag = "events", params(("intent_id" = String, Path),
+    ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("offset" = Option<u32>, Query),
+    ("event_type" = Option<String>, Query), ("since" = Option<String>, Query), ("include" = Option<String>, Query, description = "all")),
+    responses((status = 200, body = Vec<EventView>), (status = 403), (status = 404), (status = 422)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let id = intent_id(&request)?;
+    let mut query = Query::new(request.query_string());
+    let filter = EventFilter {
+        limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
+        offset: query.number("offset", 0..=OFFSET_MAX, 0),
+        event_type: query.parsed("event_type", "an event type", |text| Some(text.to_owned())),
+        since: query.parsed("since", "an RFC 3339 time", time::parse),
+        all: query.parsed("include", "all", |text| (text == "all").then_some(())).is_some(),
+    };
+    let checked = query.finish(false);
+    if let Err(rejection) = checked {
+        // 404 comes first: only who may read the intent is told what is wrong with the query.
+        shared.store.events(caller.principal, id, EventFilter { limit: 0, ..filter }).await?;
+        return Err(rejection.into());
+    }
+    let events = shared.store.events(caller.principal, id, filter).await?;
+    Ok(HttpResponse::Ok().content_type("application/json").body(format!("[{}]", events.join(","))))
+}
+
+/// Appends an event of a type clients may write; the actor is the credential's.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/events", tag = "events", request_body = AppendEventRequest,
+    params(("intent_id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = EventView), (status = 403, description = "`reserved_event_type`: only the server writes events of this type; `forbidden`"), (status = 404), (status = 422)))]
+pub(super) async fn append(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let write = Write { action: Action::AppendEvent, scope: "POST /intents/{id}/events", if_match_required: false };
+    let event = |body| Ok(Command::Append(accepting::client_event(body)?));
+    Ok(respond(write.send(&request, caller, &shared, body, event).await?))
+}

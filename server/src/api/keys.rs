@@ -1,0 +1,60 @@
+//! API keys, for admins: create, list, revoke.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use domain::base::ids::KeyId;
+use domain::people::authority::Action;
+use domain::problem::Rejection;
+use domain::wire::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
+use secrecy::ExposeSecret;
+
+use crate::edge::admission::Work;
+use crate::edge::auth::Caller;
+use crate::edge::body::Json;
+use crate::edge::keys::{generate, new_key};
+use crate::edge::problem::{Problem, Surface};
+use crate::edge::route::{Routes, delete, get, post};
+use crate::edge::shared::Shared;
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.keyed(Surface::Ours, "/keys", [get(Work::List, list), post(Work::Write, create)]);
+    routes.keyed(Surface::Ours, "/keys/{key_id}", [delete(Work::Write, revoke)]);
+}
+
+/// Makes a key and shows its secret this once.
+#[utoipa::path(post, path = "/api/v1/keys", tag = "keys", request_body = CreateKeyRequest,
+    responses((status = 200, body = CreatedKey), (status = 403), (status = 422)))]
+pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    caller.may(Action::ManageKeys)?;
+    let invalid = |errors| Rejection::Invalid { errors };
+    let body: CreateKeyRequest = body.into().map_err(invalid)?;
+    let secret = generate(body.role, &*shared.entropy);
+    let id = KeyId(shared.entropy.uuid(shared.clock.now()));
+    let key = new_key(body, &secret, id, Some(&shared.asking.channels.names())).map_err(invalid)?;
+    let key = shared.store.create_key(key).await?;
+    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, key.owner, by = caller.principal.name, "a key was made");
+    let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
+    Ok(HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(created))
+}
+
+/// Lists keys, oldest first, without their secrets.
+#[utoipa::path(get, path = "/api/v1/keys", tag = "keys", responses((status = 200, body = KeyList), (status = 403)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    Caller::of(&request)?.may(Action::ManageKeys)?;
+    Ok(HttpResponse::Ok().json(KeyList { keys: shared.store.keys().await? }))
+}
+
+/// Revokes a key; it stops counting at once on this server, within a second on others.
+#[utoipa::path(delete, path = "/api/v1/keys/{key_id}", tag = "keys", params(("key_id" = String, Path)),
+    responses((status = 200, body = KeyView), (status = 403), (status = 404)))]
+pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    caller.may(Action::ManageKeys)?;
+    let id = request.match_info().get("key_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;
+    let key = shared.store.revoke_key(id).await?;
+    shared.authenticator.forget(id);
+    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, by = caller.principal.name, "a key was revoked");
+    Ok(HttpResponse::Ok().json(key))
+}

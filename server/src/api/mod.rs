@@ -1,0 +1,59 @@
+//! REST: one file per noun. A handler extracts, makes one store call, and converts.
+
+mod deliveries;
+mod discovery;
+mod events;
+mod extensions;
+mod health;
+mod intents;
+mod keys;
+mod leases;
+mod metrics;
+mod openapi;
+mod preview;
+mod reminders;
+mod suspensions;
+
+use actix_web::web::ServiceConfig;
+
+pub use self::openapi::document;
+pub use self::suspensions::WAIT_SECONDS_MAX;
+use crate::edge::problem::Surface;
+use crate::edge::route::Routes;
+
+/// Registers all routes that are not pages.
+pub(crate) fn routes(config: &mut ServiceConfig) {
+    declare(&mut Routes::registered(config));
+}
+
+/// The routes, those of every question first: paths are tried one after the other.
+fn declare(routes: &mut Routes<'_>) {
+    routes.under("/api/v1", |routes| {
+        suspensions::intent_routes(routes);
+        preview::routes(routes);
+        suspensions::routes(routes);
+        intent_routes(routes);
+        extensions::routes(routes);
+        reminders::routes(routes);
+        deliveries::routes(routes);
+        keys::routes(routes);
+    });
+    // The RFC writes the routes of intents without a prefix.
+    suspensions::intent_routes(routes);
+    intent_routes(routes);
+    health::routes(routes);
+    metrics::routes(routes);
+    openapi::routes(routes);
+    discovery::routes(routes);
+    for (surface, path) in
+        [(Surface::OpenIntent, "/api/v1/intents"), (Surface::Ours, "/api/v1"), (Surface::OpenIntent, "/intents")]
+    {
+        routes.nothing_under(surface, path);
+    }
+}
+
+fn intent_routes(routes: &mut Routes<'_>) {
+    intents::routes(routes);
+    events::routes(routes);
+    leases::routes(routes);
+}

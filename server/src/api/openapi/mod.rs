@@ -1,0 +1,189 @@
+//! The interface, described from the code that implements it (`OpenAPI` 3.1).
+//!
+//! Each handler names its own answers; what is true of many is added here, once: bounds of parameters, the two forms of errors, and
+//! what the layers in front of a handler answer.
+
+mod examples;
+mod parameters;
+mod refusals;
+
+use std::sync::LazyLock;
+
+use actix_web::HttpResponse;
+use actix_web::http::Method;
+use actix_web::web;
+use serde_json::{Map, Value, json};
+use utoipa::OpenApi;
+
+use super::{deliveries, discovery, events, extensions, health, intents, keys, leases, metrics, preview, reminders, suspensions};
+use crate::edge::problem::Surface;
+use crate::edge::route::{Declared, Routes};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Placet"),
+    paths(
+        suspensions::suspend, suspensions::respond_to, suspensions::get, suspensions::list, suspensions::cancel,
+        preview::preview, extensions::extend, reminders::remind,
+        intents::create, intents::list, intents::get, intents::patch_state, intents::set_status,
+        deliveries::list, deliveries::failed, deliveries::redrive, deliveries::report_bounce,
+        events::list, events::append,
+        leases::list, leases::acquire, leases::renew, leases::release,
+        keys::create, keys::list, keys::revoke,
+        discovery::openintent, discovery::compat, discovery::placet, discovery::server_config, openapi, health::healthz, health::readyz,
+        metrics::metrics,
+    ),
+    tags(
+        (name = "suspensions", description = "Ask a person, wait for the answer, answer, withdraw (RFC-0025 §8, §9)."),
+        (name = "deliveries", description = "How a question reaches people: each message, how far it has come, and that it came back."),
+        (name = "intents", description = "What an agent is about to do: create, read, patch the state, change the status (RFC-0001)."),
+        (name = "events", description = "The log of an intent, each event chained to the one before by hashes (RFC-0019)."),
+        (name = "leases", description = "Who works on which part of an intent's state (RFC-0003)."),
+        (name = "keys", description = "API keys, for admins."),
+        (name = "discovery", description = "What this server is. No key is needed."),
+        (name = "health", description = "Whether it lives and can do its work, and its numbers. Only the numbers need a key."),
+    ),
+    components(schemas(domain::wire::ProblemBody)),
+    security(("api_key" = []))
+)]
+struct Description;
+
+/// What a reader must know before the first call.
+const INTRODUCTION: &str = "A human-in-the-loop approval server: OpenIntent RFC-0025 and RFC-0026. An agent suspends its intent \
+    with a question, people are told, one of them answers, and the agent goes on with the answer.\n\n\
+    Two surfaces share one store. OpenIntent's (`/api/v1/intents/…`, also without the prefix, and `/api/v1/server/config`) writes times \
+    as naive UTC, errors as `{\"detail\", \"message\", \"code\"}`, and ignores unknown fields. Placet's own (`/api/v1/suspensions/…`, \
+    `/api/v1/intents/{intent_id}/suspend`, `/api/v1/keys/…`) writes times as RFC 3339 with `Z`, errors as `application/problem+json`, \
+    and refuses unknown fields. `code` is stable on both.\n\n\
+    Checks come in this order: 401, 413 and 415, 422 for malformed JSON, 404 (does not exist, or may not be read: the same body), 403, \
+    400 for a missing `If-Match`, a repeated `Idempotency-Key`, 422 for fields, 409, 422 for the value. A method a path does not know is \
+    405 with `Allow`; every answer carries `X-Request-Id`.";
+
+static DOCUMENT: LazyLock<Value> = LazyLock::new(describe);
+
+/// The description of every route.
+pub fn document() -> &'static Value {
+    &DOCUMENT
+}
+
+fn describe() -> Value {
+    // A description that cannot be written as JSON would be a bug of the library; the test that reads it would find it.
+    let mut document = serde_json::to_value(Description::openapi()).unwrap_or_default();
+    document["info"]["description"] = json!(INTRODUCTION);
+    document["components"]["securitySchemes"] = json!({ "api_key": {
+        "type": "apiKey", "in": "header", "name": "X-API-Key",
+        "description": "Made with `placet keys create`, or with `POST /api/v1/keys`. Its role decides what it may do.",
+    }, "bearer": {
+        "type": "http", "scheme": "bearer", "description": "The same key, as Prometheus sends it. For `/metrics` only.",
+    }});
+    let components = refusals::components();
+    for (kind, parts) in components {
+        for (name, part) in parts.as_object().into_iter().flatten() {
+            document["components"][&kind][name] = part.clone();
+        }
+    }
+    let declared = Routes::declared(super::declare);
+    let paths = document["paths"].as_object_mut().into_iter().flatten();
+    for (path, item) in paths {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            let route = declared.iter().find(|route| route.path == *path && route.method.as_str().eq_ignore_ascii_case(method));
+            complete(path, method, route, operation);
+        }
+    }
+    document
+}
+
+/// Adds to an operation what its handler does not know.
+fn complete(path: &str, method: &str, route: Option<&Declared>, operation: &mut Value) {
+    let keyed = route.is_some_and(|route| route.is_keyed);
+    let surface = route.map_or(Surface::Ours, |route| route.surface);
+    if !keyed {
+        operation["security"] = json!([]);
+    }
+    // The handler's name alone is not unique.
+    operation["operationId"] = json!(format!("{}_{}", text(&operation["tags"][0]), text(&operation["operationId"])));
+    for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
+        parameters::complete(path, parameter);
+    }
+    let bodied = operation.get("requestBody").is_some();
+    if let Some(example) = examples::body(text(&operation["operationId"])) {
+        operation["requestBody"]["content"]["application/json"]["example"] = example;
+    }
+    // An absent body counts as an empty object, which says enough where no field is required.
+    if ["leases_renew", "suspensions_cancel", "suspensions_remind"].contains(&text(&operation["operationId"])) {
+        operation["requestBody"]["required"] = json!(false);
+    }
+    refusals::complete(surface, keyed, bodied, &mut operation["responses"]);
+    let served = &mut operation["responses"]["200"];
+    if let Some(version) = versioned(path, method) {
+        served["headers"]["ETag"] = json!({
+            "description": format!("The {version}'s version, for `If-Match`."), "required": true,
+            "schema": { "type": "string", "pattern": "^\"[0-9]+\"$" }, "example": "\"3\"",
+        });
+    }
+    if let Some(links) = links(path, method) {
+        served["links"] = links;
+    }
+    for response in operation["responses"].as_object_mut().into_iter().flat_map(Map::values_mut) {
+        response["headers"]["X-Request-Id"] = json!({ "$ref": "#/components/headers/RequestId" });
+    }
+}
+
+/// Whose version the `ETag` of an operation is, if it has one.
+fn versioned(path: &str, method: &str) -> Option<&'static str> {
+    match (method, path) {
+        ("post", "/api/v1/intents") | ("get", "/api/v1/intents/{intent_id}") => Some("intent"),
+        ("post", path) if ["/state", "/status", "/suspend", "/respond"].iter().any(|end| path.ends_with(end)) => Some("intent"),
+        // A list of messages has no version: it changes without one.
+        ("get", "/api/v1/suspensions/{suspension_id}/deliveries") => None,
+        ("get" | "post", path) if path.starts_with("/api/v1/suspensions/{suspension_id}") => Some("suspension"),
+        _ => None,
+    }
+}
+
+/// Where what an answer holds can be used next.
+fn links(path: &str, method: &str) -> Option<Value> {
+    let intent = json!({ "intent_id": "$response.body#/id" });
+    let versioned = json!({ "intent_id": "$response.body#/id", "header.If-Match": "$response.header.ETag" });
+    let suspension = json!({ "suspension_id": "$response.body#/id" });
+    match (method, path) {
+        ("post", "/api/v1/intents") => Some(json!({
+            "read": { "operationId": "intents_get", "parameters": intent },
+            "patch": { "operationId": "intents_patch_state", "parameters": versioned },
+            "move": { "operationId": "intents_set_status", "parameters": versioned },
+            "ask": { "operationId": "suspensions_suspend", "parameters": intent },
+            "log": { "operationId": "events_list", "parameters": intent },
+            "lease": { "operationId": "leases_acquire", "parameters": intent },
+        })),
+        ("post", "/api/v1/intents/{intent_id}/suspend") => Some(json!({
+            "wait": { "operationId": "suspensions_get", "parameters": suspension },
+            "extend": { "operationId": "suspensions_extend", "parameters": suspension },
+            "remind": { "operationId": "suspensions_remind", "parameters": suspension },
+            "withdraw": { "operationId": "suspensions_cancel", "parameters": suspension },
+            "messages": { "operationId": "deliveries_list", "parameters": suspension },
+            "answer": {
+                "operationId": "suspensions_respond_to",
+                "parameters": { "intent_id": "$response.body#/intent_id" },
+                "requestBody": { "suspension_id": "$response.body#/id", "value": "approve" },
+            },
+        })),
+        ("post", "/api/v1/keys") => {
+            Some(json!({ "revoke": { "operationId": "keys_revoke", "parameters": { "key_id": "$response.body#/id" } } }))
+        }
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.open(Surface::Ours, "/openapi.json", [(Method::GET, web::to(openapi))]);
+}
+
+/// Describes every route of this server.
+#[utoipa::path(get, path = "/openapi.json", tag = "discovery", responses((status = 200, description = "An OpenAPI 3.1 document", body = Object)))]
+pub(super) async fn openapi() -> HttpResponse {
+    HttpResponse::Ok().json(document())
+}

@@ -1,0 +1,80 @@
+//! What a parameter may be, by its name: the same name means the same everywhere, but for what the list of messages has of its own.
+
+use serde_json::{Value, json};
+
+use super::text;
+use crate::api::suspensions::WAIT_SECONDS_MAX;
+use crate::edge::body::IDEMPOTENCY_KEY_MAX;
+use crate::edge::instance::CHALLENGE_CHARS;
+use crate::edge::query::{OFFSET_MAX, PAGE_DEFAULT, PAGE_MAX};
+
+/// Gives a parameter its bounds and its meaning.
+pub(super) fn complete(path: &str, parameter: &mut Value) {
+    let Some((schema, description)) = meaning(path, text(&parameter["name"])) else { return };
+    parameter["schema"] = schema;
+    parameter["description"] = json!(description);
+}
+
+fn meaning(path: &str, name: &str) -> Option<(Value, &'static str)> {
+    let id = json!({ "type": "string", "format": "uuid" });
+    let one_of = |words: &[&str]| json!({ "type": "string", "enum": words });
+    let number = |minimum: u32, maximum: u32, default: u32| json!({ "type": "integer", "minimum": minimum, "maximum": maximum, "default": default });
+    let meaning = match name {
+        "intent_id" => (id, "The intent's id. Any other value answers 404."),
+        "suspension_id" => (id, "The suspension's id. Any other value answers 404."),
+        "lease_id" => (id, "The lease."),
+        "key_id" => (id, "The key's id, which is not its secret."),
+        "If-Match" => (
+            json!({ "type": "string", "pattern": "^(W/)?(\"[0-9]{1,9}\"|[0-9]{1,9})$", "examples": ["\"3\""] }),
+            "The version the change is meant for: `3`, `\"3\"` or `W/\"3\"`. A stale one is 409 `version_conflict`.",
+        ),
+        "Idempotency-Key" => (
+            json!({ "type": "string", "minLength": 1, "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[!-~]([ -~]*[!-~])?$" }),
+            "Makes a repeat safe: the same key with the same request is not done twice, with another request it is 422.",
+        ),
+        "idempotency_key" => (
+            json!({ "type": "string", "maxLength": IDEMPOTENCY_KEY_MAX, "pattern": "^[ -~]*$" }),
+            "Only the question that was asked under this `Idempotency-Key`.",
+        ),
+        "X-Agent-ID" => (
+            json!({ "type": "string" }),
+            "The agent it is for; counts if the key may act for it and it has at most 200 bytes, is ignored otherwise.",
+        ),
+        "limit" => (number(1, PAGE_MAX, PAGE_DEFAULT), "The most entries on the page."),
+        "offset" => (number(0, OFFSET_MAX, 0), "How many entries to leave out."),
+        "wait" => (number(0, WAIT_SECONDS_MAX, 0), "How many seconds to wait for the end."),
+        "after_version" => (
+            json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX }),
+            "With `wait`: answer on any version after this one, too.",
+        ),
+        "status" => (
+            one_of(&["draft", "active", "suspended_awaiting_input", "blocked", "completed", "abandoned", ""]),
+            "Only intents with this status; empty means any.",
+        ),
+        "state" if path == "/api/v1/deliveries" => (one_of(&["failed", ""]), "Those that have failed, which is the default."),
+        "state" => (
+            one_of(&["open", "all", ""]),
+            "Open ones, which is the default, or all, which is the default with `idempotency_key`.",
+        ),
+        "include" => (one_of(&["all", ""]), "`all` shows what the OpenIntent client does not know, too."),
+        "event_type" => (json!({ "type": "string" }), "Only events of this type."),
+        "since" => (
+            json!({ "anyOf": [{ "type": "string", "format": "date-time" }, { "type": "string", "maxLength": 0 }], "examples": ["2026-11-24T08:00:00Z"] }),
+            "Only events from this time on; without an offset it is UTC.",
+        ),
+        "challenge" => (
+            json!({ "type": "string", "minLength": CHALLENGE_CHARS, "maxLength": CHALLENGE_CHARS, "pattern": "^[A-Za-z0-9_-]+$" }),
+            "Base64url of 32 random bytes, fresh for each question.",
+        ),
+        "reader" => (
+            json!({ "type": "string", "minLength": CHALLENGE_CHARS, "maxLength": CHALLENGE_CHARS, "pattern": "^[A-Za-z0-9_-]+$" }),
+            "A proof that the caller can read the database: 43 characters of base64url, valid for at most two minutes. With it the answer has the settings, without secrets.",
+        ),
+        "cursor" if path == "/api/v1/deliveries" => {
+            (json!({ "anyOf": [id, { "type": "string", "maxLength": 0 }] }), "The page before gave it as `next_cursor`.")
+        }
+        "cursor" => (json!({ "type": "string", "pattern": "^(-?[0-9]{1,18})?$" }), "The page before gave it as `next_cursor`."),
+        _ => return None,
+    };
+    Some(meaning)
+}

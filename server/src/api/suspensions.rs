@@ -1,0 +1,207 @@
+//! Suspensions: ask, answer, wait, withdraw (RFC-0025 §8, §9).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::web::Data;
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use domain::asking::accepting;
+use domain::base::ids::SuspensionId;
+use domain::intent::command::Command;
+use domain::people::authority::Action;
+use domain::wire::{CancelRequest, RespondRequest, RespondResponse, SuspendRequest, SuspensionPage, SuspensionRecord};
+use store::hub::Watch;
+use store::{Outcome, SuspensionFilter, Target};
+use tokio::time::{Instant, timeout_at};
+
+use crate::edge::admission::{Class, Place, Work};
+use crate::edge::auth::Caller;
+use crate::edge::body::{IDEMPOTENCY_KEY_MAX, Json, is_key, key_hash};
+use crate::edge::problem::{Detail, Failure, Problem, Surface};
+use crate::edge::query::{PAGE_DEFAULT, PAGE_MAX, Query};
+use crate::edge::route::{self, Routes, post, suspension_id};
+use crate::edge::shared::Shared;
+use crate::edge::write::{Write, respond};
+
+/// The longest wait, in seconds.
+pub const WAIT_SECONDS_MAX: u32 = 50;
+/// Where the keys of questions live.
+const SUSPEND_SCOPE: &str = "suspend";
+/// Says that the question was asked before, under the same key.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// The routes of questions on an intent.
+pub(super) fn intent_routes(routes: &mut Routes<'_>) {
+    routes.keyed(Surface::Ours, "/intents/{intent_id}/suspend", [post(Work::Write, suspend)]);
+    routes.keyed(Surface::OpenIntent, "/intents/{intent_id}/suspend/respond", [post(Work::Answer, respond_to)]);
+}
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.keyed(Surface::Ours, "/suspensions", [route::get(Work::Inbox, list)]);
+    routes.keyed(Surface::Ours, "/suspensions/{suspension_id}", [route::get(Work::Look, get)]);
+    routes.keyed(Surface::Ours, "/suspensions/{suspension_id}/cancel", [post(Work::Write, cancel)]);
+}
+
+/// Asks a question: suspends an active intent, or replaces the open question with `supersedes`.
+///
+/// A repeat with the same `Idempotency-Key` shows the suspension as it is by then, with `Idempotency-Replayed: true`.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend", tag = "suspensions", request_body = SuspendRequest,
+    params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `not_active`; with `supersedes` also `suspension_mismatch`, `already_resolved`, `expired`"), (status = 422)))]
+pub(super) async fn suspend(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let id = SuspensionId(shared.entropy.uuid(shared.clock.now()));
+    let warnings = Arc::new(Mutex::new(Vec::new()));
+    let write = Write { action: Action::Suspend, scope: SUSPEND_SCOPE, if_match_required: false };
+    let outcome = write
+        .send(&request, caller, &shared, body, |body: SuspendRequest| {
+            let accepted = shared.asking.accept(body, id)?;
+            *warnings.lock().unwrap_or_else(PoisonError::into_inner) = accepted.warnings;
+            Ok(Command::Suspend(Box::new(accepted.suspend)))
+        })
+        .await?;
+    let mut replayed = false;
+    let outcome = match outcome {
+        Outcome::Suspension { mut record, version } => {
+            replayed = record.id != id;
+            let mut said = std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner));
+            said.append(&mut record.warnings);
+            record.warnings = said;
+            Outcome::Suspension { record, version }
+        }
+        other @ (Outcome::Intent(_) | Outcome::Responded { .. } | Outcome::Event(_) | Outcome::Lease(_)) => other,
+    };
+    let mut response = respond(outcome);
+    if replayed {
+        // Nothing else in the reply tells a question just asked from one asked before.
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+/// Answers the open question (RFC-0025 §8).
+///
+/// Never applied twice: a repeat finds the suspension ended and gets 409. The suspension id is a capability (§11): it stays out of
+/// spans, logs and error bodies.
+#[utoipa::path(post, path = "/api/v1/intents/{intent_id}/suspend/respond", tag = "suspensions", request_body = RespondRequest,
+    params(("intent_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = RespondResponse), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403, description = "`self_response`: the asker or a key of its owner answers; `forbidden`: this role does not answer"), (status = 404), (status = 409, description = "`expired`, `already_resolved`, `suspension_mismatch`, `not_suspended`, `version_conflict`"), (status = 422, description = "`invalid_choice` with `valid_choices`; `invalid`, `malformed_json`, `idempotency_mismatch`")))]
+pub(super) async fn respond_to(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Detail> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let write = Write { action: Action::Respond, scope: "POST /intents/{id}/suspend/respond", if_match_required: false };
+    let answer = |body| Ok(Command::Respond(Box::new(accepting::answer(body)?)));
+    Ok(respond(write.send(&request, caller, &shared, body, answer).await?))
+}
+
+/// Reads a suspension; with `wait`, when it has ended or the wait is over, with `after_version` also when it changed.
+#[utoipa::path(get, path = "/api/v1/suspensions/{suspension_id}", tag = "suspensions", params(("suspension_id" = String, Path),
+    ("wait" = Option<u32>, Query, description = "Seconds, 0 to 50"), ("after_version" = Option<u32>, Query)),
+    responses((status = 200, body = SuspensionRecord), (status = 404), (status = 422), (status = 429, description = "`rate_limited`: the key holds too many waits")))]
+pub(super) async fn get(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let id = suspension_id(&request)?;
+    let mut query = Query::new(request.query_string());
+    let wait = query.number("wait", 0..=WAIT_SECONDS_MAX, 0);
+    let after_version = query.parsed("after_version", "a version", |text| text.parse::<u32>().ok());
+    let checked = query.finish(true);
+    // Register before you look: a change between the two is not lost.
+    let watch = (wait > 0).then(|| shared.store.hub().watch(id));
+    let mut changed = watch.as_ref().map(Watch::changed);
+    let mut record = shared.store.suspension(caller.principal.clone(), id).await?;
+    checked?;
+    let done =
+        |record: &SuspensionRecord| record.resolution.is_some() || after_version.is_some_and(|version| record.version > version);
+    if let Some(watch) = watch.as_ref().filter(|_| !done(&record)) {
+        let _place = shared.waiters.enter(caller.principal.key_id())?;
+        let until = Instant::now() + Duration::from_secs(u64::from(wait));
+        let mut waiting = true;
+        let mut place = request.extensions_mut().remove::<Place>();
+        let class = place.as_ref().map_or(Class::Read, Place::class);
+        while let Some(announced) = changed.take().filter(|_| waiting && !done(&record)) {
+            // Who sleeps keeps nobody from working.
+            drop(place.take());
+            waiting = tokio::select! {
+                woken = timeout_at(until, announced) => woken.is_ok(),
+                // The look tells.
+                () = shared.authenticator.until_revoked(caller.key_hash, caller.principal.key_id()) => true,
+                // A server that stops answers with what there is; the client asks the next one.
+                () = shared.stopped() => false,
+            };
+            place = Some(shared.admission.enter_again(class).await?);
+            // What is shown is as it is now, to whom may see it now.
+            changed = Some(watch.changed());
+            record = look(&shared, &caller, id, record, watch).await?;
+        }
+    }
+    let version = record.version;
+    Ok(respond(Outcome::Suspension { record: Box::new(record), version }))
+}
+
+/// Looks at a suspension again, for a caller whose key still counts.
+///
+/// One that has ended stays as it was announced, and its words are those of the look before: only where the caller is somebody else by
+/// now, or nobody told how it ended, is there anything to read.
+async fn look(
+    shared: &Shared,
+    caller: &Caller,
+    id: SuspensionId,
+    before: SuspensionRecord,
+    watch: &Watch<'_>,
+) -> Result<SuspensionRecord, Failure> {
+    let again = caller.again(shared).await?;
+    match watch.ended().filter(|_| again.principal == caller.principal) {
+        Some(ended) => Ok(SuspensionRecord::of(&ended, &before.into_question())),
+        None => Ok(shared.store.suspension(again.principal, id).await?),
+    }
+}
+
+/// Lists the suspensions the caller may read, newest first.
+///
+/// With `idempotency_key`, the one this caller's name asked under that key, if there is one: whatever its words, and open or not.
+#[utoipa::path(get, path = "/api/v1/suspensions", tag = "suspensions", params(
+    ("state" = Option<String>, Query, description = "open or all; open by default, all with idempotency_key"),
+    ("idempotency_key" = Option<String>, Query),
+    ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
+    responses((status = 200, body = SuspensionPage), (status = 403), (status = 422)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    caller.may(Action::Browse)?;
+    let mut query = Query::new(request.query_string());
+    let key = format!("1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters");
+    let asked_under =
+        query.parsed("idempotency_key", &key, |key| is_key(key).then(|| key_hash(&caller.principal, SUSPEND_SCOPE, key)));
+    let filter = SuspensionFilter {
+        open: query
+            .parsed("state", "open or all", |text| match text {
+                "open" => Some(true),
+                "all" => Some(false),
+                _ => None,
+            })
+            .unwrap_or(asked_under.is_none()),
+        asked_under,
+        limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
+        before: query.parsed("cursor", "a cursor of this list", |text| text.parse().ok()),
+    };
+    query.finish(true)?;
+    Ok(HttpResponse::Ok().json(shared.store.suspensions(caller.principal, filter).await?))
+}
+
+/// Withdraws an open question; for its asker and for admins.
+#[utoipa::path(post, path = "/api/v1/suspensions/{suspension_id}/cancel", tag = "suspensions", request_body = CancelRequest,
+    params(("suspension_id" = String, Path), ("If-Match" = Option<String>, Header), ("Idempotency-Key" = Option<String>, Header)), responses(
+    (status = 200, body = SuspensionRecord), (status = 400, description = "`if_match_required`: `If-Match` is there and is no version"), (status = 403), (status = 404), (status = 409, description = "`version_conflict`, `already_resolved`, `expired`"), (status = 422)))]
+pub(super) async fn cancel(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let body = Json::of(&request)?;
+    let suspension_id = suspension_id(&request)?;
+    let write = Write { action: Action::Cancel, scope: "POST /suspensions/{id}/cancel", if_match_required: false };
+    let outcome = write
+        .send_to(Target::Suspension(suspension_id), &request, caller, &shared, body, |body: CancelRequest| {
+            Ok(Command::Cancel { suspension_id, reason: accepting::reason(body.reason)? })
+        })
+        .await?;
+    Ok(respond(outcome))
+}

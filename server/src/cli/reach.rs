@@ -1,0 +1,241 @@
+//! Whether an address leads to this server: it is asked for a proof only this server can give.
+
+use std::error::Error as _;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::Entropy;
+use serde::Deserialize;
+use url::Url;
+
+use crate::config::is_loopback;
+use crate::crypto::provide_crypto;
+use crate::edge::instance::{Instance, challenge};
+use crate::edge::settings::Settings;
+
+/// How long one question may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// A proof fits many times over; whatever is longer is no proof and is not read.
+const ANSWER_BYTES_MAX: usize = 4 * 1024;
+
+/// What an address leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    /// This server.
+    This,
+    /// A Placet, but with another database.
+    OtherPlacet,
+    /// Something else, which answered with this status.
+    Other(u16),
+    /// A redirection, with its status and the host it names.
+    Redirected(u16, String),
+    /// Something in front, which says with this status that there is nothing behind it.
+    Gateway(u16),
+    /// Nothing.
+    Nothing(Unreached),
+}
+
+/// Why nothing was reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unreached {
+    Name(String),
+    Refused,
+    Timeout,
+    Encryption(String),
+    /// What answers there speaks no TLS.
+    Plain,
+    Broken(String),
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::This => f.write_str("this server answers"),
+            Self::OtherPlacet => f.write_str("another placet, with another database, answers"),
+            Self::Other(status) => write!(f, "something else answers, with status {status}"),
+            Self::Redirected(status, host) => write!(f, "it redirects to {host} (status {status})"),
+            Self::Gateway(status) => write!(f, "a proxy answers with status {status}, for want of a server behind it"),
+            Self::Nothing(Unreached::Name(name)) => write!(f, "the name {name} does not resolve"),
+            Self::Nothing(Unreached::Refused) => f.write_str("the connection was refused"),
+            Self::Nothing(Unreached::Timeout) => write!(f, "there was no answer within {} seconds", TIMEOUT.as_secs()),
+            Self::Nothing(Unreached::Plain) => f.write_str("the connection cannot be encrypted: what answers speaks no TLS"),
+            Self::Nothing(Unreached::Encryption(why)) => write!(f, "the connection cannot be encrypted: {why}"),
+            Self::Nothing(Unreached::Broken(why)) => f.write_str(why),
+        }
+    }
+}
+
+/// The members of the answer that count.
+#[derive(Deserialize)]
+struct Answer {
+    implementation: String,
+    proof: String,
+}
+
+/// Asks `address` whether it is `instance`. Redirections are reported, not followed.
+pub(crate) async fn ask(address: &Url, instance: &Instance, entropy: &dyn Entropy) -> anyhow::Result<Reached> {
+    let client = client()?;
+    if let Some(unknown) = unknown_name(address).await {
+        return Ok(Reached::Nothing(Unreached::Name(unknown)));
+    }
+    let challenge = challenge(entropy);
+    let mut url = address.join("/.well-known/placet.json")?;
+    url.query_pairs_mut().append_pair("challenge", &challenge);
+    let response = match client.get(url).send().await {
+        Ok(response) => response,
+        Err(error) => return Ok(Reached::Nothing(why(&error))),
+    };
+    let status = response.status();
+    if status.is_redirection() {
+        let location = response.headers().get("location").and_then(|location| location.to_str().ok());
+        let to = location.and_then(|location| address.join(location).ok());
+        let host = to.as_ref().and_then(Url::host_str).unwrap_or("nowhere").to_owned();
+        return Ok(Reached::Redirected(status.as_u16(), host));
+    }
+    if matches!(status.as_u16(), 502..=504) {
+        return Ok(Reached::Gateway(status.as_u16()));
+    }
+    Ok(match serde_json::from_slice::<Answer>(&read(response).await) {
+        Ok(answer) if instance.proved_by(&challenge, &answer.proof) => Reached::This,
+        Ok(answer) if answer.implementation == "placet" => Reached::OtherPlacet,
+        Ok(_) | Err(_) => Reached::Other(status.as_u16()),
+    })
+}
+
+/// The settings the server at an address runs with, if it is `instance` and says so.
+///
+/// Anyone who sees the proof of a reader can ask with it for two minutes. So it travels encrypted or stays on this machine, and it goes to no
+/// server but `instance`.
+pub(crate) async fn settings(address: &Url, instance: &Instance, entropy: &dyn Entropy, now: DateTime<Utc>) -> Option<Settings> {
+    if !keeps_secrets(address) || ask(address, instance, entropy).await.ok()? != Reached::This {
+        return None;
+    }
+    let challenge = challenge(entropy);
+    let mut url = with_path(address, &[".well-known", "placet.json"]);
+    url.query_pairs_mut().append_pair("challenge", &challenge).append_pair("reader", &instance.read_by(&challenge, now));
+    let response = client().ok()?.get(url).send().await.ok()?;
+    let told: Told = serde_json::from_slice(&read(response).await).ok()?;
+    told.settings
+}
+
+/// Whether what is sent to an address can be read by this machine and the server there alone.
+pub(crate) fn keeps_secrets(address: &Url) -> bool {
+    address.scheme() == "https" || is_loopback(address)
+}
+
+/// What a server says to a program that can read its database; an older one says nothing of its settings.
+#[derive(Deserialize)]
+struct Told {
+    settings: Option<Settings>,
+}
+
+/// Whether the server at an address is ready, and what it says of that.
+pub(crate) async fn readiness(address: &Url) -> (bool, String) {
+    let url = with_path(address, &["readyz"]);
+    let response = match client().map(|client| client.get(url).send()) {
+        Ok(sent) => sent.await,
+        Err(error) => return (false, format!("{error:#}")),
+    };
+    let response = match response {
+        Ok(response) => response,
+        Err(error) => return (false, Reached::Nothing(why(&error)).to_string()),
+    };
+    let ready = response.status().is_success();
+    let status = response.status().as_u16();
+    let body = read(response).await;
+    let detail = serde_json::from_slice::<NotReady>(&body).map(|problem| problem.detail);
+    let text = String::from_utf8_lossy(&body).trim().replace('\n', ", ");
+    (ready, detail.unwrap_or(if ready { text } else { format!("not ready, with status {status}") }))
+}
+
+/// What a server that is not ready says of it.
+#[derive(Deserialize)]
+struct NotReady {
+    detail: String,
+}
+
+/// Below the path of a server's address.
+fn with_path(address: &Url, path: &[&str]) -> Url {
+    let mut url = address.clone();
+    // An address with a host has segments.
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.pop_if_empty().extend(path);
+    }
+    url
+}
+
+fn client() -> reqwest::Result<reqwest::Client> {
+    provide_crypto();
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .timeout(TIMEOUT)
+        .user_agent(concat!("placet/", env!("CARGO_PKG_VERSION")))
+        .build()
+}
+
+/// A body, as far as it may be an answer.
+async fn read(mut response: reqwest::Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() > ANSWER_BYTES_MAX {
+            break;
+        }
+    }
+    body
+}
+
+/// The host, if it is a name that leads nowhere: a request would fail at it as well, but not say so.
+async fn unknown_name(address: &Url) -> Option<String> {
+    let Some(url::Host::Domain(name)) = address.host() else { return None };
+    let port = address.port_or_known_default()?;
+    let found = tokio::time::timeout(TIMEOUT, tokio::net::lookup_host((name, port))).await;
+    let known = found.is_ok_and(|found| found.is_ok_and(|mut addresses| addresses.next().is_some()));
+    (!known).then(|| name.to_owned())
+}
+
+/// Why a request got no answer.
+pub(crate) fn why(error: &reqwest::Error) -> Unreached {
+    if error.is_timeout() {
+        return Unreached::Timeout;
+    }
+    let mut cause = error.source();
+    let mut last = String::new();
+    while let Some(this) = cause {
+        if let Some(error) = this.downcast_ref::<rustls::Error>() {
+            let is_plain = matches!(error, rustls::Error::InvalidMessage(_));
+            return if is_plain { Unreached::Plain } else { Unreached::Encryption(error.to_string()) };
+        }
+        last = this.to_string();
+        cause = this.source();
+        if let Some(io) = this.downcast_ref::<io::Error>() {
+            if io.kind() == io::ErrorKind::ConnectionRefused {
+                return Unreached::Refused;
+            }
+            // An I/O error stands for what it wraps and names only its source's source.
+            cause = io.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static)).or(cause);
+        }
+    }
+    Unreached::Broken(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A proof that crosses a network in the clear tells every listener on the way what the server runs with.
+    #[test]
+    fn a_proof_is_sent_encrypted_or_stays_on_this_machine() {
+        let keeps = |address: &str| keeps_secrets(&Url::parse(address).unwrap());
+        for address in ["https://placet.example.com", "http://127.0.0.1:7420", "http://localhost:7420", "http://[::1]:7420"] {
+            assert!(keeps(address), "{address}");
+        }
+        for address in ["http://placet.example.com", "http://192.168.1.5:7420", "http://localhost.example.com", "http://10.0.0.1"]
+        {
+            assert!(!keeps(address), "{address}");
+        }
+    }
+}

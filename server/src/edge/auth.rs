@@ -1,0 +1,143 @@
+//! Who calls, how often, and whether there is a place: middleware, so that 401 comes before everything else a request could be refused
+//! for, then 429, then what is wrong with its body, then 503 for want of a place.
+//!
+//! An extractor would not do: handler arguments are polled at once, and the first error wins.
+
+use std::net::SocketAddr;
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::http::header::HeaderValue;
+use actix_web::middleware::Next;
+use actix_web::{HttpMessage, HttpRequest, web};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::Principal;
+use domain::problem::{Rejection, edge};
+use tracing::Instrument;
+
+use super::admission::{Class, Work};
+use super::body;
+use super::keys::{KEY_CHARS_MAX, hash};
+use super::problem::{Failure, Surface};
+use super::relay::relayed;
+use super::shared::Shared;
+
+/// The longest `X-Agent-ID`, in bytes; a longer one is ignored like any the key may not act for.
+const AGENT_ID_MAX: usize = 200;
+
+/// Who calls, and what to ask again when a long wait ends.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) principal: Principal,
+    pub(crate) key_hash: [u8; 32],
+}
+
+/// Lets a request through whose `X-API-Key` counts, when there is a place for it; `work` is what its route declares, and absent where it
+/// leads nowhere. A refusal is a response, not an error, so that the layers around add their headers.
+pub(super) async fn authenticate(
+    surface: Surface,
+    work: Option<Work>,
+    shared: web::Data<Shared>,
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, actix_web::Error> {
+    match admit(&shared, work, &mut request).await {
+        Ok(Class::Respond | Class::Write) => Ok(to_its_end(next.call(request)).await??.map_into_boxed_body()),
+        Ok(Class::Inbox | Class::Read | Class::List) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Err(failure) => {
+            let refusal = surface.error(failure).error_response();
+            Ok(request.into_response(refusal))
+        }
+    }
+}
+
+/// Leaves the caller, the body and the place with the request, which holds them until it is answered.
+async fn admit(shared: &web::Data<Shared>, work: Option<Work>, request: &mut ServiceRequest) -> Result<Class, Failure> {
+    let caller = caller(shared, request).await?;
+    // A path or a method that leads nowhere is not worth a place of anything else.
+    let class = work.map_or(Class::List, |work| work.class(caller.principal.role));
+    // Answers have limits of their own, by link, and places of their own.
+    if let (Some(key), true) = (caller.principal.key_id(), class != Class::Respond) {
+        let too_many = |seconds| Failure::too_many("this key has made all the requests it may in a minute", seconds);
+        shared.rates.request(key).map_err(too_many)?;
+    }
+    request.extensions_mut().insert(caller);
+    if work.is_some() && matches!(*request.method(), Method::POST | Method::PATCH) {
+        // Before the place: whoever sends slowly must not hold one.
+        let payload =
+            request.extract::<web::Payload>().await.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
+        let body = body::read(&shared.bodies, request.request(), payload).await?;
+        request.extensions_mut().insert(body);
+    }
+    let place = shared.admission.enter(class).await?;
+    request.extensions_mut().insert(place);
+    Ok(class)
+}
+
+/// Goes on although the client hangs up: its write is queued, and its place must not be given to another before it is done.
+pub(crate) async fn to_its_end<T: 'static>(work: impl Future<Output = T> + 'static) -> Result<T, actix_web::Error> {
+    let done = actix_web::rt::spawn(relayed(work).in_current_span()).await;
+    done.map_err(|error| {
+        tracing::error!(error = %error, "a request panicked");
+        actix_web::error::ErrorInternalServerError("the server failed; the failure was logged")
+    })
+}
+
+async fn caller(shared: &Shared, request: &ServiceRequest) -> Result<Caller, Failure> {
+    let key = request.headers().get("x-api-key").and_then(|key: &HeaderValue| key.to_str().ok());
+    with_key(shared, key, request.peer_addr()).await
+}
+
+/// Who scrapes: a key as everywhere, or as the bearer token Prometheus can send.
+pub(crate) async fn scraper(shared: &Shared, request: &HttpRequest) -> Result<Caller, Failure> {
+    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let bearer = || header("authorization")?.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let key = header("x-api-key").or_else(|| bearer().map(|(_, token)| token.trim()));
+    with_key(shared, key, request.peer_addr()).await
+}
+
+/// Looks a key up. One that counts is let through however many others failed from the same address: behind a proxy that is everybody's.
+async fn with_key(shared: &Shared, key: Option<&str>, from: Option<SocketAddr>) -> Result<Caller, Failure> {
+    let key = key.filter(|key| !key.is_empty()).ok_or_else(unauthorized)?;
+    if key.len() <= KEY_CHARS_MAX {
+        let key_hash = hash(key);
+        if let Some(principal) = shared.authenticator.principal(key_hash).await? {
+            return Ok(Caller { principal, key_hash });
+        }
+    }
+    let too_many = |seconds| Failure::too_many("this address has presented too many keys that do not count", seconds);
+    shared.rates.bad_key(from.map(|from| from.ip())).map_err(too_many)?;
+    Err(unauthorized())
+}
+
+pub(crate) fn unauthorized() -> Failure {
+    Failure::edge(edge::UNAUTHORIZED, "Invalid or missing API key")
+}
+
+impl Caller {
+    /// The caller [`authenticate`] let through.
+    pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
+        request.extensions().get::<Self>().cloned().ok_or_else(unauthorized)
+    }
+
+    /// The agent it acts as: `X-Agent-ID` if the key may act for it, else the key's own name.
+    pub(crate) fn agent_id(&self, request: &HttpRequest) -> String {
+        let claimed = request.headers().get("x-agent-id").and_then(|value| value.to_str().ok());
+        claimed
+            .filter(|agent_id| agent_id.len() <= AGENT_ID_MAX && self.principal.may_act_for(agent_id))
+            .unwrap_or(&self.principal.name)
+            .to_owned()
+    }
+
+    /// Whether the key still counts, asked again after a wait.
+    pub(crate) async fn again(&self, shared: &Shared) -> Result<Self, Failure> {
+        let principal = shared.authenticator.principal(self.key_hash).await?.ok_or_else(unauthorized)?;
+        Ok(Self { principal, key_hash: self.key_hash })
+    }
+
+    /// Refuses who may not do this to the server as a whole.
+    pub(crate) fn may(&self, action: Action) -> Result<(), Rejection> {
+        authorize(&self.principal, action, Object::Server)
+    }
+}

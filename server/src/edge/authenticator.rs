@@ -1,0 +1,362 @@
+//! Finds out whose key a request carries.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::clock::Clock;
+use domain::base::ids::KeyId;
+use domain::people::principal::Principal;
+use store::{Store, StoreError};
+use thiserror::Error;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::timeout;
+
+/// How long a found key is believed without looking again: a revocation from another process counts within this time.
+const BELIEVED: TimeDelta = TimeDelta::seconds(1);
+/// After how long the first request that uses it has it looked up again, so that as a rule none waits for that.
+const LOOKED_UP_AGAIN: TimeDelta = TimeDelta::milliseconds(500);
+/// How long a key waits to be looked up.
+const LOOK_WAIT: Duration = Duration::from_secs(5);
+/// How many keys nobody has seen before wait to be looked up, all together. So many are looked up in about a tenth of a second.
+const UNKNOWN_WAITING_MAX: usize = 1_024;
+/// How often whoever waits long looks whether its key still counts: a key revoked by another process ends its waits within this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How many found keys are remembered.
+const CACHE_MAX: usize = 10_000;
+
+/// What is kept of a key.
+type KeyHash = [u8; 32];
+
+/// A look under way: when it began, and whom it found once it is over.
+#[derive(Clone)]
+struct Look {
+    began: DateTime<Utc>,
+    over: watch::Receiver<Option<Result<Option<Principal>, LookError>>>,
+}
+
+/// Why a key could not be looked up; trying again may help.
+#[derive(Clone, Copy, Debug, Error)]
+pub enum LookError {
+    /// Too many others wait for the same, or it took too long.
+    #[error("too many keys wait to be looked up")]
+    Crowded,
+    /// The store could not say at present.
+    #[error("the store is unavailable")]
+    Unavailable,
+    /// The store failed; the failure was logged.
+    #[error("the store failed")]
+    Failed,
+}
+
+/// How much what is remembered of a key is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Belief {
+    Fresh,
+    /// Still believed, and to be looked up again.
+    Ageing,
+    Stale,
+}
+
+/// What is remembered.
+#[derive(Default)]
+struct Memory {
+    /// Principals, and when they were found.
+    found: HashMap<KeyHash, (DateTime<Utc>, Principal)>,
+    /// Looks under way: whoever needs the same key waits for the same look.
+    looks: HashMap<KeyHash, Look>,
+}
+
+/// Finds the principal behind a key, remembering what it found for a second.
+///
+/// Guarantee: however many requests use a key, one look a second is begun, and when it is over all of them go on. Mechanism: a look is a task
+/// of its own, away from the threads that serve requests: those may be busy refusing, and each step of a look would wait in their line.
+pub struct Authenticator {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    runtime: Handle,
+    // A std mutex: held for a map operation, never across an await.
+    memory: Mutex<Memory>,
+    /// One at a time looks keys up that were not found before, so that a flood of keys that do not count keeps no other key waiting.
+    unknown: Semaphore,
+    /// Places in line for those. A key that counts was seen before, unless it is new or the server is.
+    waiting: Arc<Semaphore>,
+    /// The key revoked last, by this process.
+    revoked: watch::Sender<Option<KeyId>>,
+}
+
+impl Authenticator {
+    /// Looks keys up in `store`, on the runtime that calls this.
+    pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            store,
+            clock,
+            runtime: Handle::current(),
+            memory: Mutex::default(),
+            unknown: Semaphore::new(1),
+            waiting: Arc::new(Semaphore::new(UNKNOWN_WAITING_MAX)),
+            revoked: watch::Sender::new(None),
+        }
+    }
+
+    /// The principal of the key with this hash; `None` for a key that does not count (any more).
+    pub async fn principal(self: &Arc<Self>, key_hash: KeyHash) -> Result<Option<Principal>, LookError> {
+        let mut look = match self.remembered(key_hash) {
+            Some((Belief::Fresh, principal)) => return Ok(Some(principal)),
+            Some((Belief::Ageing, principal)) => {
+                drop(self.look(key_hash, None));
+                return Ok(Some(principal));
+            }
+            Some((Belief::Stale, _)) => self.look(key_hash, None),
+            None => self.look_for_unknown(key_hash)?,
+        };
+        let over = timeout(LOOK_WAIT, look.over.wait_for(Option::is_some)).await;
+        // It ends without a word if it panics.
+        let Ok(Ok(found)) = over else { return Err(LookError::Crowded) };
+        found.clone().unwrap_or(Err(LookError::Crowded))
+    }
+
+    /// Whom the key was found to be.
+    fn remembered(&self, key_hash: KeyHash) -> Option<(Belief, Principal)> {
+        let now = self.clock.now();
+        let memory = self.memory();
+        let (at, principal) = memory.found.get(&key_hash)?;
+        let age = now - *at;
+        // A clock that ran backwards makes what was found stale, not fresh for longer.
+        let belief = if !(TimeDelta::zero()..BELIEVED).contains(&age) {
+            Belief::Stale
+        } else if age >= LOOKED_UP_AGAIN {
+            Belief::Ageing
+        } else {
+            Belief::Fresh
+        };
+        Some((belief, principal.clone()))
+    }
+
+    fn look_for_unknown(self: &Arc<Self>, key_hash: KeyHash) -> Result<Look, LookError> {
+        if let Some(look) = self.under_way(key_hash) {
+            return Ok(look);
+        }
+        let place = self.waiting.clone().try_acquire_owned().map_err(|_| LookError::Crowded)?;
+        Ok(self.look(key_hash, Some(place)))
+    }
+
+    /// A look to join. One that has panicked is closed; one that began too long ago may have seen what has been revoked since.
+    fn under_way(&self, key_hash: KeyHash) -> Option<Look> {
+        let now = self.clock.now();
+        let is_young = |look: &&Look| (TimeDelta::zero()..BELIEVED).contains(&(now - look.began));
+        self.memory().looks.get(&key_hash).filter(|look| look.over.has_changed().is_ok()).filter(is_young).cloned()
+    }
+
+    /// Joins the look for this key, or starts it: in line for its turn, if the key was not found before.
+    fn look(self: &Arc<Self>, key_hash: KeyHash, in_line: Option<OwnedSemaphorePermit>) -> Look {
+        if let Some(look) = self.under_way(key_hash) {
+            return look;
+        }
+        let (over, receiver) = watch::channel(None);
+        let look = Look { began: self.clock.now(), over: receiver };
+        self.memory().looks.insert(key_hash, look.clone());
+        let (this, own) = (self.clone(), look.over.clone());
+        self.runtime.spawn(async move {
+            // No semaphore of ours is ever closed.
+            let _turn = if in_line.is_some() { this.unknown.acquire().await.ok() } else { None };
+            over.send_replace(Some(this.find(key_hash).await));
+            let mut memory = this.memory();
+            // Another look may have begun meanwhile, which goes on.
+            if memory.looks.get(&key_hash).is_some_and(|look| look.over.same_channel(&own)) {
+                memory.looks.remove(&key_hash);
+            }
+        });
+        look
+    }
+
+    async fn find(&self, key_hash: KeyHash) -> Result<Option<Principal>, LookError> {
+        // Before the look: what it finds is no younger.
+        let (now, revoked) = (self.clock.now(), self.revoked.subscribe());
+        let found = self.store.principal(key_hash).await;
+        let mut memory = self.memory();
+        match &found {
+            // What was revoked meanwhile may be this one, seen just before.
+            Ok(Some(principal)) if !revoked.has_changed().unwrap_or(true) => {
+                if memory.found.len() >= CACHE_MAX {
+                    memory.found.clear();
+                }
+                memory.found.insert(key_hash, (now, principal.clone()));
+            }
+            Ok(Some(_)) | Err(_) => {}
+            Ok(None) => {
+                memory.found.remove(&key_hash);
+            }
+        }
+        found.map_err(|error| match error {
+            StoreError::Unavailable(why) => {
+                tracing::warn!(why, "the store could not look a key up");
+                LookError::Unavailable
+            }
+            error @ (StoreError::Failed(_) | StoreError::Rejected(_) | StoreError::Held(_)) => {
+                tracing::error!(error = format!("{:#}", anyhow::Error::from(error)), "looking a key up failed");
+                LookError::Failed
+            }
+        })
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a key that was revoked, and no other: all would have to be looked up again.
+    pub fn forget(&self, key: KeyId) {
+        let mut memory = self.memory();
+        memory.found.retain(|_, (_, found)| found.key_id() != Some(key));
+        // A look that began before may have seen it; whoever comes from now on begins another.
+        memory.looks.clear();
+        self.revoked.send_replace(Some(key));
+    }
+
+    /// Resolves when a key does not count any more: at once if it is revoked here, else within seconds.
+    pub(crate) async fn until_revoked(self: &Arc<Self>, key_hash: KeyHash, key: Option<KeyId>) {
+        let mut revoked = self.revoked.subscribe();
+        // Registered before the look. A store that cannot be asked revokes nothing.
+        while !matches!(self.principal(key_hash).await, Ok(None)) {
+            // Of two keys revoked at the same moment only the later one is seen here; the other is noticed at the next look.
+            let this_one = async { while revoked.changed().await.is_ok() && *revoked.borrow_and_update() != key {} };
+            drop(timeout(LOOK_AGAIN, this_one).await);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::poll;
+
+    use super::*;
+    use store::host::clock::SystemEntropy;
+    use store::sqlite::Exclusive;
+    use store::{self, Database, Surroundings};
+
+    const KNOWN: KeyId = KeyId(uuid::Uuid::nil());
+
+    /// A clock that is set by hand.
+    struct Stopped(Mutex<DateTime<Utc>>);
+
+    impl Stopped {
+        fn advance(&self, by: TimeDelta) {
+            *self.0.lock().unwrap() += by;
+        }
+    }
+
+    impl Clock for Stopped {
+        fn now(&self) -> DateTime<Utc> {
+            *self.0.lock().unwrap()
+        }
+    }
+
+    /// An authenticator that has found one key, and the clock it goes by.
+    async fn with_a_known_key() -> (tempfile::TempDir, Arc<Stopped>, Arc<Authenticator>) {
+        let folder = tempfile::TempDir::new().unwrap();
+        let clock = Arc::new(Stopped(Mutex::new(DateTime::UNIX_EPOCH)));
+        let database = Database::Sqlite(folder.path().join("keys.db"));
+        let surroundings = Surroundings::alone(clock.clone(), Arc::new(SystemEntropy));
+        let store = store::open(&database, Exclusive::Beside, surroundings).await.unwrap();
+        let request = CreateKeyRequest {
+            role: Role::Agent,
+            name: "a".to_owned(),
+            subject: None,
+            owner: None,
+            tied_to: None,
+            unbound: false,
+        };
+        store.create_key(new_key(request, &SecretString::from("known"), KNOWN, None).unwrap()).await.unwrap();
+        let authenticator = Arc::new(Authenticator::new(store, clock.clone()));
+        assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
+        (folder, clock, authenticator)
+    }
+
+    /// Whoever presents keys that do not count must not make a line for those that do.
+    #[tokio::test]
+    async fn so_many_unknown_keys_wait_to_be_looked_up_and_a_known_one_is_not_behind_them() {
+        let (_folder, _clock, authenticator) = with_a_known_key().await;
+        let turn = authenticator.unknown.acquire().await.unwrap();
+        let mut waiting: Vec<_> =
+            (0..UNKNOWN_WAITING_MAX).map(|number| Box::pin(authenticator.principal(hash(&number.to_string())))).collect();
+        for look in &mut waiting {
+            assert!(poll!(look).is_pending());
+        }
+        assert!(matches!(authenticator.principal(hash("one more")).await, Err(LookError::Crowded)));
+        assert!(poll!(Box::pin(authenticator.principal(hash("0")))).is_pending(), "needs no look of its own");
+        assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
+        drop(turn);
+        for look in waiting {
+            assert!(look.await.unwrap().is_none());
+        }
+        assert!(authenticator.principal(hash("one more")).await.unwrap().is_none(), "in a place that came free");
+        assert!(authenticator.memory().looks.is_empty());
+    }
+
+    /// A crowd that waits for one look after the other, or each second for one at all, is a stall.
+    #[tokio::test]
+    async fn a_key_is_looked_up_again_before_anybody_has_to_wait_and_once_for_a_crowd() {
+        let (_folder, clock, authenticator) = with_a_known_key().await;
+        for (milliseconds, waits, looks) in [(499, false, 0), (500, false, 1), (999, false, 1), (1_000, true, 1), (-1, true, 1)] {
+            let found = authenticator.memory().found[&hash("known")].0;
+            clock.advance(TimeDelta::milliseconds(milliseconds));
+            let mut crowd: Vec<_> = (0..100).map(|_| Box::pin(authenticator.principal(hash("known")))).collect();
+            for one in &mut crowd {
+                assert_eq!(poll!(one).is_pending(), waits, "{milliseconds} ms");
+            }
+            assert_eq!(authenticator.memory().looks.len(), looks, "{milliseconds} ms");
+            if waits {
+                for one in crowd {
+                    assert!(one.await.unwrap().is_some());
+                }
+            }
+            while !authenticator.memory().looks.is_empty() {
+                tokio::task::yield_now().await;
+            }
+            let found_again = authenticator.memory().found[&hash("known")].0;
+            assert_eq!(found_again, if looks == 0 { found } else { clock.now() }, "{milliseconds} ms");
+            clock.advance(found_again - clock.now());
+        }
+    }
+
+    /// A look that hangs may have seen a key that has been revoked since, at another server: nobody joins it after a second.
+    #[tokio::test]
+    async fn a_look_that_takes_long_is_not_joined() {
+        let (_folder, clock, authenticator) = with_a_known_key().await;
+        clock.advance(BELIEVED);
+        let mut first = Box::pin(authenticator.principal(hash("known")));
+        assert!(poll!(&mut first).is_pending());
+        clock.advance(BELIEVED - TimeDelta::milliseconds(1));
+        assert!(authenticator.under_way(hash("known")).is_some());
+        clock.advance(TimeDelta::milliseconds(1));
+        assert!(authenticator.under_way(hash("known")).is_none());
+        let second = authenticator.principal(hash("known"));
+        assert!(first.await.unwrap().is_some() && second.await.unwrap().is_some());
+        while !authenticator.memory().looks.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// A look that saw the key just before it was revoked must not make it count again.
+    #[tokio::test]
+    async fn what_was_seen_before_a_revocation_is_not_believed_after_it() {
+        let (_folder, _clock, authenticator) = with_a_known_key().await;
+        // One that is over before anybody has to wait for it is of no use here.
+        let before = loop {
+            let mut before = Box::pin(authenticator.find(hash("known")));
+            if poll!(&mut before).is_pending() {
+                break before;
+            }
+        };
+        authenticator.forget(KNOWN);
+        assert!(before.await.unwrap().is_some());
+        assert!(!authenticator.memory().found.contains_key(&hash("known")));
+        let mut waiting = Box::pin(authenticator.principal(hash("known")));
+        assert!(poll!(&mut waiting).is_pending() && authenticator.under_way(hash("known")).is_some());
+        authenticator.forget(KNOWN);
+        assert!(authenticator.under_way(hash("known")).is_none(), "the next request has a look of its own");
+        assert!(waiting.await.unwrap().is_some());
+    }
+}

@@ -1,0 +1,243 @@
+//! Reading requests: bounded, timed, strictly parsed. Malformed JSON is refused at once; fields that break rules are told later,
+//! and only to who may act.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::web::{self, BytesMut};
+use actix_web::{HttpMessage, HttpRequest};
+use domain::base::field::FieldError;
+use domain::base::json;
+use domain::base::name;
+use domain::people::principal::Principal;
+use domain::problem::edge;
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use store::{Idempotency, Precondition};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::fields::Fields;
+use super::keys::hash;
+use super::problem::Failure;
+
+/// The largest body, in bytes.
+pub const BODY_BYTES_MAX: usize = 256 * 1024;
+/// How much of each body needs no room of all bodies: what people and most agents send, which large ones must not keep out.
+const BODY_FREE_BYTES: usize = 16 * 1024;
+/// How much all bodies of requests with a key that have not been read through may hold beyond that.
+pub const BODIES_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// The same of answers by people, who have room of their own: whatever agents send must not keep out what they are waiting for.
+pub const PAGE_BODIES_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// What room is counted in.
+const ROOM_BYTES: usize = 1024;
+/// How long a body may take to arrive.
+pub const BODY_WAIT: Duration = Duration::from_secs(10);
+/// The longest `Idempotency-Key`, in characters.
+pub const IDEMPOTENCY_KEY_MAX: usize = 255;
+
+/// A body that is JSON this server reads.
+pub(crate) struct Json(pub(crate) Value);
+
+impl Json {
+    /// Reads the body of a request: 415 before 422. 408 and 413 came before it got its place.
+    pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
+        // Its room is given back here: what it becomes is bounded by the limits of the fields.
+        let Body { bytes, .. } = received(request)?;
+        let content_type = request.headers().get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or_default());
+        let is_json = content_type.is_none_or(|text| {
+            let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+            essence == "application/json" || essence.ends_with("+json")
+        });
+        if !is_json {
+            return Err(Failure::edge(edge::UNSUPPORTED_MEDIA, "send the body as application/json"));
+        }
+        // An absent body counts as an empty object: `cancel` and `release` need none.
+        let bytes = if bytes.is_empty() { &b"{}"[..] } else { &bytes[..] };
+        json::parse(bytes)
+            .map(Self)
+            .map_err(|error| Failure::edge(edge::MALFORMED, format!("the body is no JSON this server reads: {error}")))
+    }
+
+    /// Takes the body apart into a type; a field of the wrong type is named.
+    pub(crate) fn into<T: DeserializeOwned>(self) -> Result<T, Vec<FieldError>> {
+        serde_path_to_error::deserialize(Fields(self.0)).map_err(|error| {
+            let message = error.inner().to_string();
+            vec![FieldError::new(field(&error.path().to_string(), &message), rule(&message), message)]
+        })
+    }
+
+    /// The hash that tells one request from another, whatever its spacing and order: the ids in its path, and its body.
+    fn hash(&self, request: &HttpRequest) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for (_, id) in request.match_info().iter() {
+            hash.update(id.to_ascii_lowercase());
+            hash.update([0]);
+        }
+        hash.chain_update(json::canonical(&self.0).unwrap_or_default()).finalize().into()
+    }
+}
+
+/// serde names the field that is missing or unknown in its message, not in its path.
+fn field(path: &str, message: &str) -> String {
+    let named =
+        message.split('`').nth(1).filter(|_| message.starts_with("missing field") || message.starts_with("unknown field"));
+    match (path, named) {
+        ("." | "", Some(name)) => name.to_owned(),
+        // The path of an unknown field already ends in it.
+        (path, Some(name)) if path == name || path.ends_with(&format!(".{name}")) => path.to_owned(),
+        (path, Some(name)) => format!("{path}.{name}"),
+        (".", None) => "body".to_owned(),
+        (path, None) => path.to_owned(),
+    }
+}
+
+fn rule(message: &str) -> &'static str {
+    if message.starts_with("missing field") {
+        "required"
+    } else if message.starts_with("unknown field") {
+        "unknown"
+    } else {
+        "type"
+    }
+}
+
+/// The room of all bodies of a kind.
+pub(crate) struct Bodies(Arc<Semaphore>);
+
+impl Bodies {
+    /// Room for so much, beyond what each body has for itself.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self(Arc::new(Semaphore::new(bytes_max / ROOM_BYTES)))
+    }
+}
+
+/// A body as it arrived, and the room it takes until it is read through.
+pub(crate) struct Body {
+    pub(crate) bytes: BytesMut,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl Body {
+    /// Takes room for what it has grown by.
+    fn make_room(&mut self, bodies: &Bodies) -> Result<(), Failure> {
+        let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let needed = self.bytes.len().saturating_sub(BODY_FREE_BYTES).div_ceil(ROOM_BYTES);
+        if needed <= taken {
+            return Ok(());
+        }
+        let more = u32::try_from(needed - taken).unwrap_or(u32::MAX);
+        let more = bodies.0.clone().try_acquire_many_owned(more).map_err(|_| {
+            Failure::overloaded("too many large bodies arrive; nothing was done, and the same request can be sent again", 1)
+        })?;
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            None => self.room = Some(more),
+        }
+        Ok(())
+    }
+}
+
+/// Reads a body whole, bounded in size and time.
+pub(crate) async fn read(bodies: &Bodies, request: &HttpRequest, mut payload: web::Payload) -> Result<Body, Failure> {
+    let too_large = || Failure::edge(edge::TOO_LARGE, format!("a body is at most {BODY_BYTES_MAX} bytes"));
+    let declared = request.headers().get("content-length").and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > BODY_BYTES_MAX) {
+        return Err(too_large());
+    }
+    let whole = async {
+        // As much as was declared, which costs nothing until it arrives; growing by doubling would cost twice as much.
+        let mut body = Body { bytes: BytesMut::with_capacity(declared.unwrap_or_default()), room: None };
+        while let Some(chunk) = payload.next().await {
+            let chunk = chunk.map_err(|_| Failure::edge(edge::MALFORMED, "the body broke off"))?;
+            if body.bytes.len() + chunk.len() > BODY_BYTES_MAX {
+                return Err(too_large());
+            }
+            body.bytes.extend_from_slice(&chunk);
+            body.make_room(bodies)?;
+        }
+        Ok(body)
+    };
+    let seconds = BODY_WAIT.as_secs();
+    tokio::time::timeout(BODY_WAIT, whole)
+        .await
+        .unwrap_or_else(|_| Err(Failure::edge(edge::TOO_SLOW, format!("a body must arrive within {seconds} seconds"))))
+}
+
+/// Takes the body that was read before the request got its place.
+fn received(request: &HttpRequest) -> Result<Body, Failure> {
+    // Every route with a body stands behind `authenticate`, which reads it.
+    request.extensions_mut().remove::<Body>().ok_or_else(|| Failure::edge(edge::MALFORMED, "the body was read before"))
+}
+
+/// What `If-Match` says; `3`, `"3"` and `W/"3"` are the same.
+pub(crate) fn if_match(request: &HttpRequest, required: bool) -> Precondition {
+    let Some(header) = request.headers().get("if-match") else {
+        return if required { Precondition::Missing } else { Precondition::None };
+    };
+    let text = header.to_str().unwrap_or_default().trim();
+    let text = text.strip_prefix("W/").unwrap_or(text);
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    text.parse().map_or(Precondition::Missing, Precondition::Version)
+}
+
+/// What `Idempotency-Key` says, hashed with who sent it and where to. Suspend's scope is the agent's name alone, so that rotating a
+/// key keeps it.
+pub(crate) fn idempotency(
+    request: &HttpRequest,
+    principal: &Principal,
+    scope: &str,
+    body: &Json,
+) -> Result<Option<Idempotency>, FieldError> {
+    let Some(header) = request.headers().get("idempotency-key") else { return Ok(None) };
+    let valid = header.to_str().ok().filter(|key| is_key(key));
+    let Some(key) = valid else {
+        return Err(FieldError::new(
+            "Idempotency-Key",
+            "length",
+            format!("is 1 to {IDEMPOTENCY_KEY_MAX} printable ASCII characters"),
+        ));
+    };
+    Ok(Some(Idempotency { key_hash: key_hash(principal, scope, key), body_hash: body.hash(request) }))
+}
+
+/// Whether a text can be an `Idempotency-Key`.
+pub(crate) fn is_key(text: &str) -> bool {
+    (1..=IDEMPOTENCY_KEY_MAX).contains(&text.len()) && text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+/// What a key is kept under.
+pub(crate) fn key_hash(principal: &Principal, scope: &str, key: &str) -> [u8; 32] {
+    // The lengths keep two parts from running into each other.
+    let name = name::form(&principal.name);
+    hash(&format!("{}:{name}{}:{scope}{key}", name.len(), scope.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(kibibytes: usize) -> Body {
+        Body { bytes: BytesMut::zeroed(kibibytes * 1024), room: None }
+    }
+
+    /// Large bodies must not fill the memory, and must not keep out what people send.
+    #[test]
+    fn large_bodies_share_a_room_that_small_ones_do_not_need() {
+        let bodies = Bodies(Arc::new(Semaphore::new(240)));
+        let (mut first, mut second, mut small) = (body(256), body(17), body(16));
+        assert!(first.make_room(&bodies).is_ok() && first.make_room(&bodies).is_ok(), "room is taken once");
+        let refused = second.make_room(&bodies).err().unwrap();
+        assert_eq!((refused.entry.status, refused.entry.code, refused.more.retry_after), (503, "overloaded", Some(1)));
+        assert!(small.make_room(&bodies).is_ok());
+        drop(first);
+        assert!(second.make_room(&bodies).is_ok());
+        second.bytes.resize(18 * 1024, 0);
+        assert!(second.make_room(&bodies).is_ok());
+        assert_eq!(bodies.0.available_permits(), 238, "what it has grown by");
+        drop(second);
+        assert_eq!(bodies.0.available_permits(), 240);
+    }
+}

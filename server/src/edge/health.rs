@@ -1,0 +1,69 @@
+//! The signs of life that tell whether the server can do its work.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use store::Hold;
+
+use super::problem::Failure;
+
+/// A deadline loop that has not turned for this long is stuck.
+const HEARTBEAT_MAX: Duration = Duration::from_secs(10);
+
+/// The last signs of life of the loops that must run.
+#[derive(Default)]
+pub(crate) struct Health {
+    deadlines: Mutex<Option<Instant>>,
+    looks: Looks,
+}
+
+/// Lets one request look at the store at a time: who asks without a key must not keep the disk busy.
+///
+/// Guarantee: nobody hears of a look that began before they asked, and however many ask at once there are two looks at most. Mechanism:
+/// each asker has a number, and each look knows the last number that was given out when it began.
+#[derive(Default)]
+struct Looks {
+    askers: AtomicU64,
+    last: tokio::sync::Mutex<Look>,
+}
+
+/// What a look found.
+#[derive(Clone, Default)]
+struct Look {
+    /// Everybody up to this number asked before it began.
+    began_after: u64,
+    found: Option<Result<Option<Hold>, Failure>>,
+}
+
+impl Looks {
+    async fn look(&self, look: impl Future<Output = Result<Option<Hold>, Failure>>) -> Result<Option<Hold>, Failure> {
+        let asker = self.askers.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut last = self.last.lock().await;
+        if let Some(found) = last.found.clone().filter(|_| last.began_after >= asker) {
+            return found;
+        }
+        let began_after = self.askers.load(Ordering::SeqCst);
+        let found = look.await;
+        *last = Look { began_after, found: Some(found.clone()) };
+        found
+    }
+}
+
+impl Health {
+    /// The deadline loop turned.
+    pub(crate) fn deadlines_beat(&self) {
+        *self.deadlines.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Looks at the store, together with others that ask at the same time.
+    pub(crate) async fn look(&self, look: impl Future<Output = Result<Option<Hold>, Failure>>) -> Result<Option<Hold>, Failure> {
+        self.looks.look(look).await
+    }
+
+    /// Whether the deadline loop has turned lately.
+    pub(crate) fn deadlines_alive(&self) -> bool {
+        let last = *self.deadlines.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|at| at.elapsed() < HEARTBEAT_MAX)
+    }
+}

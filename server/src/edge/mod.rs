@@ -1,0 +1,22 @@
+//! All that every surface shares: connections, bodies, keys, places, rates, problems, routes. It knows no surface.
+
+pub mod admission;
+pub(crate) mod auth;
+pub mod authenticator;
+pub mod body;
+pub mod connection;
+pub(crate) mod exchange;
+mod fields;
+pub(crate) mod health;
+pub(crate) mod instance;
+pub mod keys;
+pub(crate) mod problem;
+pub(crate) mod query;
+pub(crate) mod rates;
+mod relay;
+pub(crate) mod route;
+pub(crate) mod settings;
+pub mod shared;
+pub(crate) mod trace;
+pub(crate) mod turns;
+pub(crate) mod write;

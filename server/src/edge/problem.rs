@@ -1,0 +1,284 @@
+//! Errors as each surface writes them: `application/problem+json` on ours, `{"detail": …}` on OpenIntent's.
+
+use std::fmt;
+
+use actix_web::body::BoxBody;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use actix_web::{HttpResponse, ResponseError};
+use chrono::{DateTime, Utc};
+use domain::base::field::FieldError;
+use domain::base::time::{naive, rfc3339};
+use domain::problem::{Entry, Rejection, edge};
+use serde_json::{Map, Value, json};
+use store::StoreError;
+
+use super::admission::Refused;
+use super::authenticator::LookError;
+
+/// Seconds after which trying again makes sense when the store could not take a write.
+pub(crate) const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// Why a request failed, before a surface gives it its form.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) entry: Entry,
+    pub(crate) detail: String,
+    /// Boxed to keep results small.
+    pub(crate) more: Box<More>,
+}
+
+/// What some failures say besides.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct More {
+    pub(crate) errors: Vec<FieldError>,
+    pub(crate) members: Map<String, Value>,
+    /// Times, written as the surface writes them.
+    pub(crate) times: Vec<(&'static str, Option<DateTime<Utc>>)>,
+    pub(crate) retry_after: Option<u32>,
+}
+
+/// Marks the response to a request that found no room: expected under overload, and no failure to be logged one by one.
+pub(crate) struct TurnedAway;
+
+/// A failure on our surface.
+#[derive(Debug)]
+pub(crate) struct Problem(pub(crate) Failure);
+
+/// A failure on the OpenIntent surface.
+#[derive(Debug)]
+pub(crate) struct Detail(pub(crate) Failure);
+
+impl Failure {
+    /// A refusal of the edge.
+    pub(crate) fn edge(entry: Entry, detail: impl Into<String>) -> Self {
+        Self { entry, detail: detail.into(), more: Box::default() }
+    }
+
+    /// Too much is under way, so nothing was done; try again after some seconds.
+    pub(crate) fn overloaded(detail: impl Into<String>, retry_after: u32) -> Self {
+        let mut failure = Self::edge(edge::OVERLOADED, detail);
+        failure.more.retry_after = Some(retry_after);
+        failure
+    }
+
+    /// Too many of something; try again after some seconds.
+    pub(crate) fn too_many(detail: impl Into<String>, retry_after: u32) -> Self {
+        let mut failure = Self::edge(edge::RATE_LIMITED, detail);
+        failure.more.retry_after = Some(retry_after);
+        failure
+    }
+
+    fn respond(&self, content_type: &'static str, body: &Value) -> HttpResponse {
+        let status = StatusCode::from_u16(self.entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = HttpResponse::build(status);
+        response.insert_header((CONTENT_TYPE, content_type));
+        if self.entry == edge::OVERLOADED {
+            response.extensions_mut().insert(TurnedAway);
+        }
+        if let Some(seconds) = self.more.retry_after {
+            response.insert_header((RETRY_AFTER, seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            response.insert_header((HeaderName::from_static("www-authenticate"), HeaderValue::from_static("ApiKey")));
+        }
+        response.body(body.to_string())
+    }
+}
+
+impl From<Rejection> for Failure {
+    fn from(rejection: Rejection) -> Self {
+        let mut more = More::default();
+        let members = &mut more.members;
+        let mut member = |name: &str, value: Value| members.insert(name.to_owned(), value);
+        match &rejection {
+            Rejection::InvalidChoice { valid_choices } => {
+                member("valid_choices", json!(valid_choices));
+            }
+            Rejection::VersionConflict { current_version } => {
+                member("current_version", json!(current_version));
+            }
+            Rejection::Expired { expired_at } => more.times.push(("expired_at", *expired_at)),
+            Rejection::AlreadyResolved { resolution, reason, resolved_at, resolved_by } => {
+                member("resolution", json!(resolution));
+                member("resolution_reason", json!(reason));
+                member("resolved_by", json!(resolved_by));
+                more.times.push(("resolved_at", Some(*resolved_at)));
+            }
+            Rejection::LeaseConflict { existing } => {
+                member("existing_lease", json!(existing));
+            }
+            Rejection::TooSoon { retry_after_seconds }
+            | Rejection::AskedTooOften { retry_after_seconds, .. }
+            | Rejection::BytesSpent { retry_after_seconds, .. } => {
+                more.retry_after = Some(*retry_after_seconds);
+            }
+            Rejection::Invalid { errors } => more.errors.clone_from(errors),
+            Rejection::NotFound
+            | Rejection::Forbidden { .. }
+            | Rejection::SelfResponse
+            | Rejection::ReservedEventType { .. }
+            | Rejection::IfMatchRequired
+            | Rejection::IdempotencyMismatch
+            | Rejection::SuspensionMismatch
+            | Rejection::NotSuspended
+            | Rejection::NotActive { .. }
+            | Rejection::SuspensionIsServerOwned
+            | Rejection::UseSuspend
+            | Rejection::InvalidTransition { .. }
+            | Rejection::NoRoom
+            | Rejection::LeaseWhileSuspended => {}
+        }
+        Self { entry: rejection.entry(), detail: rejection.to_string(), more: Box::new(more) }
+    }
+}
+
+impl Failure {
+    fn not_now(detail: &str) -> Self {
+        let mut failure = Self::edge(edge::UNAVAILABLE, detail);
+        failure.more.retry_after = Some(RETRY_AFTER_SECONDS);
+        failure
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Rejected(rejection) => rejection.into(),
+            StoreError::Unavailable(why) => {
+                tracing::warn!(why, "the store could not take a request");
+                Self::not_now(
+                    "the server cannot say whether this was done; repeat it with the same Idempotency-Key, or look before you repeat it",
+                )
+            }
+            StoreError::Held(why) => {
+                tracing::debug!(why, "a request waits with the deadlines");
+                Self::not_now("time decides nothing at present, so this was not done; send the same request again")
+            }
+            StoreError::Failed(error) => {
+                tracing::error!(error = format!("{error:#}"), "a request failed");
+                Self::edge(edge::INTERNAL, "the server failed; the failure was logged")
+            }
+        }
+    }
+}
+
+impl From<LookError> for Failure {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::Crowded => Self::overloaded(
+                "too many keys this server has not seen before wait to be looked up; the same request can be sent again",
+                RETRY_AFTER_SECONDS,
+            ),
+            LookError::Unavailable => {
+                Self::not_now("the key could not be looked up, so nothing was done; send the same request again")
+            }
+            LookError::Failed => Self::edge(edge::INTERNAL, "the server failed; the failure was logged"),
+        }
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(Refused(class): Refused) -> Self {
+        Self::overloaded(
+            "too much is under way; nothing was done, and the same request can be sent again",
+            class.retry_after_seconds(),
+        )
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.0.entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn error_response(&self) -> HttpResponse<BoxBody> {
+        let Failure { entry, detail, more } = &self.0;
+        let mut body = json!({
+            "type": format!("/problems/{}", entry.code),
+            "title": entry.title,
+            "status": entry.status,
+            "detail": detail,
+            "code": entry.code,
+        });
+        if !more.errors.is_empty() {
+            body["errors"] = json!(more.errors);
+        }
+        for (name, value) in &more.members {
+            body[name] = value.clone();
+        }
+        for (name, time) in &more.times {
+            body[*name] = json!(time.map(rfc3339));
+        }
+        self.0.respond("application/problem+json", &body)
+    }
+}
+
+impl ResponseError for Detail {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.0.entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn error_response(&self) -> HttpResponse<BoxBody> {
+        let Failure { entry, detail, more } = &self.0;
+        // The client reads `message` and the extra members at top level, and `detail` as a string or an object (see the RFC, §8).
+        let detail_value = match entry.code {
+            "invalid_choice" | "invalid_transition" => {
+                let mut object = json!({ "error": entry.code, "message": detail });
+                for (name, value) in &more.members {
+                    object[name] = value.clone();
+                }
+                object
+            }
+            "unauthorized" => json!(entry.title),
+            _ => json!(detail),
+        };
+        let mut body = json!({ "detail": detail_value, "message": detail, "code": entry.code });
+        if !more.errors.is_empty() {
+            body["errors"] = json!(more.errors);
+        }
+        for (name, value) in &more.members {
+            body[name] = value.clone();
+        }
+        for (name, time) in &more.times {
+            body[*name] = json!(time.map(naive));
+        }
+        self.0.respond("application/json", &body)
+    }
+}
+
+macro_rules! surface {
+    ($type:ident) => {
+        impl<E: Into<Failure>> From<E> for $type {
+            fn from(error: E) -> Self {
+                Self(error.into())
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.0.entry.code)
+            }
+        }
+    };
+}
+
+surface!(Problem);
+surface!(Detail);
+
+/// The two surfaces of the API: how they write times and errors, and what they do with unknown fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Surface {
+    Ours,
+    OpenIntent,
+}
+
+impl Surface {
+    /// The failure in this surface's form.
+    pub(crate) fn error(self, failure: Failure) -> actix_web::Error {
+        match self {
+            Self::Ours => Problem(failure).into(),
+            Self::OpenIntent => Detail(failure).into(),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Routes: where one is registered it declares its surface, its methods, and for each the work it is, from which its class, its key and its
+//! limits follow ([`Work`]).
+
+use actix_web::body::BoxBody;
+use actix_web::dev::ServiceRequest;
+use actix_web::http::Method;
+use actix_web::http::header::{ALLOW, HeaderValue};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, Route};
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::problem::{Rejection, edge};
+
+use super::admission::Work;
+use super::auth::authenticate;
+use super::problem::{Failure, Surface};
+use super::shared::Shared;
+
+/// One method of a resource, with what it does.
+pub(crate) struct Endpoint {
+    method: Method,
+    work: Work,
+    route: Route,
+}
+
+impl Endpoint {
+    fn of<F, A>(method: Method, work: Work, handler: F) -> Self
+    where
+        F: Handler<A>,
+        A: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        Self { method, work, route: web::to(handler) }
+    }
+}
+
+/// A method that reads.
+pub(crate) fn get<F, A>(work: Work, handler: F) -> Endpoint
+where
+    F: Handler<A>,
+    A: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    Endpoint::of(Method::GET, work, handler)
+}
+
+/// A method that writes, or reads by a body.
+pub(crate) fn post<F, A>(work: Work, handler: F) -> Endpoint
+where
+    F: Handler<A>,
+    A: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    Endpoint::of(Method::POST, work, handler)
+}
+
+/// A method that changes a part.
+pub(crate) fn patch<F, A>(work: Work, handler: F) -> Endpoint
+where
+    F: Handler<A>,
+    A: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    Endpoint::of(Method::PATCH, work, handler)
+}
+
+/// A method that takes away.
+pub(crate) fn delete<F, A>(work: Work, handler: F) -> Endpoint
+where
+    F: Handler<A>,
+    A: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    Endpoint::of(Method::DELETE, work, handler)
+}
+
+/// A route as it was declared.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) surface: Surface,
+    /// Whether it needs an API key.
+    pub(crate) is_keyed: bool,
+}
+
+/// Registers routes with a server, and keeps what they declare.
+pub(crate) struct Routes<'a> {
+    /// Absent where only the declarations are wanted.
+    config: Option<&'a mut ServiceConfig>,
+    prefix: &'static str,
+    declared: Vec<Declared>,
+}
+
+impl<'a> Routes<'a> {
+    /// Registers with a server.
+    pub(crate) fn registered(config: &'a mut ServiceConfig) -> Self {
+        Self { config: Some(config), prefix: "", declared: Vec::new() }
+    }
+
+    /// What `routes` declare.
+    pub(crate) fn declared(routes: impl FnOnce(&mut Self)) -> Vec<Declared> {
+        let mut declaring = Self { config: None, prefix: "", declared: Vec::new() };
+        routes(&mut declaring);
+        declaring.declared
+    }
+
+    /// Routes whose paths begin with `prefix`.
+    pub(crate) fn under(&mut self, prefix: &'static str, routes: impl FnOnce(&mut Self)) {
+        let before = std::mem::replace(&mut self.prefix, prefix);
+        routes(self);
+        self.prefix = before;
+    }
+
+    /// A resource that needs no key.
+    pub(crate) fn open<const N: usize>(&mut self, surface: Surface, path: &str, endpoints: [(Method, Route); N]) {
+        let path = format!("{}{path}", self.prefix);
+        for (method, _) in &endpoints {
+            self.declared.push(Declared { method: method.clone(), path: path.clone(), surface, is_keyed: false });
+        }
+        if let Some(config) = &mut self.config {
+            config.service(allowing(&path, endpoints, without_method(surface)));
+        }
+    }
+
+    /// A resource whose handler looks for the key itself, because it may come as a bearer token.
+    pub(crate) fn scraped(&mut self, path: &str, endpoint: (Method, Route)) {
+        self.open(Surface::Ours, path, [endpoint]);
+        self.declared.iter_mut().filter(|declared| declared.path == path).for_each(|declared| declared.is_keyed = true);
+    }
+
+    /// A resource that needs an API key.
+    pub(crate) fn keyed<const N: usize>(&mut self, surface: Surface, path: &str, endpoints: [Endpoint; N]) {
+        let path = format!("{}{path}", self.prefix);
+        let works = endpoints.each_ref().map(|endpoint| (endpoint.method.clone(), endpoint.work));
+        for (method, _) in &works {
+            self.declared.push(Declared { method: method.clone(), path: path.clone(), surface, is_keyed: true });
+        }
+        let Some(config) = &mut self.config else { return };
+        let routes = endpoints.map(|endpoint| (endpoint.method, endpoint.route));
+        let known = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
+            let work = works.iter().find(|(method, _)| method == request.method()).map(|(_, work)| *work);
+            authenticate(surface, work, shared, request, next)
+        };
+        config.service(allowing(&path, routes, without_method(surface)).wrap(from_fn(known)));
+    }
+
+    /// Every other path under `path`: it does not exist, which only a caller with a key is told.
+    pub(crate) fn nothing_under(&mut self, surface: Surface, path: &str) {
+        let Some(config) = &mut self.config else { return };
+        let unknown = move |shared: Data<Shared>, request: ServiceRequest, next: Next<BoxBody>| {
+            authenticate(surface, None, shared, request, next)
+        };
+        let nothing = web::to(move || async move { surface.error(Failure::edge(edge::NO_ROUTE, "not found")).error_response() });
+        config.service(web::scope(&format!("{}{path}", self.prefix)).wrap(from_fn(unknown)).default_service(nothing));
+    }
+}
+
+/// The methods of a resource, as its 405 names them (RFC 9110 §15.5.6).
+pub(crate) struct Allow(String);
+
+impl Allow {
+    /// Those of the resource a request has come to.
+    pub(crate) fn of(request: &HttpRequest) -> Option<HeaderValue> {
+        HeaderValue::from_str(&request.app_data::<Self>()?.0).ok()
+    }
+}
+
+/// A resource that leaves methods it does not know to `no_method`, for which it notes those it knows.
+pub(crate) fn allowing<const N: usize>(path: &str, routes: [(Method, Route); N], no_method: Route) -> Resource {
+    let methods: Vec<&str> = routes.iter().map(|(method, _)| method.as_str()).collect();
+    let resource = web::resource(path).app_data(Allow(methods.join(", "))).default_service(no_method);
+    routes.into_iter().fold(resource, |resource, (method, route)| resource.route(route.method(method)))
+}
+
+/// Says which methods a resource knows, in its surface's form.
+fn without_method(surface: Surface) -> Route {
+    web::to(move |request: HttpRequest| async move {
+        let methods = Allow::of(&request);
+        let known = methods.as_ref().and_then(|methods| methods.to_str().ok()).unwrap_or_default();
+        let failure = Failure::edge(edge::NO_METHOD, format!("this route knows these methods: {known}"));
+        let mut response = surface.error(failure).error_response();
+        if let Some(methods) = methods {
+            response.headers_mut().insert(ALLOW, methods);
+        }
+        response
+    })
+}
+
+/// Answers a path that no route matches.
+pub(crate) async fn no_route() -> Result<HttpResponse, actix_web::Error> {
+    Err(Surface::Ours.error(Failure::edge(edge::NO_ROUTE, "not found")))
+}
+
+/// The intent a path names; one that is no UUID does not exist.
+pub(crate) fn intent_id(request: &HttpRequest) -> Result<IntentId, Rejection> {
+    request.match_info().get("intent_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)
+}
+
+/// The suspension a path names; anything that is no id of ours does not exist.
+pub(crate) fn suspension_id(request: &HttpRequest) -> Result<SuspensionId, Rejection> {
+    let id = request.match_info().get("suspension_id").and_then(SuspensionId::parse);
+    id.ok_or(Rejection::NotFound)
+}

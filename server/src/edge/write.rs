@@ -1,0 +1,70 @@
+//! One way from a request to a write: who, what, under which conditions; and from its outcome to a response.
+
+use actix_web::{HttpRequest, HttpResponse};
+use domain::base::field::FieldError;
+use domain::intent::command::Command;
+use domain::people::authority::Action;
+use serde::de::DeserializeOwned;
+use store::{Outcome, Request, Target};
+
+use super::auth::Caller;
+use super::body::{Json, idempotency, if_match};
+use super::problem::Failure;
+use super::route::intent_id;
+use super::shared::Shared;
+
+/// One kind of write to an intent: what it needs, and where its idempotency keys live.
+pub(crate) struct Write {
+    pub(crate) action: Action,
+    pub(crate) scope: &'static str,
+    pub(crate) if_match_required: bool,
+}
+
+impl Write {
+    /// Sends a write to the intent the path names; fields that break rules travel along, to be told after 404, 403 and 400.
+    pub(crate) async fn send<T: DeserializeOwned>(
+        &self,
+        request: &HttpRequest,
+        caller: Caller,
+        shared: &Shared,
+        body: Json,
+        command: impl FnOnce(T) -> Result<Command, Vec<FieldError>>,
+    ) -> Result<Outcome, Failure> {
+        let target = Target::Intent(intent_id(request)?);
+        self.send_to(target, request, caller, shared, body, command).await
+    }
+
+    /// Sends a write to this target.
+    pub(crate) async fn send_to<T: DeserializeOwned>(
+        &self,
+        target: Target,
+        request: &HttpRequest,
+        caller: Caller,
+        shared: &Shared,
+        body: Json,
+        command: impl FnOnce(T) -> Result<Command, Vec<FieldError>>,
+    ) -> Result<Outcome, Failure> {
+        let key = idempotency(request, &caller.principal, self.scope, &body);
+        let (idempotency, command) = match key {
+            Ok(idempotency) => (idempotency, body.into().and_then(command)),
+            Err(error) => (None, Err(vec![error])),
+        };
+        let precondition = if_match(request, self.if_match_required);
+        let trace_parent = request.headers().get("traceparent").and_then(|value| value.to_str().ok()?.parse().ok());
+        let principal = caller.principal;
+        let write = Request { principal, action: self.action, target, precondition, idempotency, command, trace_parent };
+        Ok(shared.store.execute(write).await?)
+    }
+}
+
+/// An outcome as JSON, with its `ETag`.
+pub(crate) fn respond(outcome: Outcome) -> HttpResponse {
+    let etag = |version: u32| ("etag", format!("\"{version}\""));
+    match outcome {
+        Outcome::Intent(intent) => HttpResponse::Ok().insert_header(etag(intent.version)).json(intent),
+        Outcome::Suspension { record, version } => HttpResponse::Ok().insert_header(etag(version)).json(record),
+        Outcome::Responded { response, version } => HttpResponse::Ok().insert_header(etag(version)).json(response),
+        Outcome::Event(served) => HttpResponse::Ok().content_type("application/json").body(served),
+        Outcome::Lease(lease) => HttpResponse::Ok().json(lease),
+    }
+}

@@ -1,0 +1,509 @@
+//! What the server counts and measures, for Prometheus (`/metrics`).
+//!
+//! Guarantee: a label is a word of this program (an outcome, a channel, a route's pattern), never a word of a caller: no ids, no
+//! addresses, no texts, and no more series than the tables of words allow. What a transaction did is counted after its commit.
+//! Mechanism: counters live in memory and begin at zero with the process, as Prometheus expects; gauges of what stands open are read
+//! from the database at each scrape, so that they are true from the first second on and agree with the lists.
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::suspension::delivery::BounceKind;
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use store::fact::{Attempted, Fact, Method, Outcome, Settled};
+use store::{Again, Hold, Standing};
+
+/// How what [`Metrics::exposition`] returns is labelled.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// People answer in seconds, after lunch, or on Monday.
+const ANSWER_SECONDS: [f64; 12] =
+    [10.0, 30.0, 60.0, 300.0, 900.0, 1_800.0, 3_600.0, 14_400.0, 28_800.0, 86_400.0, 259_200.0, 604_800.0];
+/// A deadline is fired within milliseconds, unless something is wrong.
+const LATE_SECONDS: [f64; 11] = [0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 60.0, 300.0, 3_600.0];
+/// A disk takes from half a millisecond to ten; more is trouble.
+const DISK_SECONDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+/// Requests take milliseconds; those that wait for an answer take up to 50 seconds.
+const REQUEST_SECONDS: [f64; 12] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0, 60.0];
+/// Up to the writer's own limit.
+const BATCH_JOBS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+type Seconds = Gauge<f64, AtomicU64>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DecisionLabels {
+    outcome: &'static str,
+    method: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct MethodLabel {
+    method: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AttemptLabels {
+    channel: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DeliveryLabels {
+    channel: String,
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BounceLabel {
+    kind: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ChannelLabel {
+    channel: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StateLabel {
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct CauseLabel {
+    cause: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    route: String,
+    method: &'static str,
+    status: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabels {
+    route: String,
+    method: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RouteLabel {
+    route: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct BuildLabels {
+    version: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ClassLabel {
+    class: &'static str,
+}
+
+/// What admission counts, by class.
+pub(crate) struct ClassMetrics {
+    admitted: Family<ClassLabel, Counter>,
+    refused: Family<ClassLabel, Counter>,
+    under_way: Family<ClassLabel, Gauge>,
+}
+
+/// What is counted of one class.
+#[derive(Clone)]
+pub(crate) struct ClassSeries {
+    /// Requests that got a place.
+    pub(crate) admitted: Counter,
+    /// Requests that got none.
+    pub(crate) refused: Counter,
+    /// Requests that hold a place.
+    pub(crate) under_way: Gauge,
+}
+
+impl ClassMetrics {
+    /// The series of a class, which begin at zero with the first call.
+    pub(crate) fn of(&self, class: &'static str) -> ClassSeries {
+        let label = ClassLabel { class };
+        ClassSeries {
+            admitted: self.admitted.get_or_create(&label).clone(),
+            refused: self.refused.get_or_create(&label).clone(),
+            under_way: self.under_way.get_or_create(&label).clone(),
+        }
+    }
+}
+
+/// What the writer measures about itself.
+#[derive(Clone)]
+pub(crate) struct WriterMetrics {
+    /// Jobs that wait for the batch under way.
+    pub(crate) queue: Gauge,
+    /// Jobs refused because too many waited.
+    pub(crate) refused: Counter,
+    /// Transactions run again, by what was in the way.
+    pub(crate) retried: Family<CauseLabel, Counter>,
+    /// Jobs that shared a commit.
+    pub(crate) batch_jobs: Histogram,
+    /// A whole batch, from its first read to the end of its commit.
+    pub(crate) batch_seconds: Histogram,
+    /// The commit alone: the disk.
+    pub(crate) commit_seconds: Histogram,
+}
+
+impl WriterMetrics {
+    /// Counts a transaction that is run again.
+    pub(crate) fn again(&self, why: Again) {
+        self.retried.get_or_create(&CauseLabel { cause: why.as_str() }).inc();
+    }
+}
+
+/// What the hub measures about who waits.
+#[derive(Clone, Default)]
+pub(crate) struct WaiterMetrics {
+    /// Requests that wait for a question.
+    pub(crate) waiting: Gauge,
+    /// Times a commit made one of them look again.
+    pub(crate) woken: Counter,
+}
+
+/// Everything counted and measured; made once, handed to whoever counts.
+pub struct Metrics {
+    registry: Registry,
+    asked: Counter,
+    decisions: Family<DecisionLabels, Counter>,
+    expired_unreached: Counter,
+    answer_seconds: Family<MethodLabel, Histogram>,
+    late_seconds: Histogram,
+    attempts: Family<AttemptLabels, Counter>,
+    deliveries: Family<DeliveryLabels, Counter>,
+    bounces: Family<BounceLabel, Counter>,
+    failovers: Counter,
+    queue_full: Counter,
+    timers_mended: Counter,
+    sweep_left_out: Counter,
+    circuits: Family<ChannelLabel, Gauge>,
+    requests: Family<RequestLabels, Counter>,
+    request_seconds: Family<RouteLabels, Histogram>,
+    auth_failures: Family<RouteLabel, Counter>,
+    rate_limited: Family<RouteLabel, Counter>,
+    pub(crate) writer: WriterMetrics,
+    pub(crate) waiters: WaiterMetrics,
+    pub(crate) classes: ClassMetrics,
+    open: Gauge,
+    pending: Family<StateLabel, Gauge>,
+    held: Family<CauseLabel, Gauge>,
+    deadline_overdue: Seconds,
+    delivery_overdue: Seconds,
+}
+
+impl Metrics {
+    /// All series, for a process that started at `started`. Series with known labels begin at zero, so that their first increase shows.
+    pub fn new(started: DateTime<Utc>) -> Self {
+        let metrics = Self {
+            registry: Registry::default(),
+            asked: Counter::default(),
+            decisions: Family::default(),
+            expired_unreached: Counter::default(),
+            answer_seconds: Family::new_with_constructor(|| Histogram::new(ANSWER_SECONDS)),
+            late_seconds: Histogram::new(LATE_SECONDS),
+            attempts: Family::default(),
+            deliveries: Family::default(),
+            bounces: Family::default(),
+            failovers: Counter::default(),
+            queue_full: Counter::default(),
+            timers_mended: Counter::default(),
+            sweep_left_out: Counter::default(),
+            circuits: Family::default(),
+            requests: Family::default(),
+            request_seconds: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
+            auth_failures: Family::default(),
+            rate_limited: Family::default(),
+            writer: WriterMetrics {
+                queue: Gauge::default(),
+                refused: Counter::default(),
+                retried: Family::default(),
+                batch_jobs: Histogram::new(BATCH_JOBS),
+                batch_seconds: Histogram::new(DISK_SECONDS),
+                commit_seconds: Histogram::new(DISK_SECONDS),
+            },
+            waiters: WaiterMetrics::default(),
+            classes: ClassMetrics { admitted: Family::default(), refused: Family::default(), under_way: Family::default() },
+            open: Gauge::default(),
+            pending: Family::default(),
+            held: Family::default(),
+            deadline_overdue: Seconds::default(),
+            delivery_overdue: Seconds::default(),
+        };
+        for (outcome, method) in Outcome::WITH_METHODS {
+            drop(metrics.decisions.get_or_create(&DecisionLabels { outcome: outcome.as_str(), method: method.as_str() }));
+        }
+        for why in Again::ALL {
+            drop(metrics.writer.retried.get_or_create(&CauseLabel { cause: why.as_str() }));
+        }
+        for kind in [BounceKind::Hard, BounceKind::Soft] {
+            drop(metrics.bounces.get_or_create(&BounceLabel { kind: bounce_word(kind) }));
+        }
+        for method in Method::OF_ANSWERS {
+            drop(metrics.answer_seconds.get_or_create(&MethodLabel { method: method.as_str() }));
+        }
+        metrics.registered(started)
+    }
+
+    fn registered(mut self, started: DateTime<Utc>) -> Self {
+        let it = &mut self.registry;
+        it.register("placet_questions_asked", "Questions asked", self.asked.clone());
+        it.register("placet_decisions", "Questions that ended, by how they ended and what ended them", self.decisions.clone());
+        it.register(
+            "placet_expired_unreached",
+            "Questions whose time ran out without anybody having been reached",
+            self.expired_unreached.clone(),
+        );
+        let seconds = || Unit::Seconds;
+        it.register_with_unit("placet_answer_duration", "Time from question to answer", seconds(), self.answer_seconds.clone());
+        it.register_with_unit(
+            "placet_deadline_lateness",
+            "Time from a deadline to when it was applied",
+            seconds(),
+            self.late_seconds.clone(),
+        );
+        it.register_with_unit(
+            "placet_deadline_overdue",
+            "Time since the earliest deadline was due that is not applied",
+            seconds(),
+            self.deadline_overdue.clone(),
+        );
+        it.register(
+            "placet_timers_mended",
+            "Timers that open questions had lost and got back; each is a bug",
+            self.timers_mended.clone(),
+        );
+        it.register(
+            "placet_sweep_left_out",
+            "Open questions that could not be looked at for lost timers, or not mended; the log says why",
+            self.sweep_left_out.clone(),
+        );
+        it.register("placet_held", "Whether deadlines and messages wait, and why", self.held.clone());
+        it.register("placet_questions_open", "Questions that wait for an answer", self.open.clone());
+        it.register("placet_waiters", "Requests that wait for a question", self.waiters.waiting.clone());
+        it.register(
+            "placet_waiters_woken",
+            "Times a commit made a waiting request look again, whether or not its wait was over",
+            self.waiters.woken.clone(),
+        );
+        it.register("placet_http_requests", "Requests answered", self.requests.clone());
+        it.register_with_unit(
+            "placet_http_request_duration",
+            "Time from a request's head to its response's",
+            seconds(),
+            self.request_seconds.clone(),
+        );
+        it.register("placet_admissions", "Requests that got a place to be worked on", self.classes.admitted.clone());
+        it.register("placet_admission_refusals", "Requests refused because no place came free", self.classes.refused.clone());
+        it.register("placet_requests_under_way", "Requests that hold a place", self.classes.under_way.clone());
+        it.register("placet_auth_failures", "Requests refused for want of a key that counts", self.auth_failures.clone());
+        it.register("placet_rate_limit_refusals", "Requests refused because there were too many", self.rate_limited.clone());
+        self.registered_deliveries(started)
+    }
+
+    fn registered_deliveries(mut self, started: DateTime<Utc>) -> Self {
+        let it = &mut self.registry;
+        it.register("placet_delivery_attempts", "Tries to hand a message to its channel", self.attempts.clone());
+        it.register("placet_deliveries", "Messages that reached a state", self.deliveries.clone());
+        it.register("placet_delivery_bounces", "Reports that a message came back", self.bounces.clone());
+        it.register(
+            "placet_delivery_failovers",
+            "Attempts at which nobody could be reached, so that the next people were asked at once",
+            self.failovers.clone(),
+        );
+        it.register(
+            "placet_delivery_queue_full",
+            "Messages given up because too many waited for their webhook endpoint",
+            self.queue_full.clone(),
+        );
+        it.register(
+            "placet_deliveries_pending",
+            "Messages that wait for their turn or another try, and messages under way, also when the question has just ended",
+            self.pending.clone(),
+        );
+        it.register_with_unit(
+            "placet_delivery_overdue",
+            "Time since the message was due that has been due for the longest; one that waits for another try is not",
+            Unit::Seconds,
+            self.delivery_overdue.clone(),
+        );
+        it.register(
+            "placet_channel_circuit_open",
+            "Whether a webhook endpoint is not tried because it keeps failing or is gone",
+            self.circuits.clone(),
+        );
+        self.registered_process(started)
+    }
+
+    fn registered_process(mut self, started: DateTime<Utc>) -> Self {
+        let it = &mut self.registry;
+        let writer = &self.writer;
+        it.register("placet_writer_queue_jobs", "Writes that wait for the batch under way", writer.queue.clone());
+        it.register("placet_writer_refusals", "Writes refused because too many waited", writer.refused.clone());
+        it.register("placet_writer_retries", "Transactions run again, by what was in the way", writer.retried.clone());
+        it.register("placet_writer_batch_jobs", "Writes that shared a commit", writer.batch_jobs.clone());
+        it.register_with_unit(
+            "placet_writer_batch_duration",
+            "Time a batch of writes took, with its commit",
+            Unit::Seconds,
+            writer.batch_seconds.clone(),
+        );
+        it.register_with_unit(
+            "placet_writer_commit_duration",
+            "Time a commit took until it was durable",
+            Unit::Seconds,
+            writer.commit_seconds.clone(),
+        );
+        let build = Family::<BuildLabels, Gauge>::default();
+        build.get_or_create(&BuildLabels { version: env!("CARGO_PKG_VERSION") }).set(1);
+        it.register("placet_build_info", "The version that runs", build);
+        let start = Gauge::<f64, AtomicU64>::default();
+        start.set(seconds_of(started - DateTime::UNIX_EPOCH));
+        it.register_with_unit("process_start_time", "When the process started, since 1970", Unit::Seconds, start);
+        self
+    }
+
+    /// Counts what a commit did.
+    pub(crate) fn count(&self, fact: &Fact) {
+        match fact {
+            Fact::Asked => {
+                self.asked.inc();
+            }
+            Fact::Ended { outcome, method, unreached, open_for } => {
+                self.decisions.get_or_create(&DecisionLabels { outcome: outcome.as_str(), method: method.as_str() }).inc();
+                if *unreached {
+                    self.expired_unreached.inc();
+                }
+                if *outcome == Outcome::Answered {
+                    self.answer_seconds.get_or_create(&MethodLabel { method: method.as_str() }).observe(seconds_of(*open_for));
+                }
+            }
+            Fact::DeadlineApplied { late } => self.late_seconds.observe(seconds_of(*late)),
+            Fact::DeliveryAttempted { channel, result } => {
+                let labels = AttemptLabels { channel: channel.clone(), result: result.as_str() };
+                self.attempts.get_or_create(&labels).inc();
+            }
+            Fact::Delivery { channel, state } => {
+                let labels = DeliveryLabels { channel: channel.clone(), state: state.as_str() };
+                self.deliveries.get_or_create(&labels).inc();
+            }
+            Fact::BounceReported { kind } => {
+                self.bounces.get_or_create(&BounceLabel { kind: bounce_word(*kind) }).inc();
+            }
+            Fact::FailedOver => {
+                self.failovers.inc();
+            }
+            Fact::QueueFull => {
+                self.queue_full.inc();
+            }
+            Fact::TimerMended => {
+                self.timers_mended.inc();
+            }
+        }
+    }
+
+    /// Begins the series of a channel at zero: an increase from nothing is none to Prometheus, so the first failure would go unseen.
+    pub(crate) fn channel_known(&self, channel: &str) {
+        for result in Attempted::ALL {
+            drop(self.attempts.get_or_create(&AttemptLabels { channel: channel.to_owned(), result: result.as_str() }));
+        }
+        for state in Settled::ALL {
+            drop(self.deliveries.get_or_create(&DeliveryLabels { channel: channel.to_owned(), state: state.as_str() }));
+        }
+    }
+
+    /// Counts open questions that the search for lost timers left out.
+    pub(crate) fn left_out_of_sweep(&self, questions: u64) {
+        self.sweep_left_out.inc_by(questions);
+    }
+
+    /// Notes that a webhook endpoint is not tried.
+    pub(crate) fn circuit_opened(&self, channel: &str) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(1);
+    }
+
+    /// Notes that a webhook endpoint is tried.
+    pub(crate) fn circuit_closed(&self, channel: &str) {
+        self.circuits.get_or_create(&ChannelLabel { channel: channel.to_owned() }).set(0);
+    }
+
+    /// Counts a request that was answered; `route` is a pattern of ours, `method` anything a client sent.
+    pub(crate) fn request(&self, route: String, method: &str, status: u16, took: Duration) {
+        // A client may invent methods without end; only those with a meaning here get a series.
+        const METHODS: [&str; 7] = ["GET", "POST", "HEAD", "PATCH", "DELETE", "PUT", "OPTIONS"];
+        let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
+        match status {
+            401 => {
+                self.auth_failures.get_or_create(&RouteLabel { route: route.clone() }).inc();
+            }
+            429 => {
+                self.rate_limited.get_or_create(&RouteLabel { route: route.clone() }).inc();
+            }
+            _ => {}
+        }
+        let labels = RouteLabels { route, method };
+        self.request_seconds.get_or_create(&labels).observe(took.as_secs_f64());
+        self.requests.get_or_create(&RequestLabels { route: labels.route, method, status: class(status) }).inc();
+    }
+
+    /// Says why deadlines and messages wait, if they do.
+    pub(crate) fn hold(&self, hold: Option<Hold>) {
+        let causes = [
+            ("clock", matches!(hold, Some(Hold::Clock))),
+            ("restore", matches!(hold, Some(Hold::Restore { .. }))),
+            ("recovery", matches!(hold, Some(Hold::Recovery))),
+        ];
+        for (cause, holds) in causes {
+            self.held.get_or_create(&CauseLabel { cause }).set(i64::from(holds));
+        }
+    }
+
+    /// Everything as text, with the gauges of what stands open at `now`.
+    ///
+    /// # Errors
+    ///
+    /// Never in practice: a string takes every write.
+    pub fn exposition(&self, standing: &Standing, now: DateTime<Utc>) -> Result<String, fmt::Error> {
+        self.open.set(standing.questions_open);
+        self.pending.get_or_create(&StateLabel { state: "queued" }).set(standing.deliveries_queued);
+        self.pending.get_or_create(&StateLabel { state: "sending" }).set(standing.deliveries_leased);
+        let overdue = |due: Option<DateTime<Utc>>| due.map_or(0.0, |due| seconds_of(now - due));
+        self.deadline_overdue.set(overdue(standing.next_deadline));
+        self.delivery_overdue.set(overdue(standing.next_delivery));
+        let mut exposition = String::new();
+        text::encode(&mut exposition, &self.registry)?;
+        Ok(exposition)
+    }
+}
+
+fn bounce_word(kind: BounceKind) -> &'static str {
+    match kind {
+        BounceKind::Hard => "hard",
+        BounceKind::Soft => "soft",
+    }
+}
+
+/// `2xx` and its like: single codes would multiply the series and say little more.
+fn class(status: u16) -> &'static str {
+    match status / 100 {
+        1 => "1xx",
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        _ => "5xx",
+    }
+}
+
+/// Seconds with microseconds; what lies before counts as nothing, because clocks may step back.
+fn seconds_of(time: TimeDelta) -> f64 {
+    time.to_std().unwrap_or_default().as_secs_f64()
+}

@@ -1,0 +1,143 @@
+//! Spans for a collector, over OTLP (HTTP, protobuf), when there is one.
+//!
+//! Guarantee: a span holds what is written here and nothing else: the intent's id, how it ended, by what means; no texts, no
+//! addresses, no suspension ids. Mechanism: the writer hands over what it has committed; a bounded queue and a thread of its own do the
+//! rest. Failure: a collector that is slow or gone loses spans, and nobody waits for it.
+
+use std::fmt;
+use std::time::Duration;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use opentelemetry::trace::{Link, SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
+use opentelemetry::{InstrumentationScope, KeyValue};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::resource::EnvResourceDetector;
+use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor};
+use store::span::{SpanEnd, SpanRecord, TraceContext};
+use tokio::runtime::Handle;
+use url::Url;
+
+use crate::crypto::provide_crypto;
+
+/// How long one export may take.
+const EXPORT_WAIT: Duration = Duration::from_secs(5);
+/// How long spans are gathered before they are exported.
+const GATHER: Duration = Duration::from_secs(1);
+/// How many spans wait for the collector; more are dropped.
+const QUEUE_MAX: usize = 2_048;
+/// How long a server that stops waits for its last spans to leave.
+const STOP_WAIT: Duration = Duration::from_secs(2);
+
+/// The way to the collector.
+pub struct Traces {
+    processor: BatchSpanProcessor,
+    scope: InstrumentationScope,
+}
+
+impl Traces {
+    /// Exports to the collector at `endpoint` (`http://host:4318`), from inside a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// An HTTP client that cannot be made.
+    pub fn start(endpoint: &Url) -> anyhow::Result<Self> {
+        provide_crypto();
+        let http = reqwest::Client::builder().timeout(EXPORT_WAIT).redirect(reqwest::redirect::Policy::none()).build()?;
+        let exporter = SpanExporter::builder()
+            .with_http()
+            .with_http_client(Courier { http, runtime: Handle::current() })
+            .with_protocol(Protocol::HttpBinary)
+            .with_timeout(EXPORT_WAIT)
+            .with_endpoint(format!("{}/v1/traces", endpoint.as_str().trim_end_matches('/')))
+            .build()
+            .context("failed to make the exporter of spans")?;
+        let config = BatchConfigBuilder::default().with_scheduled_delay(GATHER).with_max_queue_size(QUEUE_MAX).build();
+        let mut processor = BatchSpanProcessor::new(exporter, config);
+        let resource = Resource::builder_empty()
+            .with_service_name("placet")
+            .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
+            .with_detector(Box::new(EnvResourceDetector::new()))
+            .build();
+        processor.set_resource(&resource);
+        let scope = InstrumentationScope::builder("placet").with_version(env!("CARGO_PKG_VERSION")).build();
+        Ok(Self { processor, scope })
+    }
+
+    /// Hands over what a commit did; never waits.
+    pub(crate) fn record(&self, span: &SpanRecord, ended: DateTime<Utc>) {
+        if !span.context.sampled {
+            return;
+        }
+        let mut attributes = vec![KeyValue::new("intent.id", span.intent_id.to_string())];
+        let mut links = SpanLinks::default();
+        let name = match span.end {
+            SpanEnd::Suspend => "suspend",
+            SpanEnd::Resume { outcome, method, asked } => {
+                attributes.push(KeyValue::new("placet.outcome", outcome.as_str()));
+                attributes.push(KeyValue::new("placet.method", method.as_str()));
+                links.links.extend(asked.map(|asked| Link::new(context(asked, true), Vec::new(), 0)));
+                "resume"
+            }
+        };
+        self.processor.on_end(SpanData {
+            span_context: context(span.context, false),
+            parent_span_id: span.parent.map_or(SpanId::INVALID, |parent| SpanId::from_bytes(parent.span_id)),
+            parent_span_is_remote: span.parent.is_some(),
+            span_kind: SpanKind::Server,
+            name: name.into(),
+            start_time: span.began.into(),
+            end_time: ended.max(span.began).into(),
+            attributes,
+            dropped_attributes_count: 0,
+            events: SpanEvents::default(),
+            links,
+            status: Status::Unset,
+            instrumentation_scope: self.scope.clone(),
+        });
+    }
+
+    /// Sends what has queued, for as long as [`STOP_WAIT`]; blocks.
+    pub(crate) fn stop(&self) {
+        if let Err(error) = self.processor.shutdown_with_timeout(STOP_WAIT) {
+            tracing::debug!(error = %error, "the last spans did not leave");
+        }
+    }
+}
+
+fn context(context: TraceContext, remote: bool) -> SpanContext {
+    SpanContext::new(
+        TraceId::from_bytes(context.trace_id),
+        SpanId::from_bytes(context.span_id),
+        if context.sampled { TraceFlags::SAMPLED } else { TraceFlags::default() },
+        remote,
+        TraceState::default(),
+    )
+}
+
+/// Carries exports over the HTTP client that is in the program anyway; the exporter's thread has no runtime of its own.
+struct Courier {
+    http: reqwest::Client,
+    runtime: Handle,
+}
+
+impl fmt::Debug for Courier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Courier")
+    }
+}
+
+#[async_trait]
+impl HttpClient for Courier {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let request: reqwest::Request = request.try_into()?;
+        // Timers are made where the request is, so all of it happens on the runtime.
+        let http = self.http.clone();
+        // Only the head is read: a collector that answers with a body without end costs nothing.
+        let status = self.runtime.spawn(async move { http.execute(request).await.map(|response| response.status()) }).await??;
+        Ok(Response::builder().status(status).body(Bytes::new())?)
+    }
+}

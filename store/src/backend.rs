@@ -1,0 +1,98 @@
+//! What a database brings to the one [`Store`](crate::Store) that is written over it: how a unit of work runs.
+
+use std::sync::Arc;
+
+use domain::base::clock::Clock;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::host::clock_watch::ClockWatch;
+use crate::hub::Hub;
+use crate::request::{Outcome, Request};
+use crate::rows::{ReadRows, Rows, RowsResult};
+use crate::units::{self, Decided, Env};
+use crate::{StoreError, Unit};
+
+/// How units of work reach a database: SQLite queues them for its writer, PostgreSQL runs them on pooled connections, the simulator runs
+/// them on the spot.
+///
+/// `name` is the unit's name as [`Store`](crate::Store) has it, for logs and for the simulator.
+pub(crate) trait Backend: Send + Sync + 'static {
+    /// Reads, inside a transaction that writes or outside.
+    type Reads: ReadRows;
+    /// Writes in one transaction.
+    type Rows<'a>: Rows<Reads = Self::Reads>;
+
+    /// The clock of this machine.
+    fn clock(&self) -> &dyn Clock;
+    /// The witness of the clock that decides whether an answer is in time.
+    fn watch(&self) -> &Arc<ClockWatch>;
+    /// Where commits are announced.
+    fn announcements(&self) -> &Hub;
+    /// Proves that a write can be committed.
+    fn prove(&self) -> Unit<'_, ()>;
+    /// Writes what has queued, then nothing more, and lets go of the database.
+    fn finish(&self) -> BoxFuture<'_, ()>;
+    /// Resolves when nothing can be written any more.
+    fn finished(&self) -> BoxFuture<'_, ()>;
+
+    /// Runs a unit that writes, in one transaction; it may be run again from the beginning, so it has no effect but its rows.
+    fn write<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Fn(&mut Self::Rows<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T>;
+
+    /// Runs a read in one snapshot.
+    fn read<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce(&mut Self::Reads) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T>;
+
+    /// As [`Backend::read`], on connections apart from other reads: whether the server is ready must not wait behind heavy ones.
+    fn read_apart<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce(&mut Self::Reads) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T>;
+
+    /// As [`Backend::read_apart`], for one statement, which is a snapshot of its own.
+    fn look_up<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Fn(&mut Self::Reads) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        self.read_apart(name, work)
+    }
+
+    /// Runs a unit that may be refused by the domain.
+    fn decide<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl Fn(&mut Self::Rows<'_>, &Env<'_>) -> Decided<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        let decided = self.write(name, work);
+        async move { decided.await?.map_err(StoreError::Rejected) }.boxed()
+    }
+
+    /// Runs a read that may be refused by the domain.
+    fn authorized<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce(&mut Self::Reads) -> Decided<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        let read = self.read(name, work);
+        async move { read.await?.map_err(StoreError::Rejected) }.boxed()
+    }
+
+    /// Applies a command; a database may decide several that wait together.
+    fn apply(&self, request: Request) -> Unit<'_, Outcome> {
+        self.decide("execute", move |rows, env| units::execute(rows, env, &request))
+    }
+
+    /// Whether this lease of messages should look first for those of servers that live no more. A file has one server.
+    fn is_time_to_release(&self) -> bool {
+        false
+    }
+}

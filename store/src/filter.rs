@@ -1,0 +1,55 @@
+//! Which rows a list is to show.
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::DeliveryId;
+use domain::intent::status::Status;
+
+/// Which events of an intent to read, newest first.
+#[derive(Clone, Debug)]
+pub struct EventFilter {
+    pub limit: u32,
+    pub offset: u32,
+    pub event_type: Option<String>,
+    pub since: Option<DateTime<Utc>>,
+    /// Everything, or only what the OpenIntent client knows.
+    pub all: bool,
+}
+
+/// Which intents to read, newest first.
+#[derive(Clone, Copy, Debug)]
+pub struct IntentFilter {
+    pub limit: u32,
+    pub offset: u32,
+    /// Only those with this status.
+    pub status: Option<Status>,
+    /// Only those before this row.
+    pub before: Option<i64>,
+}
+
+/// Which suspensions to read, newest first.
+#[derive(Clone, Debug)]
+pub struct SuspensionFilter {
+    pub limit: u32,
+    /// Open ones only.
+    pub open: bool,
+    /// Only those before this row.
+    pub before: Option<i64>,
+    /// Only the one asked under the idempotency key with this hash.
+    pub asked_under: Option<[u8; 32]>,
+}
+
+/// Which messages about one question to read, in the order of `sequence`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeliveryFilter {
+    pub limit: u32,
+    /// Only those whose `sequence` is larger.
+    pub after: i64,
+}
+
+/// Which failed messages to read, newest first.
+#[derive(Clone, Copy, Debug)]
+pub struct FailedFilter {
+    pub limit: u32,
+    /// Only those before this one.
+    pub before: Option<DeliveryId>,
+}

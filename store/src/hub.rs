@@ -1,0 +1,178 @@
+//! Where commits are announced: wake-ups are hints, and whoever is woken looks again; an ending alone is told along, for it is final.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::base::ids::SuspensionId;
+use domain::suspension::Suspension;
+use tokio::sync::Notify;
+
+use super::fact::Fact;
+use super::span::SpanRecord;
+use super::story::Story;
+use crate::observer::Observer;
+
+/// Something a transaction did that somebody may be waiting for, or that is counted; announced after its commit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// A suspension has a new version.
+    Suspension(SuspensionId),
+    /// A suspension has ended, and this is how it will stay; comes before the notice of its new version.
+    Ended(Arc<Suspension>),
+    /// There is a message to send.
+    Delivery,
+    /// A message of this channel that had failed is sent again.
+    Redriven(String),
+    /// There is a new deadline, perhaps the earliest.
+    Timer,
+    /// Something to count.
+    Fact(Fact),
+    /// Something an operator reads of in the server's log.
+    Story(Story),
+    /// Something to trace.
+    Span(Box<SpanRecord>),
+}
+
+/// Wakes whoever waits for a suspension, a message or a deadline.
+pub struct Hub {
+    // A std mutex: held for a map operation, never across an await.
+    waiting: Mutex<HashMap<SuspensionId, Watched>>,
+    deliveries: Notify,
+    /// Channels by which something is sent again; taken by the worker at its next turn.
+    redriven: Mutex<Vec<String>>,
+    timers: Notify,
+    observer: Arc<dyn Observer>,
+}
+
+/// A suspension somebody waits for.
+#[derive(Default)]
+struct Watched {
+    notify: Arc<Notify>,
+    watchers: usize,
+    /// What it has become, if it ended since somebody waits.
+    ended: Option<Arc<Suspension>>,
+}
+
+impl Hub {
+    /// An empty hub that tells `observer` how many wait.
+    pub fn new(observer: Arc<dyn Observer>) -> Self {
+        Self {
+            waiting: Mutex::default(),
+            deliveries: Notify::default(),
+            redriven: Mutex::default(),
+            timers: Notify::default(),
+            observer,
+        }
+    }
+
+    /// Announces what a commit did.
+    pub fn announce(&self, notices: &[Notice]) {
+        for notice in notices {
+            match notice {
+                Notice::Suspension(id) => {
+                    if let Some(watched) = self.waiting().get(id) {
+                        watched.notify.notify_waiters();
+                        self.observer.woke(watched.watchers);
+                    }
+                }
+                Notice::Ended(suspension) => {
+                    if let Some(watched) = self.waiting().get_mut(&suspension.id) {
+                        watched.ended = Some(suspension.clone());
+                    }
+                }
+                Notice::Delivery => self.deliveries.notify_one(),
+                Notice::Redriven(channel) => {
+                    let mut redriven = self.redriven();
+                    // Once is enough, however many are sent again before the worker's next turn.
+                    if !redriven.contains(channel) {
+                        redriven.push(channel.clone());
+                    }
+                    drop(redriven);
+                    self.deliveries.notify_one();
+                }
+                Notice::Timer => self.timers.notify_one(),
+                // Counted and traced by the writer; nobody waits for them.
+                Notice::Fact(_) | Notice::Story(_) | Notice::Span(_) => {}
+            }
+        }
+    }
+
+    /// Wakes everybody: something may have been announced elsewhere and not heard here.
+    pub fn wake_all(&self) {
+        let waiting: Vec<SuspensionId> = self.watched();
+        self.announce(&waiting.into_iter().map(Notice::Suspension).collect::<Vec<_>>());
+        self.announce(&[Notice::Delivery, Notice::Timer]);
+    }
+
+    /// What somebody waits for.
+    pub fn watched(&self) -> Vec<SuspensionId> {
+        self.waiting().keys().copied().collect()
+    }
+
+    /// Registers interest in a suspension. Register before you look: a change between looking and waiting would be lost.
+    pub fn watch(&self, id: SuspensionId) -> Watch<'_> {
+        let mut waiting = self.waiting();
+        let watched = waiting.entry(id).or_default();
+        watched.watchers += 1;
+        self.observer.waits();
+        Watch { hub: self, id, notify: watched.notify.clone() }
+    }
+
+    /// Waits for a message to send; a permit is kept, so one announced before the call is not lost.
+    pub async fn delivery(&self) {
+        self.deliveries.notified().await;
+    }
+
+    /// The channels by which something is sent again since the last call.
+    pub fn take_redriven(&self) -> Vec<String> {
+        std::mem::take(&mut self.redriven())
+    }
+
+    fn redriven(&self) -> MutexGuard<'_, Vec<String>> {
+        self.redriven.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for an earlier deadline; a permit is kept, so one announced before the call is not lost.
+    pub async fn timer(&self) {
+        self.timers.notified().await;
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<SuspensionId, Watched>> {
+        // A panic cannot leave the map half changed, so a poisoned lock is as good as any.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Interest in one suspension; ends when dropped.
+pub struct Watch<'a> {
+    hub: &'a Hub,
+    id: SuspensionId,
+    notify: Arc<Notify>,
+}
+
+impl Watch<'_> {
+    /// A future that resolves at the next announcement; it counts from this call on, not from its first poll.
+    pub fn changed(&self) -> std::pin::Pin<Box<tokio::sync::futures::Notified<'_>>> {
+        let mut changed = Box::pin(self.notify.notified());
+        changed.as_mut().enable();
+        changed
+    }
+
+    /// What the suspension has become, if this server ended it while it was watched. Where another did, reading it tells.
+    pub fn ended(&self) -> Option<Arc<Suspension>> {
+        self.hub.waiting().get(&self.id)?.ended.clone()
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.hub.observer.waits_no_more();
+        let mut waiting = self.hub.waiting();
+        if let Some(watched) = waiting.get_mut(&self.id) {
+            watched.watchers -= 1;
+            if watched.watchers == 0 {
+                waiting.remove(&self.id);
+            }
+        }
+    }
+}

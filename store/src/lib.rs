@@ -1,0 +1,48 @@
+//! Where intents live, with their event logs and the work those events cause.
+//!
+//! [`Store`] is what the server sees: about three dozen units of work, written once over a `Backend`, which is a database. A backend brings
+//! `rows::Rows`: private, synchronous, without policy. The transaction bodies in `units` and the reads in `reads` are written once over
+//! those. Nothing in this crate knows HTTP, pages or metrics: an [`Observer`] is told what happens.
+
+pub mod allowance;
+mod backend;
+pub mod bounce;
+mod codes;
+mod database;
+mod error;
+pub mod fact;
+mod filter;
+pub mod host;
+pub mod hub;
+pub mod link;
+pub mod mailbox;
+pub mod moving;
+mod observer;
+pub mod postgres;
+mod reads;
+mod request;
+mod rows;
+mod sending;
+pub mod span;
+pub mod sqlite;
+mod standing;
+mod store;
+pub mod story;
+mod surroundings;
+mod units;
+
+pub use self::database::{Database, Gateway, Inspection, Schema, open};
+pub use self::error::{StoreError, Unit};
+pub use self::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, SuspensionFilter};
+pub use self::link::LinkView;
+pub use self::observer::{Again, Observer, Unobserved};
+pub use self::request::{CreateIntent, Idempotency, NewIntent, NewKey, Outcome, Precondition, Request, Target};
+pub use self::sending::{BounceReport, DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
+pub use self::standing::{Fired, Hold, Recovered, Standing, Swept};
+pub use self::store::Store;
+pub use self::surroundings::Surroundings;
+pub use self::units::sweep::QUESTIONS_PER_LOOK;
+
+/// The mark of a database a server in production has served. It lies among the server's own secrets, whose values are random: it needs no
+/// table of its own, is made once, and goes wherever the data is moved.
+pub const PRODUCTION_MARK: &str = "served-in-production";

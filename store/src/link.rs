@@ -1,0 +1,155 @@
+//! Answer links: a secret that is kept only as a hash, the row it is found by, and proof that a server of this database made it.
+//!
+//! The proof opens nothing. It tells a link somebody was sent from one that was made up before the database is asked, so that those who
+//! make links up take no place, no time and no memory from those who were sent one.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, Utc};
+use domain::base::ids::DeliveryId;
+use domain::base::quotation::LINK_PREFIX;
+use domain::suspension::{Question, Suspension};
+use hmac::{Hmac, KeyInit, Mac};
+use secrecy::zeroize::Zeroize;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+/// The domain of the hash: a hash of a token is a hash of nothing else.
+const HASH_DOMAIN: &[u8] = b"placet.link.v1";
+/// The name of the secret in the database that proves tokens; it proves them and nothing else.
+pub const LINK_SECRET: &str = "link";
+/// How much of a token's secret nobody can guess, whatever they have read of the database.
+const RANDOM_BYTES: usize = 16;
+/// What a proof is about: a proof is a signature under nothing else.
+const PROOF_DOMAIN: &[u8] = b"placet.link.proof.v1";
+
+/// What the holder of an answer link may see.
+#[derive(Clone, Debug)]
+pub struct LinkView {
+    pub recipient: String,
+    /// The message the link was in, if that was kept.
+    pub delivery: Option<DeliveryId>,
+    pub intent_title: String,
+    pub agent: String,
+    pub suspension: Suspension,
+    pub question: Question,
+    /// How many messages there were about it; counted once nobody could be reached.
+    pub messages: usize,
+    /// When it was looked at, by the clock that decides whether an answer is in time.
+    pub now: DateTime<Utc>,
+    /// Whether it can be answered, or could be as soon as deadlines wait no more: a deadline that may not come has ended nothing.
+    pub is_open: bool,
+}
+
+/// The last path segment of an answer link. Its `Debug` shows nothing.
+#[derive(Clone)]
+pub struct LinkToken {
+    row: i64,
+    /// Random bytes, and behind them their proof. Tokens from before there were proofs are random as a whole, and work as ever.
+    secret: [u8; 32],
+}
+
+impl LinkToken {
+    /// Joins the row a token is found by with its secret.
+    pub fn new(row: i64, secret: [u8; 32]) -> Self {
+        Self { row, secret }
+    }
+
+    /// Makes the token of a row from random bytes and their proof.
+    pub(super) fn mint(link_secret: &[u8; 32], row: i64, random: [u8; RANDOM_BYTES]) -> Self {
+        let mut secret = [0; 32];
+        let (start, proof) = secret.split_at_mut(RANDOM_BYTES);
+        start.copy_from_slice(&random);
+        proof.copy_from_slice(&mac(link_secret, row, &random).finalize().into_bytes()[..32 - RANDOM_BYTES]);
+        Self { row, secret }
+    }
+
+    /// Whether a server of this database made it, in constant time. It says nothing about what it opens.
+    pub fn is_proven(&self, link_secret: &[u8; 32]) -> bool {
+        let (random, proof) = self.secret.split_at(RANDOM_BYTES);
+        mac(link_secret, self.row, random).verify_truncated_left(proof).is_ok()
+    }
+
+    /// Reads a path segment; `None` for anything no server of ours wrote.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text.strip_prefix(LINK_PREFIX)?).ok()?;
+        let (row, secret) = bytes.split_first_chunk::<8>()?;
+        Some(Self { row: i64::from_be_bytes(*row), secret: secret.try_into().ok()? })
+    }
+
+    /// Writes the path segment, for the message only.
+    pub fn expose(&self) -> String {
+        let mut bytes = [0; 40];
+        bytes[..8].copy_from_slice(&self.row.to_be_bytes());
+        bytes[8..].copy_from_slice(&self.secret);
+        format!("{LINK_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// The row it is found by.
+    pub fn row(&self) -> i64 {
+        self.row
+    }
+
+    /// What is kept of it.
+    pub fn hash(&self) -> [u8; 32] {
+        Sha256::new().chain_update(HASH_DOMAIN).chain_update(self.row.to_be_bytes()).chain_update(self.secret).finalize().into()
+    }
+
+    /// Whether `kept` is its hash, in constant time.
+    pub fn matches(&self, kept: &[u8]) -> bool {
+        self.hash().ct_eq(kept).into()
+    }
+}
+
+fn mac(link_secret: &[u8; 32], row: i64, random: &[u8]) -> Hmac<Sha256> {
+    // Unwrap safety: HMAC takes a key of any length.
+    let mac = Hmac::<Sha256>::new_from_slice(link_secret).unwrap_or_else(|_| unreachable!("HMAC takes any key"));
+    mac.chain_update(PROOF_DOMAIN).chain_update(row.to_be_bytes()).chain_update(random)
+}
+
+impl Drop for LinkToken {
+    fn drop(&mut self) {
+        self.secret.zeroize();
+    }
+}
+
+impl std::fmt::Debug for LinkToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("LinkToken(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is not proven waits among strangers; what is must not be made without the secret.
+    #[test]
+    fn a_token_is_proven_by_the_secret_for_its_row_alone() {
+        let token = LinkToken::mint(&[1; 32], 7, [9; RANDOM_BYTES]);
+        let read = LinkToken::parse(&token.expose()).unwrap();
+        assert!(read.is_proven(&[1; 32]) && read.matches(&token.hash()));
+        assert!(!read.is_proven(&[2; 32]));
+        assert!(!LinkToken { row: 8, secret: read.secret }.is_proven(&[1; 32]));
+        for index in 0..32 {
+            let mut secret = read.secret;
+            secret[index] ^= 1;
+            assert!(!LinkToken { row: 7, secret }.is_proven(&[1; 32]), "{index}");
+        }
+        assert!(!LinkToken::new(7, [9; 32]).is_proven(&[1; 32]), "from before there were proofs");
+    }
+
+    #[test]
+    fn a_token_is_read_back_and_anything_else_is_not() {
+        let token = LinkToken::new(7, [9; 32]);
+        let text = token.expose();
+        let read = LinkToken::parse(&text).unwrap();
+        assert_eq!((read.row(), read.hash()), (7, token.hash()));
+        assert!(read.matches(&token.hash()));
+        assert!(!LinkToken::new(8, [9; 32]).matches(&token.hash()));
+        for wrong in ["", "plc_", &text[4..], &text[..text.len() - 1], &format!("{text}A"), "plc_%00"] {
+            assert!(LinkToken::parse(wrong).is_none(), "{wrong}");
+        }
+        assert_eq!(format!("{token:?}"), "LinkToken(…)");
+    }
+}

@@ -1,0 +1,151 @@
+//! Moves everything from a file to an empty PostgreSQL database, bytes and row ids as they are.
+//!
+//! The file is locked and stays unchanged inside one transaction; the database carries a mark that keeps servers from it. At the end every
+//! row is read back and compared and every chain of events recomputed; then the file is marked as moved, and only then the database's
+//! mark is taken away. So there is no instant at which both could be served, and an interruption at any instant is made good by
+//! running the same command again.
+
+mod chains;
+mod source;
+mod tables;
+mod target;
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use chrono::{DateTime, Utc};
+
+use self::source::Source;
+pub(crate) use self::source::moved_to;
+use self::tables::TABLES;
+use self::target::{Found, Target};
+use super::Schema;
+use super::postgres::Address;
+use crate::host::kill_points::{self, Point};
+
+/// Chains that are recomputed before somebody hears of it: there may be millions.
+const CHAINS_PER_STEP: u64 = 500;
+
+/// How far a move has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// An earlier move was interrupted, and goes on where it ended.
+    GoingOn,
+    /// An earlier move was interrupted and its file changed since, so it begins anew.
+    Anew,
+    /// Rows of a table are there, of so many.
+    Copied { table: &'static str, rows: u64, of: u64 },
+    /// Rows of a table were compared, of so many.
+    Compared { table: &'static str, rows: u64, of: u64 },
+    /// Chains of events were recomputed, of so many.
+    Recomputed { chains: u64, of: u64 },
+}
+
+/// What a move did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// Everything, just now.
+    Whole { rows: u64, tables: usize, chains: u64 },
+    /// Nothing was left to do: everything was moved and compared before.
+    Before,
+}
+
+/// Moves everything; `progress` hears of every batch. On a blocking thread of a runtime only.
+///
+/// # Errors
+///
+/// What stands in the way, in one or two lines without passwords; or what differs at the end.
+pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: &mut dyn FnMut(Step)) -> anyhow::Result<Moved> {
+    let mut source = Source::open(from)?;
+    let (target, schema) = Target::open(to)?;
+    if let Some(moved_to) = source.moved_to().map(str::to_owned) {
+        return finish_moved(&moved_to, &mut source, &target, &schema, to, progress);
+    }
+    let fingerprint = source.fingerprint()?;
+    match target.begin(&schema, source.path(), fingerprint)? {
+        Found::Empty => {}
+        Found::Half => progress(Step::GoingOn),
+        Found::Outdated => progress(Step::Anew),
+        Found::Used => bail!("{to} is not empty; move into an empty database: createdb --owner={} NAME", to.user()),
+    }
+    let mut moved = 0;
+    for table in TABLES {
+        let of = source.count(table)?;
+        let mut rows = 0;
+        target.fill(&mut source, table, |written| {
+            rows += written;
+            progress(Step::Copied { table: table.name, rows, of });
+            kill_points::reached(Point::WithinMove);
+        })?;
+        moved += of;
+    }
+    compare(&mut source, &target, progress).with_context(|| {
+        format!("what is in {to} is not what was moved; nothing was changed in the file. Make the database anew, and move again")
+    })?;
+    let chains = verify_chains(&mut source, &target, to, progress)?;
+    // From the file's mark on nobody looks at the file any more: what was written must be on the database's disk before.
+    target.make_durable()?;
+    // One of an older version may have started in spite of the database's mark. Then the file stays what is served.
+    target.refuse_if_served()?;
+    source.mark_moved(&to.to_string(), now)?;
+    kill_points::reached(Point::BetweenMarks);
+    target.finish()?;
+    Ok(Moved::Whole { rows: moved, tables: TABLES.len(), chains })
+}
+
+/// Recomputes every chain of events in the database; returns how many there are.
+fn verify_chains(source: &mut Source, target: &Target, to: &Address, progress: &mut dyn FnMut(Step)) -> anyhow::Result<u64> {
+    let intents = source.count(&TABLES[0])?;
+    let mut chains = 0_u64;
+    let whole = target.verify_chains(|| {
+        chains += 1;
+        if chains.is_multiple_of(CHAINS_PER_STEP) || chains == intents {
+            progress(Step::Recomputed { chains, of: intents });
+        }
+    })?;
+    if whole != intents {
+        bail!("{to} has {whole} logs of events for {intents} intents");
+    }
+    Ok(whole)
+}
+
+fn compare(source: &mut Source, target: &Target, progress: &mut dyn FnMut(Step)) -> anyhow::Result<()> {
+    for table in TABLES {
+        let of = source.count(table)?;
+        let mut rows = 0;
+        target.compare(source, table, |read| {
+            rows += read;
+            progress(Step::Compared { table: table.name, rows, of });
+        })?;
+    }
+    Ok(())
+}
+
+/// Takes the last step of a move that was interrupted before it, if it was one to this database.
+fn finish_moved(
+    moved_to: &str,
+    source: &mut Source,
+    target: &Target,
+    schema: &Schema,
+    to: &Address,
+    progress: &mut dyn FnMut(Step),
+) -> anyhow::Result<Moved> {
+    let path = source.path().to_owned();
+    if moved_to != to.to_string() {
+        bail!("the data of {} was moved to {moved_to} already", path.display());
+    }
+    let not_there = || {
+        let path = path.display();
+        format!(
+            "{to} does not hold what was moved to it from {path}; to move once more, take the mark from the file: DROP TABLE moved"
+        )
+    };
+    if *schema == Schema::Half && target.is_half_of(&path)? {
+        // A backup made in the middle of the move looks the same, and would be released half empty.
+        compare(source, target, progress).with_context(not_there)?;
+        target.finish()?;
+    } else if *schema == Schema::Half || target.is_empty()? {
+        bail!(not_there());
+    }
+    Ok(Moved::Before)
+}

@@ -1,0 +1,309 @@
+//! The database everything goes to. Until everything is there and was compared, it carries a mark that keeps servers from it.
+
+use std::io::Cursor;
+use std::path::Path;
+use std::pin::pin;
+
+use anyhow::{Context, bail};
+use domain::log::{Hash, Sealed};
+use futures_util::{Sink, SinkExt, StreamExt};
+use tokio::runtime::Handle;
+use tokio_postgres::{Client, Row};
+
+use super::chains::{Chains, Head, Link};
+use super::source::Source;
+use super::tables::{Form, TABLES, Table};
+use crate::Schema;
+use crate::host::task::spawn_named;
+use crate::postgres::{Address, LIVING, NOBODY, dial, tables_for_filling};
+
+/// Rows of one COPY; also what an interruption costs at most.
+const BATCH_ROWS_MAX: u64 = 500;
+/// Bytes of one COPY, one row more or less.
+const BATCH_BYTES_MAX: usize = 1024 * 1024;
+/// Rows that are compared before the other thread is asked for more.
+const READ_ROWS: usize = 256;
+/// Held by whoever fills a database, so that two do not fill it at once. A number of our own, as the others here.
+const FILLING_LOCK: i64 = 0x706c_6163_6d76; // "placmv"
+
+/// Links of one chain follow each other because an event's predecessor is older, and rows of a file are numbered by age.
+const LINKS: &str = "SELECT i.rid, i.last_event, i.last_sequence, i.last_hash, e.rid, e.bytes, e.hash \
+                     FROM intents i LEFT JOIN events e ON e.intent = i.rid ORDER BY i.rid, coalesce(e.previous, 0)";
+
+/// The database, and the connection that fills it.
+pub(super) struct Target {
+    client: Client,
+    address: Address,
+    runtime: Handle,
+}
+
+/// What is in it before anything is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing.
+    Empty,
+    /// What an interrupted move from the same file, which nobody has changed since, left.
+    Half,
+    /// What an interrupted move left, whose file was changed since. It was thrown away.
+    Outdated,
+    /// What somebody uses.
+    Used,
+}
+
+impl Target {
+    /// Connects, makes the tables of an empty database, and keeps other moves out.
+    ///
+    /// # Errors
+    ///
+    /// A database that cannot be used, is of another version, is filled by another process, or is served.
+    pub(super) fn open(address: &Address) -> anyhow::Result<(Self, Schema)> {
+        let runtime = Handle::current();
+        let (client, wire) = runtime.block_on(dial(address))?;
+        // Ends with the client.
+        drop(spawn_named("database-target", async move {
+            if let Err(error) = wire.await {
+                tracing::debug!(error = %error, "the connection to the target ended");
+            }
+        }));
+        let target = Self { client, address: address.clone(), runtime };
+        // Rows are on the disk when the mark is taken away; until then a crash of PostgreSQL costs time and nothing else.
+        target.run("SET statement_timeout = 0; SET synchronous_commit = off; SET bytea_output = 'hex'; SET TimeZone = 'UTC'")?;
+        let ours: bool = target.ask("SELECT pg_try_advisory_lock($1)", &[&FILLING_LOCK])?.get(0);
+        if !ours {
+            bail!("another placet migrate fills {address} already");
+        }
+        let schema = tables_for_filling(address)?;
+        target.refuse_if_served()?;
+        Ok((target, schema))
+    }
+
+    /// Looks at what is there, and marks the database as being filled unless somebody uses it.
+    ///
+    /// # Errors
+    ///
+    /// The half of a move from elsewhere, or a server that has just started.
+    pub(super) fn begin(&self, schema: &Schema, source: &Path, fingerprint: [u8; 32]) -> anyhow::Result<Found> {
+        let (path, print) = (source.display().to_string(), fingerprint.to_vec());
+        if *schema != Schema::Half {
+            if !self.is_empty()? {
+                return Ok(Found::Used);
+            }
+            self.check_columns()?;
+            self.run("CREATE TABLE moving (source text NOT NULL, fingerprint bytea NOT NULL)")?;
+            self.execute("INSERT INTO moving (source, fingerprint) VALUES ($1, $2)", &[&path, &print])?;
+            // A server that started meanwhile took its lock before it looked for the mark a last time: one of the two sees the other.
+            // Nothing is there yet but the mark, which would keep the next server out.
+            if let Err(served) = self.refuse_if_served() {
+                self.run("DROP TABLE moving")?;
+                return Err(served);
+            }
+            return Ok(Found::Empty);
+        }
+        let mark = self.rows("SELECT source, fingerprint FROM moving")?;
+        // Interrupted between making the mark and writing on it.
+        let mark: (String, Vec<u8>) = mark.first().map_or_else(|| (path.clone(), Vec::new()), |row| (row.get(0), row.get(1)));
+        if mark.0 != path {
+            bail!(
+                "{} holds the half of a move from {}; finish that, or make the database anew: dropdb and createdb",
+                self.address,
+                mark.0
+            );
+        }
+        if mark.1 == print {
+            return Ok(Found::Half);
+        }
+        let names: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
+        self.run(&format!("TRUNCATE {}, moving", names.join(", ")))?;
+        self.execute("INSERT INTO moving (source, fingerprint) VALUES ($1, $2)", &[&path, &print])?;
+        Ok(Found::Outdated)
+    }
+
+    /// Whether no table has a row.
+    pub(super) fn is_empty(&self) -> anyhow::Result<bool> {
+        for table in TABLES {
+            if self.ask(&format!("SELECT EXISTS (SELECT FROM {})", table.name), &[])?.get(0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns when everything written so far outlives a crash of the database: a commit that is waited for takes those before it along.
+    pub(super) fn make_durable(&self) -> anyhow::Result<()> {
+        self.run("SET synchronous_commit = on; UPDATE moving SET source = source")
+    }
+
+    /// Whether it carries the mark of a move from `source`.
+    pub(super) fn is_half_of(&self, source: &Path) -> anyhow::Result<bool> {
+        let mark = self.rows("SELECT source FROM moving")?;
+        Ok(mark.first().is_some_and(|row| row.get::<_, String>(0) == source.display().to_string()))
+    }
+
+    /// How many rows a table has.
+    pub(super) fn count(&self, table: &Table) -> anyhow::Result<u64> {
+        let count: i64 = self.ask(&format!("SELECT count(*) FROM {}", table.name), &[])?.get(0);
+        Ok(u64::try_from(count)?)
+    }
+
+    /// Writes a table's rows behind those that are there, in batches; calls `after` when one is written, with its rows.
+    pub(super) fn fill(&self, source: &mut Source, table: &Table, mut after: impl FnMut(u64)) -> anyhow::Result<()> {
+        // Rows are written in one order, and a batch is there or not: what is there is where the file's rows begin.
+        let there = self.count(table)?;
+        after(there);
+        let (mut lines, mut rows) = (Vec::with_capacity(BATCH_BYTES_MAX + 64 * 1024), 0);
+        source.lines(table, Form::Written, there, |line| {
+            lines.extend_from_slice(line);
+            rows += 1;
+            if rows == BATCH_ROWS_MAX || lines.len() >= BATCH_BYTES_MAX {
+                self.copy(table, std::mem::take(&mut lines))?;
+                after(std::mem::take(&mut rows));
+            }
+            Ok(())
+        })?;
+        if rows > 0 {
+            self.copy(table, lines)?;
+            after(rows);
+        }
+        if let Some(sequence) = table.draws_from {
+            let draw = format!("SELECT setval('{sequence}', max(rid)) FROM {} HAVING max(rid) IS NOT NULL", table.name);
+            self.run(&draw)?;
+        }
+        Ok(())
+    }
+
+    fn copy(&self, table: &Table, lines: Vec<u8>) -> anyhow::Result<()> {
+        let copied = self.runtime.block_on(async {
+            let mut sink = pin!(self.client.copy_in::<_, Cursor<Vec<u8>>>(&table.write()).await?);
+            send(&mut sink, Cursor::new(lines)).await?;
+            sink.finish().await
+        });
+        copied.map(drop).with_context(|| format!("failed to write {} to {}", table.name, self.address))
+    }
+
+    /// Compares a table with the file's, row by row and to the last byte; calls `after` as it goes on, with rows.
+    ///
+    /// # Errors
+    ///
+    /// The first row that differs, by its number.
+    pub(super) fn compare(&self, source: &mut Source, table: &Table, mut after: impl FnMut(u64)) -> anyhow::Result<()> {
+        let unread = || format!("failed to read {} back from {}", table.name, self.address);
+        let read = self.runtime.block_on(self.client.copy_out(&table.read_back())).with_context(unread)?;
+        let mut read = pin!(read.ready_chunks(READ_ROWS));
+        let (mut waiting, mut row) = (Vec::new().into_iter(), 0_u64);
+        let mut next = || -> anyhow::Result<Option<_>> {
+            loop {
+                match waiting.next() {
+                    Some(line) => return Ok(Some(line?)),
+                    None => match self.runtime.block_on(read.next()) {
+                        Some(chunk) => waiting = chunk.into_iter(),
+                        None => return Ok(None),
+                    },
+                }
+            }
+        };
+        source.lines(table, Form::ReadBack, 0, |expected| {
+            row += 1;
+            match next().with_context(unread)? {
+                Some(found) if found == expected => {}
+                Some(_) => bail!("row {row} of {} is not what it was in the file", table.name),
+                None => bail!("{} ends after {} rows", table.name, row - 1),
+            }
+            if row.is_multiple_of(BATCH_ROWS_MAX) {
+                after(BATCH_ROWS_MAX);
+            }
+            Ok(())
+        })?;
+        if row == 0 || !row.is_multiple_of(BATCH_ROWS_MAX) {
+            after(row % BATCH_ROWS_MAX);
+        }
+        match next().with_context(unread)? {
+            Some(_) => bail!("{} has more rows than the file", table.name),
+            None => Ok(()),
+        }
+    }
+
+    /// Recomputes every chain of events; calls `after` with each intent's end. Returns how many chains there are.
+    pub(super) fn verify_chains(&self, mut after: impl FnMut()) -> anyhow::Result<u64> {
+        let none: [&str; 0] = [];
+        let read = self.runtime.block_on(self.client.query_raw(LINKS, none)).context("failed to read events back")?;
+        let mut read = pin!(read.ready_chunks(READ_ROWS));
+        let (mut chains, mut intent) = (Chains::default(), None);
+        while let Some(chunk) = self.runtime.block_on(read.next()) {
+            for row in chunk {
+                let link = link(&row.context("failed to read events back")?)?;
+                if intent.replace(link.intent) != Some(link.intent) {
+                    after();
+                }
+                chains.follow(&link)?;
+            }
+        }
+        chains.finish()
+    }
+
+    /// Takes the mark away: from now on servers may start.
+    pub(super) fn finish(&self) -> anyhow::Result<()> {
+        self.refuse_if_served()?;
+        // The rows as well: what they are in the log of PostgreSQL stands before this.
+        self.run("SET synchronous_commit = on; DROP TABLE moving")?;
+        self.run("ANALYZE")
+    }
+
+    /// Refuses to go on beside a server.
+    pub(super) fn refuse_if_served(&self) -> anyhow::Result<()> {
+        let living: i64 = self.ask(LIVING, &[&NOBODY])?.get(0);
+        if living > 0 {
+            bail!("{} is in use by a running placet; stop it first", self.address);
+        }
+        Ok(())
+    }
+
+    /// Refuses to fill what would not be filled whole.
+    fn check_columns(&self) -> anyhow::Result<()> {
+        let columns = "SELECT table_name || '.' || column_name FROM information_schema.columns \
+                       WHERE table_schema = current_schema() AND table_name <> '__diesel_schema_migrations'";
+        let held: Vec<String> = self.rows(columns)?.iter().map(|row| row.get(0)).collect();
+        let names = |table: &Table| -> Vec<String> {
+            table.columns.iter().map(|column| format!("{}.{}", table.name, column.name)).collect()
+        };
+        let known: Vec<String> = TABLES.iter().flat_map(names).collect();
+        match held.iter().find(|held| !known.contains(held)) {
+            Some(unknown) => bail!("{unknown} is not among what this version can move"),
+            None => Ok(()),
+        }
+    }
+
+    fn run(&self, sql: &str) -> anyhow::Result<()> {
+        self.runtime.block_on(self.client.batch_execute(sql)).with_context(|| format!("failed to use {}", self.address))
+    }
+
+    fn execute(&self, sql: &str, values: &[&(dyn tokio_postgres::types::ToSql + Sync)]) -> anyhow::Result<()> {
+        let done = self.runtime.block_on(self.client.execute(sql, values));
+        done.map(drop).with_context(|| format!("failed to use {}", self.address))
+    }
+
+    fn rows(&self, sql: &str) -> anyhow::Result<Vec<Row>> {
+        self.runtime.block_on(self.client.query(sql, &[])).with_context(|| format!("failed to use {}", self.address))
+    }
+
+    fn ask(&self, sql: &str, values: &[&(dyn tokio_postgres::types::ToSql + Sync)]) -> anyhow::Result<Row> {
+        self.runtime.block_on(self.client.query_one(sql, values)).with_context(|| format!("failed to use {}", self.address))
+    }
+}
+
+/// Sends one item.
+async fn send<T>(
+    sink: &mut std::pin::Pin<&mut impl Sink<T, Error = tokio_postgres::Error>>,
+    item: T,
+) -> Result<(), tokio_postgres::Error> {
+    sink.as_mut().send(item).await
+}
+
+fn link(row: &Row) -> anyhow::Result<Link> {
+    let hash = |bytes: Vec<u8>| anyhow::Ok(Hash(bytes.try_into().ok().context("a hash of the wrong length")?));
+    let head = Head { event: row.get(1), sequence: u64::try_from(row.get::<_, i64>(2))?, hash: hash(row.get(3))? };
+    let event = match (row.get::<_, Option<i64>>(4), row.get::<_, Option<Vec<u8>>>(5), row.get::<_, Option<Vec<u8>>>(6)) {
+        (Some(rid), Some(bytes), Some(kept)) => Some((rid, Sealed { bytes, hash: hash(kept)? })),
+        _ => None,
+    };
+    Ok(Link { intent: row.get(0), head, event })
+}

@@ -1,0 +1,80 @@
+//! Whom a store tells of its work: the server counts and traces it. A store knows no metric and no collector.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+
+use crate::fact::Fact;
+use crate::span::SpanRecord;
+
+/// Something that looks at a store's work. No method may wait: they are called between a commit and the reply to it.
+pub trait Observer: Send + Sync + 'static {
+    /// Whether spans are wanted; if not, none are made or kept.
+    fn wants_spans(&self) -> bool {
+        false
+    }
+
+    /// A transaction that is on the disk did this.
+    fn fact(&self, _fact: &Fact) {}
+
+    /// A question was asked or has ended; `ended` is when the commit was announced.
+    fn span(&self, _span: &SpanRecord, _ended: DateTime<Utc>) {}
+
+    /// A unit of work waits to be run.
+    fn queued(&self) {}
+
+    /// A unit of work waits no more: it is run, or was refused.
+    fn unqueued(&self) {}
+
+    /// A unit of work was refused because too many waited.
+    fn refused(&self) {}
+
+    /// A transaction is run again.
+    fn again(&self, _why: Again) {}
+
+    /// So many units of work shared a commit, and took so long from the first read to the end of the commit.
+    fn batch(&self, _units: usize, _took: Duration) {}
+
+    /// A commit alone took so long: the disk.
+    fn commit(&self, _took: Duration) {}
+
+    /// A request began to wait for a question.
+    fn waits(&self) {}
+
+    /// A request waits no more.
+    fn waits_no_more(&self) {}
+
+    /// A commit made so many waiting requests look again.
+    fn woke(&self, _requests: usize) {}
+}
+
+/// The observer of a store that is not looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
+/// Why a transaction is run again. Only a database with several writers has reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Again {
+    /// Another transaction inserted the same row first.
+    Overtaken,
+    /// The database broke it off: a deadlock, a server that stops.
+    BrokenOff,
+    /// The connection was lost.
+    Disconnected,
+}
+
+impl Again {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Overtaken, Self::BrokenOff, Self::Disconnected];
+
+    /// The name as metrics have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Overtaken => "overtaken",
+            Self::BrokenOff => "broken_off",
+            Self::Disconnected => "disconnected",
+        }
+    }
+}

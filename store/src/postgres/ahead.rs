@@ -1,0 +1,113 @@
+//! Rows that the answers of a group will ask for, kept from the trip that locked their intents.
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::Queryable;
+use domain::base::ids::IntentId;
+use uuid::Uuid;
+
+use super::columns::{OutboxColumns, SuspensionColumns};
+use super::key_lock::{IDEMPOTENCY_HOURS, lock_of};
+use crate::codes::DeliveryState;
+use crate::rows::{IntentRow, OutboxRow, RowsResult, SuspensionRow};
+use crate::units::day;
+
+/// Rows under locks, each given out once: whoever reads a row again may have written it.
+#[derive(Default)]
+pub(super) struct Ahead {
+    pub(super) intents: HashMap<Uuid, IntentRow>,
+    suspensions: HashMap<i64, SuspensionRow>,
+    messages: HashMap<i64, Vec<(OutboxRow, DeliveryState)>>,
+    /// Whether this transaction has taken a queued message; of those in `messages`.
+    taken: HashMap<i64, bool>,
+    pub(super) outcomes: HashMap<Vec<u8>, Vec<OutcomeColumns>>,
+    /// What the keys are locked by that nobody else uses.
+    pub(super) keys: HashSet<i32>,
+    /// The day around which outcomes were looked for.
+    pub(super) day: i32,
+}
+
+/// What is kept of the answers of a group that have a key.
+#[derive(Queryable)]
+pub(super) struct OutcomeColumns {
+    day: i32,
+    pub(super) key_hash: Vec<u8>,
+    body_hash: Vec<u8>,
+    outcome: String,
+    created_at: DateTime<Utc>,
+}
+
+/// What the answers of a group are about.
+pub(super) struct About {
+    pub(super) intents: HashSet<Uuid>,
+    /// The hashes of their idempotency keys, of those that have one.
+    pub(super) keys: HashSet<[u8; 32]>,
+}
+
+impl Ahead {
+    pub(super) fn has(&self, id: IntentId) -> bool {
+        self.intents.contains_key(&id.0)
+    }
+
+    /// Whether nobody else uses a key until this transaction ends.
+    pub(super) fn has_key(&self, key_hash: &[u8; 32]) -> bool {
+        self.keys.contains(&lock_of(key_hash))
+    }
+
+    pub(super) fn intent(&mut self, id: IntentId) -> Option<IntentRow> {
+        self.intents.remove(&id.0)
+    }
+
+    pub(super) fn suspension(&mut self, rid: i64) -> Option<SuspensionRow> {
+        self.suspensions.remove(&rid)
+    }
+
+    /// All messages about a suspension, oldest first.
+    pub(super) fn messages(&mut self, suspension: i64) -> Option<Vec<(OutboxRow, DeliveryState)>> {
+        self.messages.remove(&suspension)
+    }
+
+    /// Whether a message is this transaction's, if that has been tried.
+    pub(super) fn is_taken(&mut self, rid: i64) -> Option<bool> {
+        self.taken.remove(&rid)
+    }
+
+    /// The outcomes kept for a key, newest first, with the hashes of their bodies, if they have been looked for around this day.
+    pub(super) fn outcomes(&mut self, key_hash: &[u8], now: DateTime<Utc>) -> Option<Vec<(Vec<u8>, String)>> {
+        let mut kept = self.outcomes.remove(key_hash).filter(|_| self.day == day(now))?;
+        let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
+        kept.retain(|kept| kept.created_at > since);
+        kept.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.day));
+        Some(kept.into_iter().map(|kept| (kept.body_hash, kept.outcome)).collect())
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn fill(
+        &mut self,
+        open: Vec<(SuspensionColumns, Uuid)>,
+        taken: Vec<i64>,
+        messages: Vec<OutboxColumns>,
+    ) -> RowsResult<()> {
+        for (columns, intent) in open {
+            let row = columns.into_row(intent)?;
+            self.messages.insert(row.rid, Vec::new());
+            self.suspensions.insert(row.rid, row);
+        }
+        let taken: HashSet<i64> = taken.into_iter().collect();
+        for columns in messages {
+            let (row, state) = columns.into_both()?;
+            self.taken.insert(row.rid, taken.contains(&row.rid));
+            if let Some(about) = self.messages.get_mut(&row.suspension) {
+                about.push((row, state));
+            }
+        }
+        for about in self.messages.values_mut() {
+            about.sort_unstable_by_key(|(row, _)| row.rid);
+        }
+        Ok(())
+    }
+}

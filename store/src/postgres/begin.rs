@@ -1,0 +1,64 @@
+//! Begins the transaction of a group of answers, and reads in the same trip the rows that the answers will ask for.
+
+use chrono::{DateTime, Utc};
+use diesel_async::async_connection_wrapper::BlockOn;
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use futures_util::try_join;
+use uuid::Uuid;
+
+use super::ahead::{About, OutcomeColumns};
+use super::columns::{IntentColumns, OutboxColumns, SuspensionColumns};
+use super::key_lock::lock_of;
+use super::session::Session;
+use super::statements as hot;
+use crate::rows::RowsResult;
+use crate::units::day;
+
+impl Session {
+    /// Begins a transaction that writes, locks those of the intents and keys that nobody else holds, and reads the intents' open
+    /// suspensions with the messages about them, in one trip to the database; returns the transaction's number.
+    ///
+    /// Each is a statement of its own, so what is read behind the locks is as whoever held them before has left it; likewise the time.
+    pub(super) fn begin_ahead(&mut self, about: About) -> RowsResult<String> {
+        let About { intents, keys } = about;
+        let (intents, hashes) = (Vec::from_iter(intents), keys.iter().map(lock_of).collect());
+        let keys: Vec<_> = keys.into_iter().map(Vec::from).collect();
+        let today = day(self.time.expected());
+        let conn: &AsyncPgConnection = &self.conn;
+        let [mut first, mut second, mut third, mut fourth, mut fifth, mut sixth, mut seventh, mut eighth] = [conn; 8];
+        let ids = || intents.clone();
+        let begun = async {
+            let opened = first.batch_execute("BEGIN");
+            let locked = RunQueryDsl::load::<IntentColumns>(hot::LockIntents { ids: ids() }, &mut second);
+            let asked = RunQueryDsl::get_result::<(DateTime<Utc>, String)>(hot::Begin, &mut third);
+            let open = RunQueryDsl::load::<(SuspensionColumns, Uuid)>(hot::SelectOpen { ids: ids() }, &mut fourth);
+            let taken = RunQueryDsl::load::<i64>(hot::LockMessages { ids: ids() }, &mut fifth);
+            let messages = RunQueryDsl::load::<OutboxColumns>(hot::SelectMessages { ids: ids() }, &mut sixth);
+            let outcomes = async {
+                if keys.is_empty() {
+                    return Ok((Vec::new(), Vec::new()));
+                }
+                let kept = hot::SelectOutcomes { keys: keys.clone(), days: vec![today + 1, today, today - 1] };
+                let locked = RunQueryDsl::load::<i32>(hot::LockKeys { hashes }, &mut seventh);
+                try_join!(locked, RunQueryDsl::load::<OutcomeColumns>(kept, &mut eighth))
+            };
+            // The first one polled is the first one sent.
+            try_join!(opened, locked, asked, open, taken, messages, outcomes)
+        };
+        let ((), locked, (time, number), open, taken, messages, (ours, outcomes)) = self.pump.block_on(begun)?;
+        self.time.saw(time);
+        for columns in locked {
+            let row = columns.into_row()?;
+            self.locked.push(row.rid);
+            self.ahead.intents.insert(row.intent.id.0, row);
+        }
+        self.ahead.fill(open, taken, messages)?;
+        self.ahead.keys = ours.into_iter().collect();
+        self.ahead.day = today;
+        self.ahead.outcomes = keys.into_iter().map(|key| (key, Vec::new())).collect();
+        for kept in outcomes {
+            self.ahead.outcomes.entry(kept.key_hash.clone()).or_default().push(kept);
+        }
+        Ok(number)
+    }
+}

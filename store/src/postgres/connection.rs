@@ -1,0 +1,136 @@
+//! One connection: how it is made, what it is set to, and what to say when it cannot be had.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use diesel::connection::SimpleConnection;
+use diesel_async::AsyncPgConnection;
+use diesel_async::async_connection_wrapper::{AsyncConnectionWrapper, BlockOn};
+use thiserror::Error;
+use tokio::runtime::Runtime;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::address::Address;
+
+/// A connection diesel can use: synchronous outside, pure Rust inside. Made and used on threads that may block.
+pub(super) type Connection = AsyncConnectionWrapper<AsyncPgConnection, Pump>;
+/// The half of a connection that moves bytes.
+pub(crate) type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
+
+/// What every connection is set to, whatever the database's own defaults are. A commit that is on disk is what makes a 200 a promise;
+/// a stronger setting of the database's (`remote_apply`) stays.
+const SETTINGS: &str = "SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '30s'; \
+                        SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning'; \
+                        SELECT set_config('synchronous_commit', 'on', false) \
+                        WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');";
+
+thread_local! {
+    /// What moves the bytes of the connection this thread makes just now.
+    static MADE_FOR: Cell<Option<Pump>> = const { Cell::new(None) };
+}
+
+/// Moves the bytes of one connection, on the thread that waits for them: a thread that moved those of all would be woken twice for
+/// every trip, and would wake somebody else twice.
+#[derive(Clone)]
+pub(super) struct Pump(Arc<Turning>);
+
+/// The runtime of one connection.
+struct Turning(Option<Runtime>);
+
+impl Pump {
+    fn start() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self(Arc::new(Turning(Some(runtime)))))
+    }
+}
+
+impl BlockOn for Pump {
+    fn block_on<F: Future>(&self, work: F) -> F::Output {
+        // Unwrap safety: it is taken only when nobody has the pump any more.
+        self.0.0.as_ref().expect("a pump that is in use has its runtime").block_on(work)
+    }
+
+    /// That of the connection being made; diesel asks for one without saying for which.
+    fn get_runtime() -> Self {
+        // Unwrap safety: `connect` alone wraps connections, and leaves it there.
+        MADE_FOR.take().expect("a connection is made with its pump")
+    }
+}
+
+impl Drop for Turning {
+    fn drop(&mut self) {
+        // A session may end where waiting is not allowed, and nothing is left to wait for.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, Error)]
+pub(crate) enum ConnectError {
+    /// The database or the network.
+    #[error("{0}")]
+    Refused(String),
+    /// It was made and then failed.
+    #[error("the connection to the database failed at once")]
+    Broken(#[from] diesel::ConnectionError),
+    #[error("the connection to the database failed at once")]
+    Unusable(#[from] diesel::result::Error),
+}
+
+/// Connects, for SQL that diesel does not speak.
+pub(crate) async fn dial(address: &Address) -> Result<(Client, Wire), ConnectError> {
+    // The driver bounds how long it takes until there is a connection, and not until somebody speaks on it.
+    let patience = address.patience();
+    let Ok(connected) = tokio::time::timeout(patience, address.config.connect(address.tls.clone())).await else {
+        return Err(ConnectError::Refused(format!(
+            "failed to reach {address}: the connection was made, but no answer came within {} s; does PostgreSQL run there?",
+            patience.as_secs()
+        )));
+    };
+    connected.map_err(|error| ConnectError::Refused(in_words(address, &error)))
+}
+
+/// Connects on a thread that may block.
+pub(super) fn connect(address: &Address) -> Result<(Connection, Pump), ConnectError> {
+    let pump = Pump::start().map_err(|error| ConnectError::Refused(format!("failed to prepare a connection: {error}")))?;
+    let conn = pump.block_on(async {
+        let (client, wire) = dial(address).await?;
+        Ok::<_, ConnectError>(AsyncPgConnection::try_from_client_and_connection(client, wire).await?)
+    })?;
+    MADE_FOR.set(Some(pump.clone()));
+    let mut conn = Connection::from(conn);
+    conn.batch_execute(SETTINGS)?;
+    Ok((conn, pump))
+}
+
+/// One line that says what is wrong and what to do, without the password.
+fn in_words(address: &Address, error: &tokio_postgres::Error) -> String {
+    let (user, database) = (address.user(), address.database());
+    let Some(refused) = error.as_db_error() else {
+        let mut cause = error.to_string();
+        let mut source = std::error::Error::source(error);
+        while let Some(deeper) = source {
+            cause = format!("{cause}: {deeper}");
+            source = deeper.source();
+        }
+        return format!(
+            "failed to reach {address}: {cause}; is PLACET_DATABASE_URL right, does PostgreSQL run there, and may this machine connect?"
+        );
+    };
+    let what_to_do = match *refused.code() {
+        SqlState::INVALID_PASSWORD => format!("correct the password in PLACET_DATABASE_URL, or set that of {user}"),
+        SqlState::INVALID_AUTHORIZATION_SPECIFICATION => format!("make the user {user}, or let it in with a line in pg_hba.conf"),
+        SqlState::INVALID_CATALOG_NAME => format!("make it: createdb --owner={user} {database}"),
+        SqlState::TOO_MANY_CONNECTIONS => {
+            "raise max_connections in PostgreSQL, or lower PLACET_DATABASE_CONNECTIONS on its servers".to_owned()
+        }
+        SqlState::CANNOT_CONNECT_NOW => "PostgreSQL is starting or stopping; try again in a moment".to_owned(),
+        _ => "is PLACET_DATABASE_URL right?".to_owned(),
+    };
+    format!("failed to open {address}: {}; {what_to_do}", refused.message())
+}

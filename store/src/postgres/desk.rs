@@ -1,0 +1,86 @@
+//! Where units of work are written, with what they need and whom they tell.
+
+use std::sync::Arc;
+
+use super::group::Waiting;
+use super::listener::Listener;
+use super::pool::Pool;
+use super::rows::Writing;
+use super::transaction;
+use crate::StoreError;
+use crate::host::clock_watch::ClockWatch;
+use crate::hub::Notice;
+use crate::observer::Observer;
+use crate::rows::RowsResult;
+use crate::surroundings::Surroundings;
+use crate::units::{self, Env};
+
+/// The connections that write, with what belongs to every transaction on them.
+pub(super) struct Desk {
+    pub(super) pool: Arc<Pool>,
+    pub(super) surroundings: Arc<Surroundings>,
+    pub(super) watch: Arc<ClockWatch>,
+    pub(super) listener: Arc<Listener>,
+}
+
+impl Desk {
+    /// Runs a unit of work in a transaction of its own, once there is a connection.
+    pub(super) async fn write<T: Send + 'static>(
+        self: Arc<Self>,
+        name: &'static str,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let queued = Queued::enter(&self.surroundings.observer);
+        let desk = self.clone();
+        let written = self.pool.run(move |pool| {
+            queued.leave();
+            let (value, notices) = transaction::write(pool, name, (&desk.surroundings, &desk.watch), &work)?;
+            desk.announce(&notices);
+            Ok(value)
+        });
+        written.await
+    }
+
+    /// Decides an answer in a transaction of its own, which may wait for whoever holds its intent.
+    pub(super) fn decide_alone(self: &Arc<Self>, waiting: Waiting) {
+        let desk = self.clone();
+        self.pool.beside(async move {
+            let Waiting { request, reply, .. } = waiting;
+            let decided = desk.write("execute", move |rows, env| units::execute(rows, env, &request)).await;
+            // Whoever is gone needs no answer.
+            drop(reply.send(decided));
+        });
+    }
+
+    /// Tells what a commit did, here and at the other servers.
+    pub(super) fn announce(&self, notices: &[Notice]) {
+        self.surroundings.announce(notices);
+        self.listener.tell(notices);
+    }
+}
+
+/// A unit of work that waits for a connection; one that is dropped before it got one was refused.
+pub(super) struct Queued {
+    observer: Arc<dyn Observer>,
+    refused: bool,
+}
+
+impl Queued {
+    pub(super) fn enter(observer: &Arc<dyn Observer>) -> Self {
+        observer.queued();
+        Self { observer: observer.clone(), refused: true }
+    }
+
+    pub(super) fn leave(mut self) {
+        self.refused = false;
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.observer.unqueued();
+        if self.refused {
+            self.observer.refused();
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What waits to be done together: threads take as much of it at once as has come by then.
+//!
+//! Like the writer of SQLite it has no timer: who comes alone is served at once, and who comes while others are served shares the trip
+//! that follows. Guarantee: who is refused for waiting too long has not been begun. Mechanism: it is taken out of the line first.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::pool::{PLACE_WAIT, WAITING_MAX, WORK_WAIT};
+use crate::StoreError;
+
+/// Where the answer to a job goes.
+pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// Jobs in the order in which they came.
+pub(super) struct Line<J> {
+    // Std: held to push or take, never across anything that waits.
+    waiting: Mutex<Waiting<J>>,
+    comes: Condvar,
+}
+
+struct Waiting<J> {
+    jobs: VecDeque<(u64, J)>,
+    /// How many there have been.
+    count: u64,
+    closed: bool,
+}
+
+impl<J> Line<J> {
+    pub(super) fn new() -> Arc<Self> {
+        let waiting = Waiting { jobs: VecDeque::new(), count: 0, closed: false };
+        Arc::new(Self { waiting: Mutex::new(waiting), comes: Condvar::new() })
+    }
+
+    /// Queues a job and waits for its answer. Whoever stops waiting does not stop the job.
+    pub(super) async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> J) -> Result<T, StoreError> {
+        let (reply, mut answer) = oneshot::channel();
+        let number = self.push(job(reply))?;
+        let answered = match tokio::time::timeout(PLACE_WAIT, &mut answer).await {
+            Ok(answered) => answered,
+            Err(_) if self.withdraw(number) => {
+                return Err(StoreError::Unavailable("no connection to the database became free in time".into()));
+            }
+            Err(_) => match tokio::time::timeout(WORK_WAIT, answer).await {
+                Ok(answered) => answered,
+                Err(_) => return Err(StoreError::Unavailable("the database did not answer in time".into())),
+            },
+        };
+        answered
+            .unwrap_or_else(|_| Err(StoreError::Failed(anyhow::anyhow!("the thread of the database ended before it answered"))))
+    }
+
+    fn push(&self, job: J) -> Result<u64, StoreError> {
+        let mut waiting = self.waiting();
+        if waiting.closed {
+            return Err(StoreError::Unavailable("the server is stopping".into()));
+        }
+        if waiting.jobs.len() >= WAITING_MAX {
+            return Err(StoreError::Unavailable("too many requests are waiting for the database".into()));
+        }
+        waiting.count += 1;
+        let number = waiting.count;
+        waiting.jobs.push_back((number, job));
+        drop(waiting);
+        self.comes.notify_one();
+        Ok(number)
+    }
+
+    /// Takes a job out of the line, unless somebody has begun with it.
+    fn withdraw(&self, number: u64) -> bool {
+        let mut waiting = self.waiting();
+        let place = waiting.jobs.iter().position(|(other, _)| *other == number);
+        place.and_then(|place| waiting.jobs.remove(place)).is_some()
+    }
+
+    /// Waits until there is something to take; false once there is nothing and nothing more will come.
+    pub(super) fn wait(&self) -> bool {
+        let waiting = self.waiting();
+        let idle = |waiting: &mut Waiting<J>| waiting.jobs.is_empty() && !waiting.closed;
+        let waiting = self.comes.wait_while(waiting, idle).unwrap_or_else(PoisonError::into_inner);
+        !waiting.jobs.is_empty()
+    }
+
+    /// What has come by now, at most so much.
+    pub(super) fn take(&self, count_max: usize) -> Vec<J> {
+        let mut waiting = self.waiting();
+        let count = waiting.jobs.len().min(count_max);
+        let taken = waiting.jobs.drain(..count).map(|(_, job)| job).collect();
+        let is_left = !waiting.jobs.is_empty();
+        drop(waiting);
+        // Whoever was woken for what is left may have been the one who takes this.
+        if is_left {
+            self.comes.notify_one();
+        }
+        taken
+    }
+
+    /// Takes no more; what has come is still served.
+    pub(super) fn close(&self) {
+        self.waiting().closed = true;
+        self.comes.notify_all();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting<J>> {
+        // A panic cannot leave the line half changed, so a poisoned lock is as good as any.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,243 @@
+//! Tells the other servers on the database what a commit did here, and hears what theirs did.
+//!
+//! A notification is a hint: whoever is woken looks again, and whoever is not looks again all the same. It is sent after the commit and
+//! never within it, because PostgreSQL lets only one transaction at a time commit a NOTIFY, and would make every answer wait for
+//! every other one's disk. What is told while this connection is down is lost; so whoever waits is woken when it is up again, and
+//! every two seconds the database is asked which of the questions waited for here have ended.
+
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::base::ids::SuspensionId;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
+use tokio_postgres::{AsyncMessage, Client};
+
+use super::address::Address;
+use super::connection::{ConnectError, Wire, dial};
+use super::migrate::is_half;
+use crate::host::task::spawn_named;
+use crate::hub::{Hub, Notice};
+
+/// Words in one notification: PostgreSQL takes 8,000 bytes.
+const TOLD_AT_ONCE: usize = 100;
+/// Words that wait to be told; more are left to the others' own looking.
+const UNTOLD_MAX: usize = 8_192;
+/// How often the database is asked about what is waited for.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// The pause before a lost connection is made again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The first half of the locks by which servers know that others live: "plac".
+const SERVERS: i32 = 0x706c_6163;
+/// Counts the servers that live, but for the one of a number.
+pub(crate) const LIVING: &str = "SELECT count(*) AS living FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 \
+     AND granted AND classid = 1886151011 AND objid::bigint <> $1 \
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+/// The number of no server.
+pub(crate) const NOBODY: i64 = -1;
+
+/// What stands before the name of a channel whose message is sent again.
+const REDRIVEN: &str = "redriven:";
+
+/// What the listening connection is set to: one whose network is gone is given up by the database as well, before long, and the lock
+/// with it.
+const SETTINGS: &str = "SET statement_timeout = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; \
+                        SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'; LISTEN placet";
+const LIVE: &str = "SELECT pg_try_advisory_lock($1, $2)";
+const MOVING: &str = "SELECT to_regclass(quote_ident(current_schema()) || '.moving') IS NOT NULL";
+const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
+
+/// The way to the other servers.
+pub(super) struct Listener {
+    told: mpsc::Sender<String>,
+    stop: watch::Sender<bool>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Listener {
+    /// Tells the others of what changed.
+    pub(super) fn tell(&self, notices: &[Notice]) {
+        for notice in notices {
+            if let Some(word) = word_of(notice)
+                && self.told.try_send(word).is_err()
+            {
+                tracing::debug!("too much to tell the other servers at once; they find the rest by looking");
+                return;
+            }
+        }
+    }
+
+    /// Gives the server's number back, so that nobody takes it for alive, and ends.
+    pub(super) async fn stop(&self) {
+        self.stop.send_replace(true);
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task {
+            // A panic in it was logged where it happened.
+            drop(task.await);
+        }
+    }
+}
+
+/// Connects and begins to listen; holds a lock under the number `server` from then on, by which the others know that it lives.
+///
+/// # Errors
+///
+/// A database that cannot be reached, or that `placet migrate` has begun to fill since its tables were looked at.
+pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Result<Listener, ConnectError> {
+    let (teller, told) = mpsc::channel(UNTOLD_MAX);
+    let (stop, stopping) = watch::channel(false);
+    let mut listening = Listening { address, server, hub, told, stopping };
+    let first = listening.connect().await?;
+    // A move marks the database before it looks for servers a last time; whichever of the two is later sees the other.
+    if first.client.query_one(MOVING, &[]).await.map_err(|error| lost(&error))?.get(0) {
+        return Err(ConnectError::Refused(is_half(&listening.address)));
+    }
+    let task = spawn_named("database-listener", async move { listening.run(first).await });
+    Ok(Listener { told: teller, stop, task: Mutex::new(Some(task)) })
+}
+
+/// A connection that listens.
+struct Heard {
+    client: Client,
+    hearing: JoinHandle<()>,
+    /// Whether it holds the lock under this server's number.
+    is_known: bool,
+}
+
+struct Listening {
+    address: Address,
+    server: i32,
+    hub: Arc<Hub>,
+    told: mpsc::Receiver<String>,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Listening {
+    async fn connect(&mut self) -> Result<Heard, ConnectError> {
+        let (client, wire) = dial(&self.address).await?;
+        let hearing = spawn_named("database-notifications", hear(wire, self.server, self.hub.clone()));
+        client.batch_execute(SETTINGS).await.map_err(|error| lost(&error))?;
+        // What was told while nobody listened is lost.
+        self.hub.wake_all();
+        let is_known = self.be_known(&client).await?;
+        Ok(Heard { client, hearing, is_known })
+    }
+
+    /// Takes the lock under this server's number. A connection it had before, and whose end the database has not noticed yet, may still
+    /// hold it: then the others take this server for alive all the same, and it is tried again.
+    async fn be_known(&self, client: &Client) -> Result<bool, ConnectError> {
+        Ok(client.query_one(LIVE, &[&SERVERS, &self.server]).await.map_err(|error| lost(&error))?.get(0))
+    }
+
+    async fn run(mut self, first: Heard) {
+        let mut heard = Ok(first);
+        while !*self.stopping.borrow() {
+            match heard {
+                Ok(connection) => match self.listen(connection).await {
+                    Ok(()) => return,
+                    Err(error) => {
+                        tracing::warn!(error = %error, "not hearing of other servers' commits; looking for them instead");
+                    }
+                },
+                Err(error) => tracing::debug!(error = %error, "still not hearing of other servers' commits"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(PAUSE) => {}
+                // A store that is gone means the same.
+                _ = self.stopping.changed() => return,
+            }
+            let mut stopping = self.stopping.clone();
+            heard = tokio::select! {
+                connected = self.connect() => connected,
+                _ = stopping.changed() => return,
+            };
+            if heard.is_ok() {
+                tracing::info!("hearing of other servers' commits again");
+            }
+        }
+    }
+
+    /// Listens and tells until it is stopped, or the connection is lost.
+    async fn listen(&mut self, connection: Heard) -> Result<(), ConnectError> {
+        let Heard { client, mut hearing, mut is_known } = connection;
+        let mut look = tokio::time::interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut words = Vec::new();
+        loop {
+            tokio::select! {
+                told = self.told.recv_many(&mut words, TOLD_AT_ONCE) => {
+                    if told == 0 {
+                        return Ok(());
+                    }
+                    tell(&client, self.server, std::mem::take(&mut words)).await?;
+                }
+                _ = look.tick() => {
+                    is_known = is_known || self.be_known(&client).await?;
+                    self.look(&client).await?;
+                }
+                _ = &mut hearing => return Err(ConnectError::Refused("the connection was closed".into())),
+                _ = self.stopping.changed() => {
+                    return client.batch_execute("SELECT pg_advisory_unlock_all()").await.map_err(|error| lost(&error));
+                }
+            }
+        }
+    }
+
+    /// Wakes whoever waits for a question that has ended, told of or not.
+    async fn look(&self, client: &Client) -> Result<(), ConnectError> {
+        let watched: Vec<uuid::Uuid> = self.hub.watched().into_iter().map(|id| id.0).collect();
+        if watched.is_empty() {
+            return Ok(());
+        }
+        let ended = client.query(LOOK, &[&watched]).await.map_err(|error| lost(&error))?;
+        let notices: Vec<Notice> = ended.iter().map(|row| Notice::Suspension(SuspensionId(row.get(0)))).collect();
+        self.hub.announce(&notices);
+        Ok(())
+    }
+}
+
+/// How the other servers are told of something, if it concerns them: deadlines and messages they look for themselves.
+fn word_of(notice: &Notice) -> Option<String> {
+    match notice {
+        Notice::Suspension(id) => Some(id.0.to_string()),
+        Notice::Redriven(channel) => Some(format!("{REDRIVEN}{channel}")),
+        Notice::Ended(_) | Notice::Delivery | Notice::Timer | Notice::Fact(_) | Notice::Story(_) | Notice::Span(_) => None,
+    }
+}
+
+/// What another server's word means here.
+fn notice_of(word: &str) -> Option<Notice> {
+    match word.strip_prefix(REDRIVEN) {
+        Some(channel) => Some(Notice::Redriven(channel.to_owned())),
+        None => SuspensionId::parse(word).map(Notice::Suspension),
+    }
+}
+
+async fn tell(client: &Client, server: i32, mut words: Vec<String>) -> Result<(), ConnectError> {
+    words.sort_unstable();
+    words.dedup();
+    let payload = format!("{server} {}", words.join(" "));
+    client.execute("SELECT pg_notify('placet', $1)", &[&payload]).await.map_err(|error| lost(&error))?;
+    Ok(())
+}
+
+/// Moves the connection's bytes, and announces what it hears.
+async fn hear(mut wire: Wire, server: i32, hub: Arc<Hub>) {
+    while let Some(Ok(message)) = poll_fn(|context| wire.poll_message(context)).await {
+        if let AsyncMessage::Notification(notification) = message {
+            let mut words = notification.payload().split_ascii_whitespace();
+            // Who tells hears itself as well; it has announced that already.
+            if words.next().is_none_or(|teller| teller == server.to_string()) {
+                continue;
+            }
+            hub.announce(&words.filter_map(notice_of).collect::<Vec<_>>());
+        }
+    }
+}
+
+fn lost(error: &tokio_postgres::Error) -> ConnectError {
+    ConnectError::Refused(error.to_string())
+}

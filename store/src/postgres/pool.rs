@@ -1,0 +1,149 @@
+//! A bounded number of connections, and a place in line for each: whoever waits is a task, not a thread.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use domain::base::clock::Clock;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinSet;
+
+use super::address::Address;
+use super::connection::{ConnectError, connect};
+use super::session::{DatabaseClock, Session};
+use crate::StoreError;
+
+/// How many units of work may wait; more are refused at once rather than answered late.
+pub(super) const WAITING_MAX: usize = 4_096;
+/// How long one waits for a connection.
+pub(super) const PLACE_WAIT: Duration = Duration::from_secs(5);
+/// How long one unit of work may take, its retries included. Statements have their own, shorter limit; this one is for a network that
+/// swallows everything.
+pub(super) const WORK_WAIT: Duration = Duration::from_mins(1);
+
+/// How long closing waits for what is under way.
+pub(super) const CLOSE_WAIT: Duration = Duration::from_secs(10);
+
+/// Connections to one database.
+pub(super) struct Pool {
+    address: Address,
+    server: i32,
+    clock: Arc<dyn Clock>,
+    database_clock: Arc<DatabaseClock>,
+    runtime: Handle,
+    places: Arc<Semaphore>,
+    waiting: Arc<AtomicUsize>,
+    // A std mutex: held to push or pop, never across anything that waits.
+    idle: Mutex<Vec<Session>>,
+    /// What waits for a place beside those who ask.
+    beside: Mutex<JoinSet<()>>,
+}
+
+impl Pool {
+    /// A pool of at most `connections_max`, made when they are needed.
+    pub(super) fn new(
+        address: Address,
+        server: i32,
+        clock: Arc<dyn Clock>,
+        database_clock: Arc<DatabaseClock>,
+        runtime: Handle,
+        connections_max: u32,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            address,
+            server,
+            clock,
+            database_clock,
+            runtime,
+            places: Arc::new(Semaphore::new(connections_max as usize)),
+            waiting: Arc::default(),
+            idle: Mutex::default(),
+            beside: Mutex::default(),
+        })
+    }
+
+    /// Runs `work` on a blocking thread once there is a place. Whoever stops waiting does not stop the work.
+    pub(super) async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(StoreError::Unavailable("too many requests are waiting for the database".into()));
+        }
+        let (pool, runtime) = (self.clone(), self.runtime.clone());
+        let task = self.runtime.spawn(async move {
+            let place = tokio::time::timeout(PLACE_WAIT, pool.places.clone().acquire_owned()).await;
+            pool.waiting.fetch_sub(1, Ordering::Relaxed);
+            let place = match place {
+                Ok(Ok(place)) => place,
+                Ok(Err(_)) => return Err(StoreError::Unavailable("the server is stopping".into())),
+                Err(_) => return Err(StoreError::Unavailable("no connection to the database became free in time".into())),
+            };
+            let job = move || {
+                let _place = place;
+                work(&pool)
+            };
+            runtime.spawn_blocking(job).await.unwrap_or_else(|error| Err(StoreError::Failed(anyhow::anyhow!(error))))
+        });
+        match tokio::time::timeout(WORK_WAIT, task).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(error)) => Err(StoreError::Failed(anyhow::anyhow!(error))),
+            Err(_) => Err(StoreError::Unavailable("the database did not answer in time".into())),
+        }
+    }
+
+    /// Waits for a place; none is left once the pool is closed. On a blocking thread only.
+    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        self.runtime.block_on(self.places.clone().acquire_owned()).ok()
+    }
+
+    /// Runs something beside everybody who waits for it. What has begun before the pool closes still gets its place.
+    pub(super) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+        while beside.try_join_next().is_some() {}
+        beside.spawn_on(work, &self.runtime);
+    }
+
+    /// A session that is idle, or a new one. On a blocking thread only.
+    pub(super) fn take(&self) -> Result<Session, ConnectError> {
+        let idle = self.idle().pop();
+        match idle {
+            Some(session) => Ok(session),
+            None => Ok(Session::new(connect(&self.address)?, self.server, self.clock.clone(), self.database_clock.clone())),
+        }
+    }
+
+    /// Keeps a session whose transaction is over.
+    pub(super) fn give_back(&self, session: Session) {
+        self.idle().push(session);
+    }
+
+    /// Drops every idle session: when one has lost its server, the others have lost it too.
+    pub(super) fn forget_idle(&self) {
+        let idle = std::mem::take(&mut *self.idle());
+        drop(idle);
+    }
+
+    /// Takes no more work, and waits for what is under way.
+    pub(super) async fn close(&self, connections_max: u32) {
+        let mut beside = std::mem::take(&mut *self.beside.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = async { while beside.join_next().await.is_some() {} };
+        // Whoever takes longer goes on for its place below, like everybody.
+        if tokio::time::timeout(CLOSE_WAIT, all).await.is_err() {
+            beside.detach_all();
+        }
+        // An error in it means that it is closed already; what takes longer is cut off, and was promised to nobody.
+        if let Ok(Ok(places)) = tokio::time::timeout(CLOSE_WAIT, self.places.acquire_many(connections_max)).await {
+            places.forget();
+        }
+        self.places.close();
+        self.forget_idle();
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
+        // A panic cannot leave the list half changed, so a poisoned lock is as good as any.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,315 @@
+//! What a connection knows between and inside transactions.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{QueryFragment, QueryId};
+use diesel::result::{DatabaseErrorKind, Error};
+use diesel_async::async_connection_wrapper::BlockOn;
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use domain::base::clock::Clock;
+use domain::base::time::{from_micros, micros};
+use futures_util::future::{BoxFuture, join_all};
+
+use super::ahead::Ahead;
+use super::columns::{IntentColumns, SuspensionColumns};
+use super::connection::{Connection, Pump};
+use super::proof::Proof;
+use super::statements as hot;
+use crate::rows::{IntentRow, RowsError, RowsResult, SuspensionRow, Table};
+
+/// How many ids the sequences of `events` and `tokens` give at a time; the migration says the same.
+const BLOCK: i64 = 64;
+
+/// How many writes wait to be sent together.
+const WAITING_MAX: usize = 128;
+
+/// How rows are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// As they are in one snapshot.
+    Snapshot,
+    /// As they are now, after waiting for whoever writes on the same intent; they stay like that until the transaction ends.
+    Locking,
+}
+
+/// The database's clock, as the last transaction of this server saw it, for whoever watches it for jumps: held against the time since
+/// boot, like the wall clock of this machine would be.
+pub(super) struct DatabaseClock {
+    clock: Arc<dyn Clock>,
+    /// How far the database's clock is ahead of the time since boot, in microseconds.
+    lead: AtomicI64,
+}
+
+impl DatabaseClock {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let seen = Self { clock, lead: AtomicI64::new(0) };
+        seen.saw(seen.clock.now());
+        seen
+    }
+
+    fn saw(&self, time: DateTime<Utc>) {
+        let boot = self.clock.since_boot().map_or(0, whole_micros);
+        self.lead.store(micros(time) - boot, Ordering::Relaxed);
+    }
+}
+
+impl Clock for DatabaseClock {
+    fn now(&self) -> DateTime<Utc> {
+        let boot = self.clock.since_boot().map_or(0, whole_micros);
+        from_micros(self.lead.load(Ordering::Relaxed) + boot)
+    }
+
+    fn since_boot(&self) -> Option<Duration> {
+        self.clock.since_boot()
+    }
+}
+
+fn whole_micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}
+
+/// The time inside a transaction: the database's, as of its first statement or of the last row it locked.
+///
+/// Read after the lock, so that an answer which waited for another command is dated after it. Several servers on one database have one
+/// clock this way. A clock that is not the system's (a test's) keeps its own time.
+pub(super) struct TransactionClock {
+    micros: AtomicI64,
+    clock: Arc<dyn Clock>,
+    database: Arc<DatabaseClock>,
+}
+
+impl TransactionClock {
+    /// Notes what the database says: at the beginning of a transaction, and once a row is locked.
+    pub(super) fn saw(&self, time: DateTime<Utc>) {
+        self.micros.store(micros(self.clock.agreed(time)), Ordering::Relaxed);
+        self.database.saw(self.now());
+    }
+
+    /// What a transaction that begins now will find.
+    pub(super) fn expected(&self) -> DateTime<Utc> {
+        self.database.now()
+    }
+}
+
+impl Clock for TransactionClock {
+    fn now(&self) -> DateTime<Utc> {
+        from_micros(self.micros.load(Ordering::Relaxed))
+    }
+}
+
+/// Row ids a connection has taken and not used yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    next: i64,
+    end: i64,
+}
+
+/// A write nobody asks the result of.
+trait Later: Send {
+    fn send(self: Box<Self>, conn: &AsyncPgConnection) -> BoxFuture<'_, QueryResult<usize>>;
+}
+
+impl<S: QueryFragment<Pg> + QueryId + Send + 'static> Later for S {
+    fn send(self: Box<Self>, conn: &AsyncPgConnection) -> BoxFuture<'_, QueryResult<usize>> {
+        let mut conn = conn;
+        diesel_async::RunQueryDsl::execute(*self, &mut conn)
+    }
+}
+
+/// A write that waits to be sent.
+struct Waiting {
+    write: Box<dyn Later>,
+    /// What it means if it changes nothing, where that means anything.
+    unless_changed: Option<&'static str>,
+}
+
+/// A connection with what it knows.
+pub(crate) struct Session {
+    pub(super) conn: Connection,
+    pub(super) pump: Pump,
+    pub(super) time: Arc<TransactionClock>,
+    /// The number this server goes by among those on the database.
+    pub(super) server: i32,
+    pub(super) mode: Mode,
+    /// The version of the presence this transaction has read.
+    pub(super) presence_version: Option<i64>,
+    /// By what this transaction is told from one that gets its number after a crash.
+    pub(super) proof: Option<Proof>,
+    /// The intents this transaction has locked: what hangs on them cannot change under it.
+    pub(super) locked: Vec<i64>,
+    /// What was read before it was asked for.
+    pub(super) ahead: Ahead,
+    /// Writes that are sent before whatever is asked next, all in one trip to the database.
+    waiting: Vec<Waiting>,
+    events: Block,
+    tokens: Block,
+}
+
+impl Session {
+    pub(super) fn new(
+        (conn, pump): (Connection, Pump),
+        server: i32,
+        clock: Arc<dyn Clock>,
+        database: Arc<DatabaseClock>,
+    ) -> Self {
+        let time = Arc::new(TransactionClock { micros: AtomicI64::new(0), clock, database });
+        let (events, tokens) = (Block::default(), Block::default());
+        Self {
+            conn,
+            pump,
+            time,
+            server,
+            mode: Mode::Snapshot,
+            presence_version: None,
+            proof: None,
+            locked: Vec::new(),
+            ahead: Ahead::default(),
+            waiting: Vec::new(),
+            events,
+            tokens,
+        }
+    }
+
+    /// Forgets what the transaction before this one held.
+    pub(super) fn enter(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.presence_version = None;
+        self.proof = None;
+        self.locked.clear();
+        self.ahead.clear();
+        self.waiting.clear();
+    }
+
+    /// The connection, once everything before is on its way to the rows: nobody reads what is still to be written.
+    pub(super) fn conn(&mut self) -> RowsResult<&mut Connection> {
+        self.flush()?;
+        Ok(&mut self.conn)
+    }
+
+    /// Writes at the latest when something is asked or committed. If `unless_changed` is told and the write changes no row, another
+    /// transaction was first.
+    pub(super) fn later(
+        &mut self,
+        write: impl QueryFragment<Pg> + QueryId + Send + 'static,
+        unless_changed: Option<&'static str>,
+    ) -> RowsResult<()> {
+        self.waiting.push(Waiting { write: Box::new(write), unless_changed });
+        if self.waiting.len() == WAITING_MAX { self.flush() } else { Ok(()) }
+    }
+
+    /// Sends what waits, in order and in one trip to the database.
+    pub(super) fn flush(&mut self) -> RowsResult<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let meanings: Vec<_> = waiting.iter().map(|waiting| waiting.unless_changed).collect();
+        let conn: &AsyncPgConnection = &self.conn;
+        // The first one polled is the first one sent.
+        let sent = join_all(waiting.into_iter().map(|waiting| waiting.write.send(conn)));
+        for (changed, meaning) in self.pump.block_on(sent).into_iter().zip(meanings) {
+            // The first failure is the reason; those behind it say only that there was one.
+            if changed? == 0
+                && let Some(why) = meaning
+            {
+                return Err(overtaken(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins a transaction that writes, reads the time, and returns the transaction's number, in one trip to the database.
+    pub(super) fn begin(&mut self) -> QueryResult<String> {
+        let mut conn: &AsyncPgConnection = &self.conn;
+        let mut first = conn;
+        let begun = async {
+            let opened = SimpleAsyncConnection::batch_execute(&mut first, "BEGIN");
+            let asked = diesel_async::RunQueryDsl::get_result::<(DateTime<Utc>, String)>(hot::Begin, &mut conn);
+            // The first one polled is the first one sent.
+            futures_util::try_join!(opened, asked)
+        };
+        let ((), (time, number)) = self.pump.block_on(begun)?;
+        self.time.saw(time);
+        Ok(number)
+    }
+
+    /// The next row id of a table. Ids that a rolled back transaction had taken are never given again.
+    pub(super) fn next(&mut self, table: Table) -> RowsResult<i64> {
+        let (sequence, block) = match table {
+            Table::Intents => ("intents_rid", None),
+            Table::Suspensions => ("suspensions_rid", None),
+            Table::Outbox => ("outbox_rid", None),
+            Table::Events => ("events_rid", Some(&mut self.events)),
+            Table::Tokens => ("tokens_rid", Some(&mut self.tokens)),
+        };
+        let drawn = hot::NextRid { sequence: sequence.to_owned() };
+        let Some(block) = block else { return Ok(drawn.get_result(&mut self.conn)?) };
+        if block.next == block.end {
+            block.next = drawn.get_result(&mut self.conn)?;
+            block.end = block.next + BLOCK;
+        }
+        block.next += 1;
+        Ok(block.next - 1)
+    }
+
+    /// Whether whoever decides on the same thing has to wait for this transaction.
+    pub(super) fn is_waited_for(&self) -> bool {
+        !self.locked.is_empty()
+    }
+
+    /// Asks for what is there once a lock is had, in one trip to the database: each is a statement of its own, so the second sees what
+    /// the one that was waited for has written.
+    pub(super) fn behind<'q, Q, T>(&mut self, lock: hot::LockKey, query: Q) -> RowsResult<Option<T>>
+    where
+        Q: for<'c> diesel_async::methods::LoadQuery<'q, &'c AsyncPgConnection, T> + 'q,
+        T: Send,
+    {
+        self.flush()?;
+        let mut conn: &AsyncPgConnection = &self.conn;
+        let mut first = conn;
+        let asked = async {
+            let locked = diesel_async::RunQueryDsl::execute(lock, &mut first);
+            let found = diesel_async::RunQueryDsl::get_result::<T>(query, &mut conn);
+            // The first one polled is the first one sent.
+            futures_util::join!(locked, found)
+        };
+        let (locked, found) = self.pump.block_on(asked);
+        locked?;
+        Ok(found.optional()?)
+    }
+
+    /// Waits until nobody else writes on an intent, and keeps it so.
+    pub(super) fn lock(&mut self, rid: i64) -> RowsResult<IntentRow> {
+        let found = hot::LockIntentAt { rid }.get_result::<(IntentColumns, DateTime<Utc>)>(self.conn()?)?;
+        self.locked_now(found)
+    }
+
+    /// Notes that a row was locked, and when.
+    pub(super) fn locked_now(&mut self, (columns, time): (IntentColumns, DateTime<Utc>)) -> RowsResult<IntentRow> {
+        let row = columns.into_row()?;
+        self.time.saw(time);
+        self.locked.push(row.rid);
+        Ok(row)
+    }
+
+    /// A suspension as it is now: one read before its intent was locked is read again.
+    pub(super) fn settled(&mut self, row: SuspensionRow) -> RowsResult<SuspensionRow> {
+        if self.mode == Mode::Snapshot || self.locked.contains(&row.intent) {
+            return Ok(row);
+        }
+        self.lock(row.intent)?;
+        let (columns, intent) =
+            hot::SelectSuspensionAt { rid: row.rid }.get_result::<(SuspensionColumns, uuid::Uuid)>(self.conn()?)?;
+        columns.into_row(intent)
+    }
+}
+
+/// As an index would say that another transaction was first: this one is run again, and finds what that one wrote.
+pub(super) fn overtaken(why: &str) -> RowsError {
+    RowsError::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(why.to_owned())))
+}

@@ -1,0 +1,277 @@
+//! One unit of work, one transaction: begun, decided, committed, and run again where another one was in the way.
+//!
+//! Guarantee: nobody hears "yes" before the commit is durable, and nobody hears "no" of a commit that happened. Mechanism: READ COMMITTED
+//! and row locks; a unit of work is a pure function of the rows it reads, so it is run again after a deadlock, a lost connection, or a
+//! row somebody else inserted first, and then sees what that one did. Failure: a connection that breaks during COMMIT leaves the outcome
+//! open; it is then looked up on another connection ([`outcome`]). Where that cannot be done either, the caller hears that the outcome is
+//! unknown, and may ask again: commands are safe to repeat.
+
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection;
+use diesel::result::{DatabaseErrorKind as Kind, Error};
+
+use super::connection::ConnectError;
+use super::outcome::outcome;
+use super::pool::Pool;
+use super::proof::Proof;
+use super::rows::Writing;
+use super::session::{Mode, Session};
+use crate::StoreError;
+use crate::host::clock_watch::ClockWatch;
+use crate::host::kill_points::{self, Point};
+use crate::hub::Notice;
+use crate::observer::{Again, Observer};
+use crate::rows::{RowsError, RowsResult};
+use crate::surroundings::Surroundings;
+use crate::units::Env;
+
+/// How often a unit of work is run.
+const RUNS_MAX: u32 = 6;
+/// After how long it is not run again: whatever is in the way by then will be there the next time as well.
+const AGAIN_WITHIN: Duration = Duration::from_secs(5);
+
+/// How one run ended without a commit that is certain.
+pub(super) enum Broken<T> {
+    /// Nothing was written.
+    RolledBack(RowsError),
+    /// The connection broke during COMMIT.
+    Open(Open<T>),
+}
+
+/// A commit whose outcome is open.
+pub(super) struct Open<T> {
+    number: String,
+    proof: Option<Proof>,
+    /// What counts if it happened.
+    pub(super) value: T,
+    pub(super) error: RowsError,
+}
+
+impl<T> From<Error> for Broken<T> {
+    fn from(error: Error) -> Self {
+        Self::RolledBack(error.into())
+    }
+}
+
+impl<T> From<RowsError> for Broken<T> {
+    fn from(error: RowsError) -> Self {
+        Self::RolledBack(error)
+    }
+}
+
+/// Runs a unit of work until it is committed or cannot be; returns what it gave, and what to announce.
+pub(super) fn write<T>(
+    pool: &Pool,
+    name: &'static str,
+    (surroundings, watch): (&Surroundings, &ClockWatch),
+    work: &dyn Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T>,
+) -> Result<(T, Vec<Notice>), StoreError> {
+    let began = Instant::now();
+    let mut runs = 0;
+    loop {
+        runs += 1;
+        let mut session = pool.take().map_err(|error| unavailable(&error))?;
+        let mut notices = Vec::new();
+        let (error, is_gone) = match once(&mut session, (surroundings, watch), &mut notices, work) {
+            Ok(value) => {
+                pool.give_back(session);
+                surroundings.observer.batch(1, began.elapsed());
+                return Ok((value, notices));
+            }
+            Err(Broken::RolledBack(error)) => {
+                let is_gone = put_away(pool, session, &error);
+                (error, is_gone)
+            }
+            Err(Broken::Open(open)) => {
+                drop(session);
+                match open.outcome(pool, name) {
+                    Some(true) => return Ok((open.value, notices)),
+                    Some(false) => (open.error, true),
+                    None => return Err(outcome_unknown()),
+                }
+            }
+        };
+        let why = in_the_way(&error, is_gone).filter(|_| runs < RUNS_MAX && began.elapsed() <= AGAIN_WITHIN);
+        let Some(why) = why else { return Err(classify(&error)) };
+        surroundings.observer.again(why);
+        tracing::debug!(transaction = name, runs, error = %error, "running a transaction again");
+    }
+}
+
+impl<T> Open<T> {
+    /// Whether it happened; nothing if that cannot be found out.
+    pub(super) fn outcome(&self, pool: &Pool, name: &'static str) -> Option<bool> {
+        tracing::warn!(transaction = name, "the connection broke during a commit; looking for its outcome");
+        pool.forget_idle();
+        outcome(pool, &self.number, self.proof.as_ref())
+    }
+}
+
+pub(super) fn outcome_unknown() -> StoreError {
+    let what = "the connection to the database broke during a commit, and whether it happened could not be found out; ask again";
+    StoreError::Unavailable(what.into())
+}
+
+fn once<T>(
+    session: &mut Session,
+    (surroundings, watch): (&Surroundings, &ClockWatch),
+    notices: &mut Vec<Notice>,
+    work: &dyn Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T>,
+) -> Result<T, Broken<T>> {
+    session.enter(Mode::Locking);
+    let number = session.begin()?;
+    let clock = session.time.clone();
+    let env = surroundings.env(&*clock, watch);
+    let value = work(&mut Writing { session: &mut *session, notices: &mut *notices }, &env)?;
+    session.flush()?;
+    commit(session, &*surroundings.observer, number, !notices.is_empty(), value)
+}
+
+/// Commits what was written under a number. A transaction nobody is told of is no place to look for what a crash loses.
+pub(super) fn commit<T>(
+    session: &mut Session,
+    observer: &dyn Observer,
+    number: String,
+    told: bool,
+    value: T,
+) -> Result<T, Broken<T>> {
+    if told {
+        kill_points::reached(Point::BeforeCommit);
+    }
+    let decided = Instant::now();
+    match session.conn.batch_execute("COMMIT") {
+        Ok(()) => {
+            if told {
+                kill_points::reached(Point::AfterCommit);
+            }
+            observer.commit(decided.elapsed());
+            Ok(value)
+        }
+        // The server said why it did not.
+        Err(error @ Error::DatabaseError(Kind::UniqueViolation | Kind::ForeignKeyViolation | Kind::SerializationFailure, _)) => {
+            Err(error.into())
+        }
+        Err(error) => Err(Broken::Open(Open { number, proof: session.proof.take(), value, error: error.into() })),
+    }
+}
+
+/// Reads with one statement, which is a snapshot of its own.
+pub(super) fn look_up<T>(pool: &Pool, work: impl Fn(&mut Session) -> RowsResult<T>) -> Result<T, StoreError> {
+    let mut lost = false;
+    loop {
+        let mut session = pool.take().map_err(|error| unavailable(&error))?;
+        session.enter(Mode::Snapshot);
+        match work(&mut session) {
+            Ok(value) => {
+                pool.give_back(session);
+                return Ok(value);
+            }
+            Err(error) if lost || !is_lost(&error) => return Err(classify(&error)),
+            // A connection that lay idle may have lost its server meanwhile.
+            Err(_) => {
+                lost = true;
+                pool.forget_idle();
+            }
+        }
+    }
+}
+
+/// Runs a read in one snapshot.
+pub(super) fn read<T>(pool: &Pool, work: impl FnOnce(&mut Session) -> RowsResult<T>) -> Result<T, StoreError> {
+    let mut session = begin_read(pool)?;
+    match work(&mut session).and_then(|value| Ok(session.conn.batch_execute("COMMIT").map(|()| value)?)) {
+        Ok(value) => {
+            pool.give_back(session);
+            Ok(value)
+        }
+        Err(error) => {
+            put_away(pool, session, &error);
+            Err(classify(&error))
+        }
+    }
+}
+
+/// A connection that lay idle may have lost its server meanwhile: that is found out here, where a new one is as good.
+fn begin_read(pool: &Pool) -> Result<Session, StoreError> {
+    let mut lost = false;
+    loop {
+        let mut session = pool.take().map_err(|error| unavailable(&error))?;
+        session.enter(Mode::Snapshot);
+        match session.conn.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
+            Ok(()) => return Ok(session),
+            Err(error) if lost => return Err(classify(&error.into())),
+            Err(_) => {
+                lost = true;
+                drop(session);
+                pool.forget_idle();
+            }
+        }
+    }
+}
+
+/// After a failure: a session the failure says nothing about is kept, any other one is not. Returns whether its server is gone.
+pub(super) fn put_away(pool: &Pool, mut session: Session, error: &RowsError) -> bool {
+    let is_gone = session.conn.batch_execute("ROLLBACK").is_err();
+    if is_gone {
+        pool.forget_idle();
+    } else if !is_lost(error) {
+        pool.give_back(session);
+    }
+    is_gone
+}
+
+/// Whether the session, or the server behind it, may be the trouble.
+fn is_lost(error: &RowsError) -> bool {
+    matches!(kind_of(error), Some(Kind::SerializationFailure | Kind::Unknown)) || is_disconnected(error)
+}
+
+/// A server that became a standby is as gone as one that hung up.
+fn is_disconnected(error: &RowsError) -> bool {
+    matches!(kind_of(error), Some(Kind::UnableToSendCommand | Kind::ClosedConnection | Kind::ReadOnlyTransaction))
+}
+
+fn kind_of(error: &RowsError) -> Option<&Kind> {
+    if let RowsError::Database(Error::DatabaseError(kind, _)) = error { Some(kind) } else { None }
+}
+
+/// What was in the way, if another run may end otherwise. `is_gone` tells whether the session ended with the failure.
+///
+/// `Unknown` is where diesel puts all it has no word for. Of these a deadlock and a server that stops are worth another run. A value
+/// PostgreSQL does not take fails each time, and a timeout has taken long enough.
+pub(super) fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
+    let RowsError::Database(Error::DatabaseError(kind, said)) = error else { return None };
+    if matches!(kind, Kind::UniqueViolation) {
+        Some(Again::Overtaken)
+    } else if is_disconnected(error) {
+        Some(Again::Disconnected)
+    } else {
+        // No code comes with it, and the words may be of any language. A deadlock alone has both a detail and a hint.
+        let is_deadlock = said.details().is_some() && said.hint().is_some();
+        let is_broken_off =
+            matches!(kind, Kind::SerializationFailure) || matches!(kind, Kind::Unknown) && (is_gone || is_deadlock);
+        is_broken_off.then_some(Again::BrokenOff)
+    }
+}
+
+/// Whether trying again may help: a database that is away or full is the operator's and passes; a row that breaks a rule of the schema
+/// is ours and does not.
+pub(super) fn classify(error: &RowsError) -> StoreError {
+    match error {
+        RowsError::Database(Error::DatabaseError(
+            Kind::SerializationFailure
+            | Kind::UnableToSendCommand
+            | Kind::ClosedConnection
+            | Kind::ReadOnlyTransaction
+            | Kind::Unknown,
+            said,
+        )) => StoreError::Unavailable(said.message().to_owned()),
+        RowsError::Database(error) => StoreError::Failed(anyhow::anyhow!("the database refused: {error}")),
+        RowsError::Held(why) => StoreError::Held(why),
+        RowsError::Inconsistent(_) | RowsError::Json(_) => StoreError::Failed(anyhow::anyhow!("{error}")),
+    }
+}
+
+pub(super) fn unavailable(error: &ConnectError) -> StoreError {
+    StoreError::Unavailable(error.to_string())
+}

@@ -1,0 +1,304 @@
+//! The reads, written once over any database: load, authorize, convert.
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::base::planted::{Bug, planted};
+use domain::intent::event::in_openintent_vocabulary;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::{Principal, Role};
+use domain::problem::Rejection;
+use domain::suspension::lease::Lease;
+use domain::suspension::{ResolutionReason, delivery};
+use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentPage, IntentView, SuspensionPage, SuspensionRecord};
+
+use super::codes::DeliveryState;
+use super::link::LinkToken;
+use super::rows::{IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow};
+use super::units::Decided;
+use super::units::presence::hold;
+use super::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, LinkView, Standing, SuspensionFilter};
+use crate::host::clock_watch::ClockWatch;
+
+/// How many events one request looks at.
+const EVENTS_WALKED_MAX: u32 = 20_000;
+/// After how many bytes a page ends early, whatever its limit.
+const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// An intent as shown, with `_suspension` rendered from its newest suspension.
+pub(super) fn intent_view<R: ReadRows>(rows: &mut R, row: &IntentRow) -> RowsResult<IntentView> {
+    let newest = match row.newest_suspension {
+        Some(rid) => {
+            let suspension = rows.suspension_at(rid)?;
+            Some(record(rows, &suspension)?)
+        }
+        None => None,
+    };
+    Ok(IntentView::of(&row.intent, rows.body(row.rid)?, newest.as_ref()))
+}
+
+fn record<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<SuspensionRecord> {
+    Ok(SuspensionRecord::of(&row.suspension, &rows.question(row)?))
+}
+
+/// Whether somebody may do this to an intent, by what was sent about one suspension of it.
+fn may<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    action: Action,
+    row: &IntentRow,
+    suspension: Option<i64>,
+) -> Decided<()> {
+    let handed_for = handed(rows, principal, suspension)?;
+    Ok(authorize(
+        principal,
+        action,
+        Object::Intent { created_by: &row.intent.created_by, asked_by: None, handed_for: &handed_for },
+    ))
+}
+
+/// The recipients of the messages about a suspension that a gateway tied to channels was handed; for every other principal nothing is read.
+pub(super) fn handed<R: ReadRows>(rows: &mut R, principal: &Principal, suspension: Option<i64>) -> RowsResult<Vec<String>> {
+    let Some(suspension) = suspension.filter(|_| principal.tied_to.is_some()) else { return Ok(Vec::new()) };
+    let messages = rows.deliveries(suspension)?.into_iter().map(|(row, _)| row);
+    Ok(messages.filter(|row| principal.is_handed(&row.route())).map(|row| row.recipient).collect())
+}
+
+/// What a list needs to look at: agents read their own, everybody else who reads sees all. Whether a row is shown, [`may`] says.
+fn own_only(principal: &Principal) -> Option<&str> {
+    (principal.role == Role::Agent).then_some(principal.name.as_str())
+}
+
+/// An intent, for whoever may read it; it shows its newest suspension.
+pub(super) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentRow> {
+    let Some(row) = rows.intent(id)? else { return Ok(Err(Rejection::NotFound)) };
+    Ok(may(rows, principal, Action::Read, &row, row.newest_suspension)?.map(|()| row))
+}
+
+pub(super) fn intent<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentView> {
+    match readable(rows, principal, id)? {
+        Ok(row) => Ok(Ok(intent_view(rows, &row)?)),
+        Err(rejection) => Ok(Err(rejection)),
+    }
+}
+
+pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: IntentFilter) -> RowsResult<IntentPage> {
+    // One row more than asked for says whether there is another page.
+    let found = rows.intents(own_only(principal), IntentFilter { limit: filter.limit + 1, ..filter })?;
+    let (mut intents, mut bytes, mut last) = (Vec::new(), 0, None);
+    for row in found.iter().take(filter.limit as usize) {
+        last = Some(row.rid);
+        if may(rows, principal, Action::Read, row, row.newest_suspension)?.is_err() {
+            continue;
+        }
+        let view = intent_view(rows, row)?;
+        bytes += serde_json::to_vec(&view)?.len();
+        intents.push(view);
+        if bytes >= PAGE_BYTES_MAX {
+            break;
+        }
+    }
+    Ok(IntentPage { intents, next_cursor: cursor(last, found.last().map(|row| row.rid)) })
+}
+
+/// Where the page after this one begins, if what was found goes on behind the last row looked at.
+fn cursor(last: Option<i64>, found: Option<i64>) -> Option<String> {
+    last.filter(|last| found != Some(*last)).map(|rid| rid.to_string())
+}
+
+pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId, now: DateTime<Utc>) -> Decided<Vec<Lease>> {
+    let row = match readable(rows, principal, id)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    let since = match row.open_suspension {
+        Some(rid) => Some(rows.suspension_at(rid)?.suspension.suspended_at),
+        None => None,
+    };
+    Ok(Ok(rows.leases(row.rid)?.into_iter().map(|lease| lease.seen_at(now, since)).collect()))
+}
+
+/// Walks the log from its end: each event names the one before it. The walk is bounded, and only what is shown is read whole.
+pub(super) fn events<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: IntentId,
+    filter: &EventFilter,
+) -> Decided<Vec<String>> {
+    let row = match readable(rows, principal, id)? {
+        Ok(row) => row,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension)? {
+        return Ok(Err(rejection));
+    }
+    let mut next = (row.last_sequence > 0).then_some(row.last_event);
+    let (mut walked, mut skipped, mut bytes) = (0, 0, 0);
+    let mut served: Vec<String> = Vec::new();
+    while let (Some(rid), true) = (next, served.len() < filter.limit as usize && bytes < PAGE_BYTES_MAX) {
+        walked += 1;
+        if walked > EVENTS_WALKED_MAX {
+            let message = format!("reaches beyond the {EVENTS_WALKED_MAX} newest events; narrow the request with since");
+            return Ok(Err(Rejection::invalid("offset", "range", message)));
+        }
+        let link = rows.event_link(rid)?;
+        next = link.previous;
+        if filter.since.is_some_and(|since| link.created_at < since) {
+            break;
+        }
+        let wanted = (filter.all || in_openintent_vocabulary(&link.event_type))
+            && filter.event_type.as_ref().is_none_or(|event_type| *event_type == link.event_type);
+        if !wanted {
+            continue;
+        }
+        if skipped < filter.offset {
+            skipped += 1;
+            continue;
+        }
+        let event = rows.event(rid)?.served();
+        bytes += event.len();
+        served.push(event);
+    }
+    Ok(Ok(served))
+}
+
+pub(super) fn suspension<R: ReadRows>(rows: &mut R, principal: &Principal, id: SuspensionId) -> Decided<SuspensionRecord> {
+    let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let intent = rows.intent_at(row.intent)?;
+    if let Err(rejection) = may(rows, principal, Action::Read, &intent, Some(row.rid))? {
+        return Ok(Err(rejection));
+    }
+    Ok(Ok(record(rows, &row)?))
+}
+
+pub(super) fn deliveries<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    id: SuspensionId,
+    filter: DeliveryFilter,
+) -> Decided<DeliveryPage> {
+    let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
+    let intent = rows.intent_at(row.intent)?;
+    if let Err(rejection) = may(rows, principal, Action::Browse, &intent, Some(row.rid))? {
+        return Ok(Err(rejection));
+    }
+    // One more than asked for says whether there is another page.
+    let to_come = rows.deliveries(row.rid)?.into_iter().filter(|(row, _)| i64::from(row.sequence) > filter.after);
+    let mut found: Vec<_> = to_come.take(filter.limit as usize + 1).collect();
+    let more = found.len() > filter.limit as usize;
+    found.truncate(filter.limit as usize);
+    let next_cursor = found.last().filter(|_| more).map(|(row, _)| row.sequence.to_string());
+    let deliveries = found.into_iter().map(|(row, state)| delivery_view(rows, id, row, state)).collect::<RowsResult<_>>()?;
+    Ok(Ok(DeliveryPage { deliveries, next_cursor }))
+}
+
+pub(super) fn failed_deliveries<R: ReadRows>(rows: &mut R, filter: FailedFilter) -> RowsResult<DeliveryPage> {
+    // One row more than asked for says whether there is another page.
+    let mut found = rows.failed_deliveries(filter.before, filter.limit + 1)?;
+    let more = found.len() > filter.limit as usize;
+    found.truncate(filter.limit as usize);
+    let next_cursor = found.last().filter(|_| more).map(|row| row.id.to_string());
+    let mut deliveries = Vec::with_capacity(found.len());
+    for row in found {
+        let suspension_id = rows.suspension_at(row.suspension)?.suspension.id;
+        deliveries.push(delivery_view(rows, suspension_id, row, DeliveryState::Failed)?);
+    }
+    Ok(DeliveryPage { deliveries, next_cursor })
+}
+
+/// A message as shown, with what was reported of it.
+pub(super) fn delivery_view<R: ReadRows>(
+    rows: &mut R,
+    suspension_id: SuspensionId,
+    row: OutboxRow,
+    state: DeliveryState,
+) -> RowsResult<DeliveryView> {
+    let bounce = rows.bounce(row.rid)?;
+    let state = state.shown(&row);
+    Ok(DeliveryView {
+        id: row.id,
+        suspension_id,
+        sequence: row.sequence,
+        attempt: row.attempt,
+        channel: row.channel,
+        recipient: row.recipient,
+        state,
+        tries: row.tries,
+        // While it is under way, the row says when its lease ends, which is nobody's business.
+        due_at: (state == delivery::DeliveryState::Queued).then_some(row.due_at),
+        // While it is queued, the row says when it was revived.
+        settled_at: row.settled_at.filter(|_| !state.is_under_way()),
+        detail: row.detail,
+        bounce: bounce.map(|bounce| BounceView { kind: bounce.kind, reported_at: bounce.reported_at, detail: bounce.detail }),
+    })
+}
+
+pub(super) fn suspensions<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    filter: &SuspensionFilter,
+) -> RowsResult<SuspensionPage> {
+    let found = match &filter.asked_under {
+        Some(key_hash) => asked_under(rows, key_hash, filter)?.into_iter().collect(),
+        // One row more than asked for says whether there is another page.
+        None => rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?,
+    };
+    let (mut suspensions, mut bytes, mut last) = (Vec::new(), 0, None);
+    for row in found.iter().take(filter.limit as usize) {
+        last = Some(row.rid);
+        let intent = rows.intent_at(row.intent)?;
+        if may(rows, principal, Action::Read, &intent, Some(row.rid))?.is_err() {
+            continue;
+        }
+        let asked_by = Some(row.suspension.asked_by.name.clone());
+        let shown = SuspensionRecord { asked_by, ..record(rows, row)? };
+        bytes += serde_json::to_vec(&shown)?.len();
+        suspensions.push(shown);
+        if bytes >= PAGE_BYTES_MAX {
+            break;
+        }
+    }
+    Ok(SuspensionPage { suspensions, next_cursor: cursor(last, found.last().map(|row| row.rid)) })
+}
+
+fn asked_under<R: ReadRows>(rows: &mut R, key_hash: &[u8; 32], filter: &SuspensionFilter) -> RowsResult<Option<SuspensionRow>> {
+    let Some((_, rid)) = rows.suspension_key(key_hash)? else { return Ok(None) };
+    let row = rows.suspension_at(rid)?;
+    let listed = (row.suspension.ending.is_none() || !filter.open) && filter.before.is_none_or(|before| rid < before);
+    Ok(listed.then_some(row))
+}
+
+pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
+    let (queued, leased) = rows.queued_deliveries()?;
+    Ok(Standing {
+        questions_open: rows.open_suspensions()?,
+        deliveries_queued: queued - leased,
+        deliveries_leased: leased,
+        next_deadline: rows.next_timer()?,
+        next_delivery: rows.queued_channels()?.first().map(|queued| queued.next_due),
+    })
+}
+
+pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
+    let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash) || planted(Bug::TokenGuessed)) else {
+        return Ok(None);
+    };
+    // Who restored the database may have done so because links of it are in the wrong hands.
+    if rows.presence()?.is_some_and(|presence| kept.rid <= presence.tokens_void_to) {
+        return Ok(None);
+    }
+    let mut row = rows.suspension_at(kept.suspension)?;
+    if planted(Bug::TokenUnbound) {
+        let newest = rows.intent_at(row.intent)?.newest_suspension;
+        row = rows.suspension_at(newest.unwrap_or(row.rid))?;
+    }
+    let question = rows.question(&row)?;
+    let intent_title = rows.title(row.intent)?;
+    let agent = row.suspension.asked_by.name.clone();
+    let undeliverable =
+        row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
+    let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
+    let (recipient, delivery, suspension, now) = (kept.recipient, kept.delivery, row.suspension, watch.now());
+    // Looked at after the clock: one that has just jumped is not believed.
+    let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
+    Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, messages, now, is_open }))
+}

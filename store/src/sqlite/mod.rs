@@ -1,0 +1,448 @@
+//! SQLite, the embedded default: one thread writes, a pool of read-only connections reads.
+
+mod columns;
+mod identity;
+mod inspect;
+mod log_file;
+mod reads;
+mod rows;
+mod schema;
+#[cfg(feature = "simulator")]
+pub mod simulated;
+mod statements;
+mod writer;
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use diesel::connection::SimpleConnection;
+use diesel::r2d2::{ConnectionManager, CustomizeConnection, Pool};
+use diesel::sql_types::Integer;
+use diesel::sqlite::SqliteConnection;
+use diesel::{Connection, QueryableByName, RunQueryDsl};
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use domain::base::clock::Clock;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::Semaphore;
+
+pub use self::identity::second_name;
+use self::identity::{Identity, SERVE_LOCK};
+pub(crate) use self::inspect::schema;
+pub use self::inspect::{beside, inspect, version};
+pub use self::log_file::Rewrite;
+use self::writer::{Writer, classify};
+use crate::backend::Backend;
+use crate::host::clock_watch::ClockWatch;
+use crate::host::kill_points::{self, Point};
+use crate::hub::Hub;
+use crate::moving::moved_to;
+use crate::rows::{RowsError, RowsResult};
+use crate::surroundings::Surroundings;
+use crate::units::Env;
+use crate::{StoreError, Unit};
+
+const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
+
+/// Connections that read at the same time.
+const READERS_MAX: u32 = 8;
+/// Connections that look keys up; apart, so that heavy reads cannot lock everybody out.
+const READERS_APART_MAX: u32 = 2;
+/// How long a read waits for a connection.
+const READER_WAIT: Duration = Duration::from_secs(5);
+
+/// What every connection is set to. A full sync on every commit is what makes a 200 a promise; there is no setting for it.
+const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
+                       PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
+                       PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
+const READER_PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192; PRAGMA query_only = ON;";
+
+/// Whether another process may serve the same file at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exclusive {
+    /// This process serves: a second one is refused.
+    Serve,
+    /// A command that works beside a server: `keys`, `export`.
+    Beside,
+}
+
+/// Connections to read from, and a place in line for each: reads wait as tasks, not as threads.
+#[derive(Clone)]
+struct Readers {
+    pool: Pool<ConnectionManager<SqliteConnection>>,
+    places: Arc<Semaphore>,
+}
+
+/// A store on one SQLite file.
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Readers,
+    readers_apart: Readers,
+    clock: Arc<dyn Clock>,
+    watch: Arc<ClockWatch>,
+    hub: Arc<Hub>,
+    // Held until the store is closed; the system drops it with the process, so a SIGKILL leaves none.
+    lock: Mutex<Option<File>>,
+}
+
+impl SqliteStore {
+    /// Opens the file, creating it, its folder and its tables where they are missing.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be opened or written, that another server serves, or that a newer version of this program wrote.
+    pub fn open(path: &Path, exclusive: Exclusive, surroundings: Surroundings) -> anyhow::Result<Self> {
+        Self::open_on(path, exclusive, surroundings, log_file::rewrite)
+    }
+
+    /// As [`SqliteStore::open`], on a disk where files are written anew by `rewrite`: the tests have one of their own under SQLite.
+    pub fn open_on(path: &Path, exclusive: Exclusive, surroundings: Surroundings, rewrite: Rewrite) -> anyhow::Result<Self> {
+        let unusable = || {
+            format!(
+                "failed to use the database {}; is PLACET_DATABASE_URL right, may you write there, and is there room?",
+                path.display()
+            )
+        };
+        create(path).with_context(unusable)?;
+        // One file, one name: a link to it must not be served beside it, and nothing in it is read as SQLite's own syntax.
+        let path = &path.canonicalize().with_context(unusable)?;
+        if let Some(why) = second_name(path) {
+            anyhow::bail!(why);
+        }
+        let lock = match exclusive {
+            Exclusive::Serve => Some(lock(path)?),
+            Exclusive::Beside => None,
+        };
+        let url = &url_of(path)?;
+        let mut conn = SqliteConnection::establish(url).with_context(unusable)?;
+        conn.batch_execute(PRAGMAS).with_context(unusable)?;
+        let mut conn = log_file::make_durable(conn, path, rewrite).with_context(unusable)?;
+        if let Some(moved_to) = moved_to(&mut conn).with_context(unusable)? {
+            anyhow::bail!("the data of {} was moved to {moved_to}; set PLACET_DATABASE_URL to that", path.display());
+        }
+        migrate(&mut conn)
+            .with_context(|| format!("failed to make the tables of {}; is there room on the disk?", path.display()))?;
+        empty_log(&mut conn, exclusive)
+            .with_context(|| format!("failed to write to {}; is there room on the disk?", path.display()))?;
+        let readers = readers(url, READERS_MAX)?;
+        let readers_apart = self::readers(url, READERS_APART_MAX)?;
+        let (clock, hub) = (surroundings.clock.clone(), surroundings.hub.clone());
+        let watch = Arc::new(ClockWatch::new(clock.clone()));
+        let writer = Writer::start(conn, Identity::of(path)?, surroundings, watch.clone())?;
+        Ok(Self { writer, readers, readers_apart, clock, watch, hub, lock: Mutex::new(lock) })
+    }
+}
+
+impl Backend for SqliteStore {
+    type Reads = SqliteConnection;
+    type Rows<'a> = rows::Writing<'a>;
+
+    fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    fn watch(&self) -> &Arc<ClockWatch> {
+        &self.watch
+    }
+
+    fn announcements(&self) -> &Hub {
+        &self.hub
+    }
+
+    fn prove(&self) -> Unit<'_, ()> {
+        async move { self.writer.probe().await }.boxed()
+    }
+
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        async move {
+            self.writer.stop().await;
+            drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        }
+        .boxed()
+    }
+
+    fn finished(&self) -> BoxFuture<'_, ()> {
+        self.writer.closed().boxed()
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        _: &'static str,
+        work: impl Fn(&mut rows::Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        async move { self.writer.submit(work).await }.boxed()
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        _: &'static str,
+        work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        read_from(&self.readers, work)
+    }
+
+    fn read_apart<T: Send + 'static>(
+        &self,
+        _: &'static str,
+        work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        read_from(&self.readers_apart, work)
+    }
+}
+
+/// Runs a read on a blocking thread, so that a slow disk never holds up the event loop.
+fn read_from<T: Send + 'static>(
+    readers: &Readers,
+    work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
+) -> Unit<'static, T> {
+    let Readers { pool, places } = readers.clone();
+    async move {
+        let place = tokio::time::timeout(READER_WAIT, places.acquire_owned()).await;
+        let Ok(Ok(place)) = place else { return Err(StoreError::Unavailable("too many reads are waiting".into())) };
+        let job = move || {
+            let _place = place;
+            let mut conn = pool.get().map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            // One snapshot for all statements of one read.
+            conn.transaction(|conn| work(conn).map_err(ReadError)).map_err(|error| classify(&error.0))
+        };
+        let joined = tokio::task::spawn_blocking(job).await;
+        joined.unwrap_or_else(|error| Err(StoreError::Failed(anyhow::anyhow!(error))))
+    }
+    .boxed()
+}
+
+fn readers(url: &str, connections_max: u32) -> anyhow::Result<Readers> {
+    let pool = Pool::builder()
+        .max_size(connections_max)
+        .min_idle(Some(1))
+        .connection_timeout(READER_WAIT)
+        // A file does not go away like a network peer: asking it before every read would cost more than the read.
+        .test_on_check_out(false)
+        .connection_customizer(Box::new(ReadOnly))
+        .build(ConnectionManager::new(url))
+        .context("failed to open the database for reading")?;
+    Ok(Readers { pool, places: Arc::new(Semaphore::new(connections_max as usize)) })
+}
+
+/// Lets a read's own error travel through diesel's `transaction`.
+struct ReadError(RowsError);
+
+impl From<diesel::result::Error> for ReadError {
+    fn from(error: diesel::result::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+#[derive(Debug)]
+struct ReadOnly;
+
+impl CustomizeConnection<SqliteConnection, diesel::r2d2::Error> for ReadOnly {
+    fn on_acquire(&self, conn: &mut SqliteConnection) -> Result<(), diesel::r2d2::Error> {
+        conn.batch_execute(READER_PRAGMAS).map_err(diesel::r2d2::Error::QueryError)
+    }
+}
+
+/// A path as SQLite takes it.
+pub(crate) fn url_of(path: &Path) -> anyhow::Result<String> {
+    Ok(path.to_str().context("the database path is not valid UTF-8")?.to_owned())
+}
+
+/// Makes the folder and the file, for their owner alone: tokens and keys are hashed in it, questions are not.
+fn create(path: &Path) -> anyhow::Result<()> {
+    if path.is_dir() {
+        anyhow::bail!("it is a folder");
+    }
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let mut options = std::fs::DirBuilder::new();
+        options.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut options, 0o700);
+        #[cfg(unix)]
+        let made: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
+        options.create(folder).with_context(|| format!("failed to create the folder {}", folder.display()))?;
+        #[cfg(unix)]
+        sync_names(&made).with_context(|| format!("failed to sync the folder above {}", folder.display()))?;
+    }
+    if !path.exists() {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(path).with_context(|| format!("failed to create {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Makes the names of new folders durable: SQLite syncs the folder its files are in, and nobody those above.
+#[cfg(unix)]
+fn sync_names(made: &[&Path]) -> std::io::Result<()> {
+    for above in made.iter().filter_map(|folder| folder.parent()) {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        File::open(above)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Locks a file beside the database, for as long as the answer lives.
+pub(crate) fn lock(path: &Path) -> anyhow::Result<File> {
+    let name = beside(path, SERVE_LOCK);
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&name);
+    let file = file.with_context(|| format!("failed to open {}", name.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => anyhow::bail!("another placet serves {} already; stop it first", path.display()),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("failed to lock {}", name.display())),
+    }
+}
+
+/// The versions of the migrations this program has, oldest first. They begin with the time they were made at.
+pub fn known_migrations() -> anyhow::Result<Vec<String>> {
+    let migrations = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&MIGRATIONS);
+    let migrations = migrations.map_err(|error| anyhow::anyhow!(error))?;
+    let mut versions: Vec<String> = migrations.iter().map(|migration| migration.name().version().to_string()).collect();
+    versions.sort_unstable();
+    Ok(versions)
+}
+
+fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
+    let known = known_migrations()?;
+    let applied = conn.applied_migrations().map_err(|error| anyhow::anyhow!(error))?;
+    if let Some(newer) = applied.iter().map(ToString::to_string).find(|version| !known.contains(version)) {
+        anyhow::bail!("the database was written by a newer placet (migration {newer}); use that version or restore a backup");
+    }
+    // Two processes may start on a new file at once: the second finds the lock, then finds nothing left to do.
+    conn.exclusive_transaction(|conn| {
+        conn.run_pending_migrations(MIGRATIONS).map_err(|error| anyhow::anyhow!(error))?;
+        kill_points::reached(Point::WithinMigration);
+        Ok(())
+    })
+    .map_err(|error: MigrateError| error.0)
+}
+
+/// Brings what the write-ahead log holds into the database file, before anything is appended to it (ADR 20).
+///
+/// The next start has little to write anew, and who copies the files now finds all of it in one.
+fn empty_log(conn: &mut SqliteConnection, exclusive: Exclusive) -> anyhow::Result<()> {
+    #[derive(QueryableByName)]
+    struct Checkpoint {
+        #[diesel(sql_type = Integer)]
+        busy: i32,
+    }
+    let mode = match exclusive {
+        Exclusive::Serve => "TRUNCATE",
+        // The log is the server's, if one runs; it is not waited for.
+        Exclusive::Beside => "PASSIVE",
+    };
+    let checkpoint = diesel::sql_query(format!("PRAGMA wal_checkpoint({mode})")).get_result::<Checkpoint>(conn)?;
+    if exclusive == Exclusive::Serve && checkpoint.busy != 0 {
+        tracing::warn!("another program keeps reading the database; its write-ahead log is not emptied before it has finished");
+    }
+    Ok(())
+}
+
+struct MigrateError(anyhow::Error);
+
+impl From<diesel::result::Error> for MigrateError {
+    fn from(error: diesel::result::Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl From<anyhow::Error> for MigrateError {
+    fn from(error: anyhow::Error) -> Self {
+        Self(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+    use domain::base::ids::{Entropy, IntentId};
+    use domain::intent::body::IntentBody;
+    use domain::intent::status::Status;
+    use domain::people::principal::{Assurance, Principal, Role};
+    use serde_json::{Map, Value};
+
+    use super::*;
+    use crate::host::clock::{SystemClock, SystemEntropy};
+    use crate::{CreateIntent, NewIntent, Store};
+
+    /// So many seconds after the first instant.
+    struct Seconds(std::sync::atomic::AtomicI64);
+
+    impl Clock for Seconds {
+        fn now(&self) -> DateTime<Utc> {
+            DateTime::UNIX_EPOCH + TimeDelta::seconds(self.0.load(std::sync::atomic::Ordering::SeqCst))
+        }
+    }
+
+    /// An intent by an agent.
+    fn intent() -> CreateIntent {
+        let text = || "a".to_owned();
+        let principal = Principal {
+            credential: None,
+            name: text(),
+            subject: text(),
+            owner: text(),
+            role: Role::Agent,
+            tied_to: None,
+            assurance: Assurance::ApiKey,
+        };
+        let body = IntentBody {
+            title: text(),
+            description: text(),
+            created_by: text(),
+            parent_intent_id: None,
+            depends_on: Vec::new(),
+            constraints: Value::Null,
+            state: Map::new(),
+            governance_policy: None,
+            confidence: 0.0,
+        };
+        let id = IntentId(SystemEntropy.uuid(DateTime::UNIX_EPOCH));
+        CreateIntent { principal, idempotency: None, intent: Ok(NewIntent { id, status: Status::Active, body }) }
+    }
+
+    /// A database from before there were signs of life, or a backup of one: the time since its newest event is no silence either.
+    #[tokio::test]
+    async fn without_a_sign_of_life_the_newest_event_is_the_last_one() {
+        for (seconds, is_absence) in [(60, false), (61, true)] {
+            let folder = tempfile::tempdir().unwrap();
+            let clock = Arc::new(Seconds(0.into()));
+            let path = folder.path().join("placet.db");
+            let store =
+                SqliteStore::open(&path, Exclusive::Serve, Surroundings::alone(clock.clone(), Arc::new(SystemEntropy))).unwrap();
+            store.create(intent()).await.unwrap();
+            clock.0.store(seconds, std::sync::atomic::Ordering::SeqCst);
+            assert_eq!(store.recover().await.unwrap().done, !is_absence, "{seconds}");
+            assert_eq!(store.hold().await.unwrap().is_some(), is_absence, "{seconds}");
+        }
+    }
+
+    fn open(path: &Path) -> anyhow::Result<SqliteStore> {
+        SqliteStore::open(path, Exclusive::Beside, Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy)))
+    }
+
+    /// An older program does not know what a newer one promised; it must not touch what it cannot read.
+    #[test]
+    fn a_database_of_a_newer_version_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("placet.db");
+        open(&path).unwrap();
+        open(&path).unwrap(); // What this version wrote, it opens again.
+        let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
+        // The stores above may still be closing their connections.
+        conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+        conn.batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000000')").unwrap();
+        let before = conn.applied_migrations().unwrap().len();
+        let refused = format!("{:#}", open(&path).err().unwrap());
+        assert!(refused.contains("written by a newer placet (migration 99991231000000)"), "{refused}");
+        assert!(refused.contains("use that version or restore a backup"), "{refused}");
+        assert_eq!(conn.applied_migrations().unwrap().len(), before);
+        conn.batch_execute("DELETE FROM __diesel_schema_migrations WHERE version = '99991231000000'").unwrap();
+        open(&path).unwrap();
+    }
+}

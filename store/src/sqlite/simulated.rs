@@ -1,0 +1,444 @@
+//! The store of the simulator: the production rows and units of work, on a database in memory, run on the spot.
+//!
+//! What befalls a transaction, and how long it takes, is decided by [`Scheduler`]; whatever is awaited there is a place where the
+//! simulated process may be stopped. Left out: the writer's thread, its queue and its group commits, which other tests drive.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::Context;
+use diesel::connection::SimpleConnection;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Text};
+use diesel::sqlite::{Sqlite, SqliteConnection};
+use diesel::{Connection, QueryResult, RunQueryDsl};
+use domain::asking::pressing::Pressing;
+use domain::base::clock::Clock;
+use domain::base::ids::Entropy;
+use domain::suspension::channel::Channels;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::rows::{RowIds, Writing};
+use super::{classify, migrate};
+use crate::allowance::Allowance;
+use crate::backend::Backend;
+use crate::host::clock_watch::ClockWatch;
+use crate::hub::{Hub, Notice};
+use crate::observer::Unobserved;
+use crate::rows::{PresenceRow, ReadRows, Restore, Rows, RowsError, RowsResult};
+use crate::units::{Decided, Env};
+use crate::{StoreError, Unit};
+
+/// The tables in an order in which they can be emptied.
+const TABLES: [&str; 20] = [
+    "departures",
+    "places",
+    "agent_bytes",
+    "bounces",
+    "presence",
+    "suspension_traces",
+    "suspension_keys",
+    "idempotency",
+    "timers",
+    "outbox",
+    "tokens",
+    "leases",
+    "api_keys",
+    "secrets",
+    "suspensions",
+    "events",
+    "intent_bodies",
+    "intents",
+    "temp.fault",
+    "temp.written",
+];
+/// Those whose written rows are looked at one by one.
+const WATCHED: [&str; 3] = ["intents", "suspensions", "outbox"];
+
+/// The tables of the server.
+fn kept_tables() -> impl Iterator<Item = &'static str> {
+    TABLES.into_iter().filter(|table| !table.contains('.'))
+}
+
+/// What happens to one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is committed, and its caller hears of it.
+    Committed,
+    /// It never begins.
+    Refused,
+    /// The disk fails after so many rows, from 0, if it writes that many; nothing is left behind.
+    BrokenAfter(u32),
+    /// It is committed or not, and nobody hears which.
+    Unheard { applied: bool },
+}
+
+/// What happened to one transaction, told at once: nothing else has run since.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// The unit of work, as the method of the store is called.
+    pub unit: &'static str,
+    pub fate: Fate,
+    /// Whether it only reads.
+    pub reads: bool,
+    pub committed: bool,
+    /// Whether the domain refused.
+    pub refused: bool,
+}
+
+/// What is around a simulated store.
+pub trait Scheduler: Send + Sync {
+    /// Resolves when a transaction has its turn.
+    fn turn(&self, unit: &'static str) -> BoxFuture<'_, Fate>;
+    /// A transaction has ended, and nobody knows yet.
+    fn ended(&self, ended: Ended);
+    /// Resolves when its caller hears of it.
+    fn heard(&self) -> BoxFuture<'_, ()>;
+}
+
+/// What outlives a simulated process: a database in memory, and the row ids given out.
+pub struct SimulatedDatabase(Mutex<Engine>);
+
+struct Engine {
+    conn: SqliteConnection,
+    ids: RowIds,
+}
+
+impl SimulatedDatabase {
+    /// Makes an empty database with all tables.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn new() -> anyhow::Result<Self> {
+        let mut conn = SqliteConnection::establish(":memory:")?;
+        conn.batch_execute("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;")?;
+        migrate(&mut conn)?;
+        // While armed, every row written counts `rows_left` down, and the one after the last is the disk's failure.
+        conn.batch_execute("CREATE TEMP TABLE fault (rows_left INTEGER NOT NULL);")?;
+        for table in kept_tables() {
+            for verb in ["INSERT", "UPDATE", "DELETE"] {
+                conn.batch_execute(&format!(
+                    "CREATE TEMP TRIGGER fault_{verb}_{table} BEFORE {verb} ON main.{table} WHEN EXISTS (SELECT 1 FROM fault) BEGIN \
+                     UPDATE fault SET rows_left = rows_left - 1; \
+                     SELECT RAISE(ABORT, 'disk I/O error') FROM fault WHERE rows_left < 0; END;"
+                ))?;
+            }
+        }
+        // Which rows have been written since somebody asked; a transaction that is rolled back takes its own with it.
+        conn.batch_execute(
+            "CREATE TEMP TABLE written (place TEXT NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY (place, rid)) WITHOUT ROWID;",
+        )?;
+        for table in WATCHED {
+            for (verb, row) in [("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD")] {
+                conn.batch_execute(&format!(
+                    "CREATE TEMP TRIGGER written_{verb}_{table} AFTER {verb} ON main.{table} BEGIN \
+                     INSERT OR IGNORE INTO written VALUES ('{table}', {row}.rid); END;"
+                ))?;
+            }
+        }
+        // Where a backup is kept: the same tables, without their rules.
+        conn.batch_execute("ATTACH ':memory:' AS backup;")?;
+        for table in kept_tables() {
+            conn.batch_execute(&format!("CREATE TABLE backup.{table} AS SELECT * FROM main.{table} WHERE false"))?;
+        }
+        let ids = RowIds::load(&mut conn)?;
+        Ok(Self(Mutex::new(Engine { conn, ids })))
+    }
+
+    /// Copies every row to where a backup is kept, in the place of the last one.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn back_up(&self) -> anyhow::Result<()> {
+        self.copy("main", "backup")
+    }
+
+    /// Sets every row back to the backup's.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn restore(&self) -> anyhow::Result<()> {
+        self.copy("backup", "main")?;
+        let mut engine = self.engine();
+        let engine = &mut *engine;
+        engine.ids = RowIds::load(&mut engine.conn)?;
+        Ok(())
+    }
+
+    fn copy(&self, from: &str, to: &str) -> anyhow::Result<()> {
+        let conn = &mut self.engine().conn;
+        // Rows that refer to each other come one after the other.
+        conn.batch_execute("PRAGMA foreign_keys = OFF")?;
+        for table in kept_tables() {
+            conn.batch_execute(&format!("DELETE FROM {to}.{table}; INSERT INTO {to}.{table} SELECT * FROM {from}.{table};"))?;
+        }
+        conn.batch_execute("PRAGMA foreign_keys = ON")?;
+        Ok(())
+    }
+
+    /// Empties every table.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn clear(&self) -> anyhow::Result<()> {
+        let mut engine = self.engine();
+        let engine = &mut *engine;
+        for table in TABLES {
+            engine.conn.batch_execute(&format!("DELETE FROM {table}"))?;
+        }
+        engine.ids = RowIds::load(&mut engine.conn)?;
+        Ok(())
+    }
+
+    /// The rows of a query with one text column; a number, if there is one, is put at its end.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn lines(&self, query: &str, number: Option<i64>) -> anyhow::Result<Vec<String>> {
+        Lines { query, number }.load(&mut self.engine().conn).with_context(|| query.to_owned())
+    }
+
+    fn engine(&self) -> MutexGuard<'_, Engine> {
+        // A panic inside a transaction ends the simulated run; the next one begins with an empty database.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A query of whoever looks at the rows. It is prepared once: some run after every transaction.
+#[derive(Clone, Copy)]
+struct Lines<'a> {
+    query: &'a str,
+    number: Option<i64>,
+}
+
+impl QueryId for Lines<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryFragment<Sqlite> for Lines<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql(self.query);
+        self.number.iter().try_for_each(|number| out.push_bind_param::<BigInt, i64>(number))
+    }
+}
+
+impl Query for Lines<'_> {
+    type SqlType = Text;
+}
+
+impl RunQueryDsl<SqliteConnection> for Lines<'_> {}
+
+/// One simulated process's way to the database.
+pub struct SimulatedStore {
+    database: Arc<SimulatedDatabase>,
+    clock: Arc<dyn Clock>,
+    watch: Arc<ClockWatch>,
+    channels: Channels,
+    entropy: Arc<dyn Entropy>,
+    scheduler: Arc<dyn Scheduler>,
+    hub: Hub,
+}
+
+impl SimulatedStore {
+    /// Opens the database as a starting process does.
+    ///
+    /// # Errors
+    ///
+    /// What SQLite said.
+    pub fn open(
+        database: Arc<SimulatedDatabase>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        channels: Channels,
+        scheduler: Arc<dyn Scheduler>,
+    ) -> anyhow::Result<Self> {
+        {
+            let mut engine = database.engine();
+            let engine = &mut *engine;
+            engine.ids = RowIds::load(&mut engine.conn)?;
+        }
+        let watch = Arc::new(ClockWatch::new(clock.clone()));
+        Ok(Self { database, clock, watch, channels, entropy, scheduler, hub: Hub::new(Arc::new(Unobserved)) })
+    }
+
+    /// Whether the next turn of the deadline loop does more than leave a sign of life, although nothing is due.
+    ///
+    /// # Errors
+    ///
+    /// What the database said.
+    pub fn must_turn(&self) -> anyhow::Result<bool> {
+        let presence = self.database.engine().conn.presence()?;
+        let goes_on = |presence: PresenceRow| match presence.restore {
+            // Whatever is left of an absence waits for the release as well.
+            Restore::Held { .. } => false,
+            Restore::Released => true,
+            Restore::Over => presence.recovery.is_some(),
+        };
+        Ok(!self.watch.is_steady() || self.watch.has_jumped() || presence.is_none_or(goes_on))
+    }
+
+    /// Makes up for the turns of an idle deadline loop up to now, of which each would have left a sign of life. Says whether the last one
+    /// did: while a restored database waits, none does.
+    ///
+    /// # Errors
+    ///
+    /// What the database said.
+    pub fn turned_meanwhile(&self) -> anyhow::Result<bool> {
+        let mut engine = self.database.engine();
+        let Engine { conn, ids } = &mut *engine;
+        let is_held = |presence: &PresenceRow| presence.restore.held_since().is_some();
+        let Some(presence) = conn.presence()?.filter(|presence| !is_held(presence)) else { return Ok(false) };
+        if let Some(now) = self.watch.since_boot() {
+            self.watch.turned(now);
+        }
+        let beat = PresenceRow { beat_at: self.clock.now(), ..presence };
+        Writing { conn, ids, notices: &mut Vec::new() }.save_presence(&beat)?;
+        Ok(true)
+    }
+
+    /// One transaction, in one breath.
+    fn transact<T>(
+        &self,
+        fate: Fate,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T>,
+    ) -> Result<(T, Vec<Notice>), RowsError> {
+        let mut engine = self.database.engine();
+        let Engine { conn, ids } = &mut *engine;
+        let before = *ids;
+        let allowance = &Allowance::unlimited();
+        let env = Env {
+            clock: &*self.clock,
+            watch: &self.watch,
+            entropy: &*self.entropy,
+            channels: &self.channels,
+            pressing: Pressing::OFF,
+            allowance,
+            traced: false,
+        };
+        if let Fate::BrokenAfter(rows) = fate {
+            conn.batch_execute(&format!("INSERT INTO fault VALUES ({rows})"))?;
+        }
+        let mut notices = Vec::new();
+        conn.batch_execute("BEGIN IMMEDIATE")?;
+        let mut done = work(&mut Writing { conn: &mut *conn, ids: &mut *ids, notices: &mut notices }, &env);
+        if fate == (Fate::Unheard { applied: false }) {
+            done = Err(RowsError::Database(diesel::result::Error::RollbackTransaction));
+        }
+        if done.is_ok() {
+            conn.batch_execute("COMMIT")?;
+        } else {
+            *ids = before;
+            conn.batch_execute("ROLLBACK")?;
+        }
+        if let Fate::BrokenAfter(_) = fate {
+            conn.batch_execute("DELETE FROM fault")?;
+        }
+        done.map(|done| (done, notices))
+    }
+
+    /// Waits for a turn, runs the transaction, waits to be heard.
+    async fn run<T>(
+        &self,
+        unit: &'static str,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T>,
+        is_refused: impl Fn(&T) -> bool,
+    ) -> Result<T, StoreError> {
+        let fate = self.scheduler.turn(unit).await;
+        if fate == Fate::Refused {
+            self.scheduler.heard().await;
+            return Err(StoreError::Unavailable("database is locked".into()));
+        }
+        let done = self.transact(fate, work);
+        let refused = done.as_ref().is_ok_and(|(done, _)| is_refused(done));
+        self.scheduler.ended(Ended { unit, fate, reads: false, committed: done.is_ok(), refused });
+        if let Ok((_, notices)) = &done {
+            self.hub.announce(notices);
+        }
+        self.scheduler.heard().await;
+        if let Fate::Unheard { .. } = fate {
+            return Err(StoreError::Unavailable("the writer stopped before it answered".into()));
+        }
+        done.map(|(done, _)| done).map_err(|error| classify(&error))
+    }
+}
+
+impl Backend for SimulatedStore {
+    type Reads = SqliteConnection;
+    type Rows<'a> = Writing<'a>;
+
+    fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    fn watch(&self) -> &Arc<ClockWatch> {
+        &self.watch
+    }
+
+    fn announcements(&self) -> &Hub {
+        &self.hub
+    }
+
+    fn prove(&self) -> Unit<'_, ()> {
+        self.write("probe", |_, _| Ok(()))
+    }
+
+    /// Nothing queues here.
+    fn finish(&self) -> BoxFuture<'_, ()> {
+        async {}.boxed()
+    }
+
+    fn finished(&self) -> BoxFuture<'_, ()> {
+        std::future::pending().boxed()
+    }
+
+    fn write<T: Send + 'static>(
+        &self,
+        unit: &'static str,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        self.run(unit, work, |_| false).boxed()
+    }
+
+    fn decide<T: Send + 'static>(
+        &self,
+        unit: &'static str,
+        work: impl Fn(&mut Writing<'_>, &Env<'_>) -> Decided<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        async move { self.run(unit, work, Result::is_err).await?.map_err(StoreError::Rejected) }.boxed()
+    }
+
+    fn read<T: Send + 'static>(
+        &self,
+        unit: &'static str,
+        work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        async move {
+            let fate = self.scheduler.turn(unit).await;
+            if fate != Fate::Committed {
+                return Err(StoreError::Unavailable("too many reads are waiting".into()));
+            }
+            let read = {
+                let conn = &mut self.database.engine().conn;
+                work(conn)
+            };
+            self.scheduler.ended(Ended { unit, fate, reads: true, committed: true, refused: false });
+            self.scheduler.heard().await;
+            read.map_err(|error| classify(&error))
+        }
+        .boxed()
+    }
+
+    fn read_apart<T: Send + 'static>(
+        &self,
+        unit: &'static str,
+        work: impl FnOnce(&mut SqliteConnection) -> RowsResult<T> + Send + 'static,
+    ) -> Unit<'_, T> {
+        self.read(unit, work)
+    }
+}

@@ -1,0 +1,307 @@
+//! The one store: what the server asks of it, and how each unit of work runs on whichever database there is.
+
+use std::sync::Arc;
+
+use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
+use domain::people::principal::Principal;
+use domain::suspension::lease::Lease;
+use domain::wire::{DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::backend::Backend;
+use crate::error::{StoreError, Unit};
+use crate::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, SuspensionFilter};
+use crate::host::clock_watch::ClockWatch;
+use crate::hub::Hub;
+use crate::link::{LinkToken, LinkView};
+use crate::mailbox::{MailboxView, mailbox};
+use crate::request::{CreateIntent, Idempotency, NewKey, Outcome, Request};
+use crate::rows::{ReadRows, Rows};
+use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
+use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
+use crate::{PRODUCTION_MARK, reads, units};
+
+/// Why a database cannot be prepared: what another server sends and decides meanwhile is what is to be held.
+const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
+                      (one whose machine or network is gone counts as running for half a minute)";
+
+/// Where intents live, with their event logs and the work those events cause.
+///
+/// Every write is one transaction that loads, asks [`domain::intent::decide::decide`], appends the events, and queues the timers and
+/// deliveries they imply. The future resolves after the commit is durable, so a 200 is a promise. Dropping the future does not
+/// cancel the write; it only stops you hearing of it. Commands on one intent are serialized.
+pub trait Store: Send + Sync + 'static {
+    /// Applies a command to one intent: commits everything it caused, or nothing but the refusal's own events.
+    fn execute(&self, request: Request) -> Unit<'_, Outcome>;
+    /// Begins an intent.
+    fn create(&self, request: CreateIntent) -> Unit<'_, Outcome>;
+    /// Reads an intent.
+    fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView>;
+    /// Lists the intents the principal may read, newest first.
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage>;
+    /// Reads events as served.
+    fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>>;
+    /// Reads the leases of an intent.
+    fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>>;
+    /// Reads a suspension.
+    fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord>;
+    /// Lists the suspensions the principal may read.
+    fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage>;
+    /// Lists the messages about a suspension, in their order.
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage>;
+    /// Opens an answer link; `None` for a token nobody minted.
+    fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
+    /// Reads at most `limit` questions that wait and at most `limit` messages, newest first; for the mailbox of development mode, whatever
+    /// they are about.
+    fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView>;
+    /// Mints one more link for a message that has gone out, and reads what the message says; its lease counts for nothing. For the mailbox
+    /// of development mode: `None` for a message that has not gone out, on a database that was served in production, and while links wait.
+    fn open_mail(&self, id: DeliveryId) -> Unit<'_, Option<LeasedDelivery>>;
+    /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and when the next one is due.
+    fn fire_deadlines(&self) -> Unit<'_, Fired>;
+    /// Leases messages that are due, as many as each channel has room for, minting a token for each; drops those whose question ended
+    /// meanwhile.
+    fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased>;
+    /// Records what became of a leased message; a lease that was lost changes nothing and returns false.
+    fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
+    /// Records that a message came back, and what follows from it; `NotFound` for a token nobody made.
+    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView>;
+    /// Lists messages that have failed, over all questions.
+    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage>;
+    /// Sends a message again that has failed, and records who asked for it; `NotFound` if none has this id.
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView>;
+    /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
+    fn release_deliveries(&self) -> Unit<'_, u64>;
+    /// Finds the principal of a key by the hash of its secret; revoked keys are not found.
+    fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>>;
+    /// Keeps a new key.
+    fn create_key(&self, key: NewKey) -> Unit<'_, KeyView>;
+    /// Lists keys, oldest first.
+    fn keys(&self) -> Unit<'_, Vec<KeyView>>;
+    /// Stops a key from counting; `NotFound` if there is none.
+    fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView>;
+    /// From now on the deadline loop runs: that it does not turn for more than a minute is an absence of the server.
+    fn attend(&self);
+    /// Makes good for an absence of the server, a bounded step at a time: first it is recorded. A server that starts takes one step; the
+    /// rest is the deadline loop's, which fires nothing before.
+    fn recover(&self) -> Unit<'_, Recovered>;
+    /// Leaves a last sign of life; for a server that stops.
+    fn depart(&self) -> Unit<'_, ()>;
+    /// Kills every answer link, and holds deadlines and messages until they are released; for a database that was restored.
+    fn hold_after_restore(&self) -> Unit<'_, ()>;
+    /// Lets go what waits after a restore, and says whether anything did; works beside a running server.
+    fn release(&self) -> Unit<'_, bool>;
+    /// Why nothing that time decides happens at present.
+    fn hold(&self) -> Unit<'_, Option<Hold>>;
+    /// Reads a secret of the server's own, made at first use and kept.
+    fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
+    /// Whether a server in production has served this database, see [`PRODUCTION_MARK`].
+    fn was_in_production(&self) -> Unit<'_, bool>;
+    /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
+    fn forget_expired(&self) -> Unit<'_, u64>;
+    /// Looks at a page of the open questions after a row, and gives those a timer back that have lost it.
+    fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
+    /// What stands open right now, in one snapshot.
+    fn standing(&self) -> Unit<'_, Standing>;
+    /// Proves that a write can be committed.
+    fn probe(&self) -> Unit<'_, ()>;
+    /// Where commits are announced.
+    fn hub(&self) -> &Hub;
+    /// Writes what has queued, then nothing more, and lets go of the database.
+    fn close(&self) -> BoxFuture<'_, ()>;
+    /// Resolves when nothing can be written any more.
+    fn closed(&self) -> BoxFuture<'_, ()>;
+}
+
+impl<B: Backend> Store for B {
+    fn execute(&self, request: Request) -> Unit<'_, Outcome> {
+        self.apply(request)
+    }
+
+    fn create(&self, request: CreateIntent) -> Unit<'_, Outcome> {
+        self.decide("create", move |rows, env| units::create(rows, env, &request))
+    }
+
+    fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView> {
+        self.authorized("intent", move |rows| reads::intent(rows, &principal, id))
+    }
+
+    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage> {
+        self.read("intents", move |rows| reads::intents(rows, &principal, filter))
+    }
+
+    fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>> {
+        self.authorized("events", move |rows| reads::events(rows, &principal, id, &filter))
+    }
+
+    fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {
+        let now = self.clock().now();
+        self.authorized("leases", move |rows| reads::leases(rows, &principal, id, now))
+    }
+
+    fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord> {
+        self.authorized("suspension", move |rows| reads::suspension(rows, &principal, id))
+    }
+
+    fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage> {
+        self.read("suspensions", move |rows| reads::suspensions(rows, &principal, &filter))
+    }
+
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage> {
+        self.authorized("deliveries", move |rows| reads::deliveries(rows, &principal, id, filter))
+    }
+
+    fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>> {
+        let watch = self.watch().clone();
+        self.read("link", move |rows| {
+            rows.look_at_the_clock()?;
+            reads::link(rows, &token, &watch)
+        })
+    }
+
+    fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView> {
+        self.read("mailbox", move |rows| mailbox(rows, limit))
+    }
+
+    fn open_mail(&self, id: DeliveryId) -> Unit<'_, Option<LeasedDelivery>> {
+        self.write("open_mail", move |rows, env| units::deliveries::open_mail(rows, env, id))
+    }
+
+    fn fire_deadlines(&self) -> Unit<'_, Fired> {
+        noted(self.watch().clone(), self.write("fire_deadlines", |rows, env| units::timers::fire_deadlines(rows, env)))
+    }
+
+    fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
+        let release = self.is_time_to_release();
+        self.write("lease_deliveries", move |rows, env| {
+            if release && units::deliveries::release_deliveries(rows, env)? > 0 {
+                tracing::info!("messages a server that is gone had under way are due again");
+            }
+            units::deliveries::lease_deliveries(rows, env, &turn)
+        })
+    }
+
+    fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
+        self.write("complete_delivery", move |rows, env| units::deliveries::complete_delivery(rows, env, rid, &lease, &result))
+    }
+
+    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
+        self.decide("report_bounce", move |rows, env| units::deliveries::report_bounce(rows, env, &report))
+    }
+
+    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage> {
+        self.read("failed_deliveries", move |rows| reads::failed_deliveries(rows, filter))
+    }
+
+    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView> {
+        self.decide("redrive", move |rows, env| units::redrive::redrive(rows, env, &principal, idempotency, id))
+    }
+
+    fn release_deliveries(&self) -> Unit<'_, u64> {
+        self.write("release_deliveries", |rows, env| units::deliveries::release_deliveries(rows, env))
+    }
+
+    fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
+        self.look_up("principal", move |rows| rows.principal(&key_hash))
+    }
+
+    fn create_key(&self, key: NewKey) -> Unit<'_, KeyView> {
+        self.write("create_key", move |rows, env| units::keys::create_key(rows, env, &key))
+    }
+
+    fn keys(&self) -> Unit<'_, Vec<KeyView>> {
+        self.read("keys", ReadRows::keys)
+    }
+
+    fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView> {
+        self.decide("revoke_key", move |rows, env| units::keys::revoke_key(rows, env, id))
+    }
+
+    fn attend(&self) {
+        self.watch().attend();
+    }
+
+    fn recover(&self) -> Unit<'_, Recovered> {
+        self.write("recover", |rows, env| units::presence::recover(rows, env))
+    }
+
+    fn depart(&self) -> Unit<'_, ()> {
+        self.write("depart", |rows, env| units::presence::depart(rows, env))
+    }
+
+    fn hold_after_restore(&self) -> Unit<'_, ()> {
+        let held = self.write("hold_after_restore", |rows, env| {
+            // A server that starts now reads the presence after it took its lock; the later of the two sees the other one.
+            let is_alone = rows.reads().is_alone()?;
+            is_alone.then(|| units::presence::hold_after_restore(rows, env)).transpose()
+        });
+        async move { held.await?.ok_or_else(|| StoreError::Failed(anyhow::anyhow!(IN_USE))) }.boxed()
+    }
+
+    fn release(&self) -> Unit<'_, bool> {
+        self.write("release", |rows, _| units::presence::release(rows))
+    }
+
+    fn hold(&self) -> Unit<'_, Option<Hold>> {
+        let watch = self.watch().clone();
+        self.read_apart("hold", move |rows| {
+            rows.look_at_the_clock()?;
+            units::presence::hold(rows, &watch)
+        })
+    }
+
+    fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
+        self.write("secret", move |rows, env| units::keys::secret(rows, env, name))
+    }
+
+    fn was_in_production(&self) -> Unit<'_, bool> {
+        self.read("was_in_production", |rows| Ok(rows.secret(PRODUCTION_MARK)?.is_some()))
+    }
+
+    fn forget_expired(&self) -> Unit<'_, u64> {
+        self.write("forget_expired", |rows, env| units::forget_expired(rows, env))
+    }
+
+    fn sweep_timers(&self, after: i64) -> Unit<'_, Swept> {
+        let now = self.clock().now();
+        async move {
+            let look = self.read("sweep_timers", move |rows| units::sweep::look(rows, after, now)).await?;
+            let mend = |rid| self.write("sweep_timers", move |rows, env| units::sweep::mend(rows, env, rid));
+            Ok(units::sweep::mend_each(look, mend).await)
+        }
+        .boxed()
+    }
+
+    fn standing(&self) -> Unit<'_, Standing> {
+        self.read("standing", reads::standing)
+    }
+
+    fn probe(&self) -> Unit<'_, ()> {
+        self.prove()
+    }
+
+    fn hub(&self) -> &Hub {
+        self.announcements()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.finish()
+    }
+
+    fn closed(&self) -> BoxFuture<'_, ()> {
+        self.finished()
+    }
+}
+
+/// Counts a turn of the deadlines once it is on the disk: one that did not get there is none.
+fn noted(watch: Arc<ClockWatch>, fired: Unit<'_, Fired>) -> Unit<'_, Fired> {
+    async move {
+        let fired = fired.await?;
+        if let Some(began) = fired.turned {
+            watch.turned(began);
+        }
+        Ok(fired)
+    }
+    .boxed()
+}

@@ -1,0 +1,132 @@
+//! Messages given up before they are lost: their endpoint takes too long, and another channel asks somebody at once.
+//!
+//! Guarantee: nobody is given up for whom nobody is asked instead; without another way, late is better than never. Mechanism: the next
+//! rung is woken when all of an attempt is lost, so whatever else of the attempt waits for the same endpoint is given up with it, in the
+//! same transaction. Failure: what another worker has in hand may get through, and is waited for.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::intent::deliveries::{has_another_way, is_worth_waiting};
+use domain::suspension::Question;
+use domain::suspension::delivery::{DeliveryRecord, DeliveryState as Shown, Fate};
+
+use super::deliveries::{Taking, finish_delivery, read, settle, sibling, told};
+use super::{Env, load_of};
+use crate::fact::Fact;
+use crate::hub::Notice;
+use crate::rows::{OutboxRow, ReadRows, Rows, RowsResult, SuspensionRow};
+use crate::{Lane, LinePlace};
+
+/// Messages that are due for one webhook endpoint at the same time; what comes on top asks by the next way, if it has one.
+const ENDPOINT_DUE_MAX: u32 = 1_000;
+/// Messages beyond those looked at in one transaction.
+const BEYOND_PER_UNIT: u32 = 16;
+
+/// Why what comes on top is given up.
+const TOO_MANY: &str = "too many messages wait for this endpoint";
+
+/// Whether a question has no time to wait so long for an endpoint: it must not wait most of the time there is to answer it.
+pub(super) fn is_pressed(
+    row: &OutboxRow,
+    suspension: &SuspensionRow,
+    question: &Question,
+    wait: TimeDelta,
+    now: DateTime<Utc>,
+) -> bool {
+    let asked = &suspension.suspension;
+    let next = question.retry_policy.as_ref().and_then(|policy| policy.next_due_at(asked.suspended_at, asked.attempt));
+    let until = next.or(asked.expires_at).filter(|_| row.attempt == asked.attempt);
+    until.is_some_and(|until| !is_worth_waiting(wait, until - now))
+}
+
+/// Gives up a message, and what else of its attempt waits for the same endpoint, if that asks somebody by another channel; returns the
+/// rows of those given up.
+pub(super) fn go_around<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: &OutboxRow,
+    suspension: &SuspensionRow,
+    question: &Question,
+    why: &str,
+) -> RowsResult<Vec<i64>> {
+    // Where this locks the intent, two servers that each hold one of the attempt go around one after the other.
+    load_of(rows, suspension)?;
+    let mut lost = rows.reads().waiting_beside(row)?;
+    let mut siblings = Vec::new();
+    for (other, state) in rows.reads().deliveries(row.suspension)?.into_iter().filter(|(other, _)| other.rid != row.rid) {
+        let is_ours = other.channel != row.channel || lost.iter().any(|waiting| waiting.rid == other.rid);
+        let mut sibling = sibling(other, state);
+        if sibling.state == Shown::Queued && !is_ours {
+            sibling.state = Shown::Sending;
+        }
+        siblings.push(sibling);
+    }
+    let delivery = told(row.clone(), suspension, why);
+    let record = DeliveryRecord { delivery, fate: Fate::Failed, siblings, question: None, channels: env.channels.clone() };
+    if !has_another_way(suspension.suspension.attempt, question, &record) {
+        return Ok(Vec::new());
+    }
+    lost.push(row.clone());
+    lost.sort_by_key(|row| row.rid);
+    let rids = lost.iter().map(|row| row.rid).collect();
+    for row in lost {
+        finish_delivery(rows, env, row, suspension, Fate::Failed, why)?;
+    }
+    Ok(rids)
+}
+
+/// Looks at what is due for an endpoint beyond what it has room for. Whoever waits behind a thousand others is not asked in time.
+///
+/// The newest come first, at every turn; then as many of those behind them, from where the turn before ended: those that have no other way
+/// are looked at again and again, and must hide nobody who has one.
+pub(super) fn turn_away<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    lane: &Lane,
+    now: DateTime<Utc>,
+    taking: &mut Taking,
+) -> RowsResult<()> {
+    let end = LinePlace { due_at: now, rid: i64::MAX };
+    let mut beyond = rows.reads().due_beyond(&lane.channel, now, ENDPOINT_DUE_MAX, end, BEYOND_PER_UNIT)?;
+    let mut goes_on_at = None;
+    if let Some(reached) = last_of(&beyond) {
+        let from = lane.line.map_or(reached, |place| place.min(reached));
+        let further = rows.reads().due_beyond(&lane.channel, now, ENDPOINT_DUE_MAX, from, BEYOND_PER_UNIT)?;
+        goes_on_at = last_of(&further);
+        beyond.extend(further);
+    }
+    taking.leased.lines.push((lane.channel.clone(), goes_on_at));
+    let mut turned_away = 0;
+    for row in beyond {
+        if taking.given_up.contains(&row.rid) {
+            continue;
+        }
+        let (suspension, told) = match read(rows, &row) {
+            Ok(read) => read,
+            // It is put off, loudly, when its turn comes.
+            Err(error) if error.is_unreadable() => continue,
+            Err(error) => return Err(error),
+        };
+        if suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now) {
+            taking.leased.untried += 1;
+            settle(rows, row, now)?;
+            continue;
+        }
+        let given_up = go_around(rows, env, &row, &suspension, &told.question, TOO_MANY)?;
+        for _ in &given_up {
+            rows.notice(Notice::Fact(Fact::QueueFull));
+        }
+        turned_away += given_up.len();
+        taking.given_up.extend(given_up);
+    }
+    if turned_away > 0 {
+        taking.leased.untried += turned_away;
+        taking.leased.turned_away.push((lane.channel.clone(), turned_away));
+    }
+    Ok(())
+}
+
+/// The place behind which the line goes on, unless it ended before the limit.
+fn last_of(looked_at: &[OutboxRow]) -> Option<LinePlace> {
+    let last = looked_at.last().filter(|_| looked_at.len() == BEYOND_PER_UNIT as usize)?;
+    Some(LinePlace { due_at: last.due_at, rid: last.rid })
+}

@@ -1,0 +1,74 @@
+//! The distance between messages of one agent to one person.
+//!
+//! Guarantee: after a burst they leave a distance apart, whichever server sends them, and through restarts; within five distances at most
+//! twenty-five leave. Mechanism: a message that leaves for the first time leaves a row with its cause, and the next one counts those; a message
+//! that is too early gets a place of its own. Failure: a message that could leave only in the second half of the time to answer goes at
+//! once, while few of those did; after that it is not sent, and its record says so.
+
+use chrono::{DateTime, Utc};
+use domain::asking::pressing::{BURST, PLACES_MAX, URGENT, may_wait, pair};
+
+use super::Env;
+use crate::rows::{OutboxRow, ReadRows, Rows, RowsResult, SuspensionRow};
+
+/// The word about a message that waits for its place.
+const KEEPS_ITS_DISTANCE: &str =
+    "this message waits, because the agent wrote to this person only a moment ago (questions.min_distance_seconds)";
+/// Why a message is not sent that has no place in time.
+pub(super) const TOO_OFTEN: &str = "not sent: this agent sends this person too many messages, and this one could not have left in time (questions.min_distance_seconds)";
+/// After how long a message is looked at again while another server decides about the same agent and person, in seconds.
+pub(super) const BUSY_SECONDS: i64 = 1;
+
+/// Whether a message leaves.
+pub(super) enum Leave {
+    /// At once; it counts from now on.
+    Now,
+    /// Not before this time.
+    At(DateTime<Utc>),
+    /// Another server is deciding about the same agent and person; ask again after [`BUSY_SECONDS`].
+    Unknown,
+    /// Never: [`TOO_OFTEN`].
+    Never,
+}
+
+/// Whether a message may leave now.
+pub(super) fn leave<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: &OutboxRow,
+    suspension: &SuspensionRow,
+    now: DateTime<Utc>,
+) -> RowsResult<Leave> {
+    // A message that was tried before has counted then.
+    let Some(window) = env.pressing.burst_window().filter(|_| row.tries == 0) else { return Ok(Leave::Now) };
+    let pair = pair(&suspension.suspension.asked_by.name, &row.recipient);
+    if !rows.take_pair(pair)? {
+        return Ok(Leave::Unknown);
+    }
+    let left = rows.reads().departures(pair, now - window, now, BURST + URGENT)?;
+    let earliest = env.pressing.leaves_at(&left, now);
+    if earliest > now {
+        let taken = rows.reads().places(pair, now, PLACES_MAX)?;
+        let place = env.pressing.place(&taken, earliest);
+        if taken.len() < PLACES_MAX && may_wait(row.queued_at, place, suspension.suspension.expires_at) {
+            rows.insert_place(pair, place, row.rid, now)?;
+            return Ok(Leave::At(place));
+        }
+        if left.len() >= BURST + URGENT {
+            return Ok(Leave::Never);
+        }
+    }
+    rows.forget_departures(pair, now - window)?;
+    rows.insert_departure(pair, now, row.rid)?;
+    Ok(Leave::Now)
+}
+
+/// Puts off a message that is too early.
+pub(super) fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, until: DateTime<Utc>) -> RowsResult<()> {
+    rows.requeue_outbox(row.rid, until, Some(KEEPS_ITS_DISTANCE))
+}
+
+/// Whether a message that is queued waits for its place.
+pub(super) fn keeps_its_distance(row: &OutboxRow) -> bool {
+    row.tries == 0 && row.detail.as_deref() == Some(KEEPS_ITS_DISTANCE)
+}

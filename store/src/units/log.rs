@@ -1,0 +1,268 @@
+//! The log, and every row an appended event implies.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::SuspensionId;
+use domain::base::name::{SERVER, is_same};
+use domain::base::planted::{Bug, planted};
+use domain::intent::Intent;
+use domain::intent::deliveries::each_once;
+use domain::intent::event::{Event, Extended, Reminded, Renotified};
+use domain::intent::evolve::evolve;
+use domain::log::{Envelope, Sealed};
+use domain::suspension::channel::{Route, Way};
+
+use super::allowance::{EVENT_ROWS_BYTES, charge};
+use super::deliveries::{Queueing, queue, requeue, settle_waiting, waiting};
+use super::{Env, Loaded};
+use crate::codes::TimerKind;
+use crate::fact::Fact;
+use crate::hub::Notice;
+use crate::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
+use crate::span::SpanEnd;
+use crate::story::{Story, What};
+
+/// Appends events to the intent's log and writes every row they imply. Returns the last event.
+///
+/// `now` is the clock's; an event is not dated before the one it follows, whatever the clock shows.
+pub(super) fn append<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &mut Loaded,
+    events: &[Event],
+    actor: &str,
+    now: DateTime<Utc>,
+) -> RowsResult<Option<Sealed>> {
+    let (mut last, mut bytes) = (None, 0);
+    let dated = if planted(Bug::ClockRunsBackwards) { now } else { now.max(loaded.intent.updated_at) };
+    for event in events {
+        let rid = rows.next(Table::Events)?;
+        let sealed = Envelope {
+            id: env.entropy.uuid(dated),
+            intent_id: loaded.intent.id,
+            sequence: loaded.row.last_sequence + 1,
+            actor,
+            created_at: dated,
+            previous: loaded.row.last_hash,
+            salt: env.entropy.salt(),
+        }
+        .seal(event)?;
+        let previous = (loaded.row.last_sequence > 0).then_some(loaded.row.last_event);
+        rows.insert_event(&NewEvent {
+            rid,
+            intent: loaded.row.rid,
+            previous,
+            event_type: event.event_type(),
+            created_at: dated,
+            sealed: &sealed,
+        })?;
+        // The body of an intent stands in a row of its own as well.
+        let copies = if matches!(event, Event::IntentCreated(..)) { 2 } else { 1 };
+        bytes += copies * sealed.bytes.len() + EVENT_ROWS_BYTES;
+        loaded.row.last_event = rid;
+        loaded.row.last_sequence += 1;
+        if !planted(Bug::ChainUnlinked) || events.len() == 1 {
+            loaded.row.last_hash = Some(sealed.hash);
+        }
+        evolve(&mut loaded.intent, event, now, dated);
+        follow(rows, env, loaded, event, now)?;
+        last = Some(sealed);
+    }
+    if !events.is_empty() {
+        let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
+        let created_by = created_by.clone();
+        // What people write is theirs; what the server writes, it writes because the agent asked.
+        if actor == SERVER || is_same(actor, &created_by.name) {
+            charge(rows, &created_by.name, bytes, now)?;
+        }
+        let (open, ended, leases) = (None, Vec::new(), Vec::new());
+        loaded.row.intent = Intent { id, status, version, created_by, created_at, updated_at, open, ended, leases };
+        rows.update_intent(&loaded.row)?;
+    }
+    Ok(last)
+}
+
+/// Writes what one appended event implies besides itself.
+fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
+    match event {
+        Event::StatePatched(patches) => {
+            let mut body = rows.reads().body(loaded.row.rid)?;
+            body.apply(patches);
+            rows.update_state(loaded.row.rid, &body.state)
+        }
+        Event::Suspended(suspension, question) => {
+            let rid = rows.next(Table::Suspensions)?;
+            let row =
+                SuspensionRow { rid, intent: loaded.row.rid, event: loaded.row.last_event, suspension: (**suspension).clone() };
+            rows.insert_suspension(&row)?;
+            loaded.row.open_suspension = Some(rid);
+            loaded.row.newest_suspension = Some(rid);
+            loaded.suspensions.insert(0, row);
+            rows.notice(Notice::Fact(Fact::Asked));
+            rows.notice(story(loaded, &suspension.asked_by.name, What::Asked));
+            if env.traced {
+                let span = loaded.span(env, SpanEnd::Suspend, now);
+                rows.insert_trace(rid, span.context)?;
+                rows.notice(Notice::Span(Box::new(span)));
+            }
+            let replaces = planted(Bug::DeadlineWithoutTimer) && !loaded.intent.ended.is_empty();
+            if let Some(due_at) = suspension.expires_at.filter(|_| !replaces) {
+                rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
+                rows.notice(Notice::Timer);
+            }
+            let policy = question.retry_policy.as_ref();
+            if let Some(due_at) = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, 1)) {
+                rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: 2 })?;
+            }
+            let people = question.recipients_during(1..=1);
+            let routes = env.channels.routes(question.channel_at(1), &people);
+            queue(rows, env, &Queueing { suspension: rid, attempt: 1, routes, known: &[] }, now)
+        }
+        Event::SuspensionRenotified(renotified) => ask_again(rows, env, loaded, renotified, now),
+        Event::SuspensionReminded(reminded) => remind(rows, env, loaded, reminded, now),
+        Event::SuspensionExtended(extended) => extend(rows, loaded, extended),
+        Event::Resumed(_)
+        | Event::SuspensionExpired { .. }
+        | Event::SuspensionUndeliverable { .. }
+        | Event::SuspensionCancelled { .. } => end(rows, env, loaded, event, now),
+        Event::LateAnswer(refused) | Event::ResponseRejected(refused) => touch(rows, loaded, refused.suspension_id),
+        Event::DeliverySent { delivery, .. } => {
+            if let Some(asked) = loaded.intent.suspension(delivery.suspension_id) {
+                rows.notice(story(loaded, &asked.asked_by.name, What::Delivered { channel: delivery.channel.clone() }));
+            }
+            touch(rows, loaded, delivery.suspension_id)
+        }
+        Event::DeliveryBounced { delivery, .. } => touch(rows, loaded, delivery.suspension_id),
+        Event::DeliveryFailover(failover) => {
+            rows.notice(Notice::Fact(Fact::FailedOver));
+            let suspension = loaded.suspension_row(failover.suspension_id)?.rid;
+            let routes = env.channels.routes(failover.channel_hint.as_deref(), &failover.notify_to);
+            ask(rows, env, suspension, failover.attempt, routes, now)
+        }
+        Event::LeaseAcquired(lease) | Event::LeaseRenewed(lease) | Event::LeaseReleased(lease) => {
+            loaded.row.has_leases = true;
+            rows.save_lease(loaded.row.rid, lease)
+        }
+        Event::IntentCreated(..)
+        | Event::StatusChanged { .. }
+        | Event::SuspensionEscalated { .. }
+        | Event::DeliveryFailed(_)
+        | Event::DeliveryRedriven { .. }
+        | Event::Appended(_) => Ok(()),
+    }
+}
+
+/// Writes what one more attempt implies: its number, its messages, and when the next one is due.
+fn ask_again<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &Loaded,
+    renotified: &Renotified,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    touch(rows, loaded, renotified.suspension_id)?;
+    rows.notice(Notice::Suspension(renotified.suspension_id));
+    if renotified.skipped {
+        return Ok(());
+    }
+    let suspension = loaded.suspension_row(renotified.suspension_id)?.rid;
+    if let Some(due_at) = renotified.next_attempt_at {
+        let attempt = renotified.attempt + 1;
+        rows.insert_timer(TimerRow { due_at, suspension, kind: TimerKind::Attempt, attempt })?;
+    }
+    let row = loaded.suspension_row(renotified.suspension_id)?;
+    let question = rows.reads().question(row)?;
+    // Each skipped attempt would have gone by its own channels: its people may have no way among those of the newest.
+    let made_up = renotified.makes_up_from..=renotified.attempt;
+    let routes = made_up.flat_map(|attempt| env.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)));
+    let ways = each_once(routes, env.channels);
+    ask(rows, env, suspension, renotified.attempt, ways.iter().map(Way::route).collect(), now)
+}
+
+/// Queues a message for each way there is none of this attempt for yet.
+fn ask<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    suspension: i64,
+    attempt: u32,
+    routes: Vec<Route<'_>>,
+    now: DateTime<Utc>,
+) -> RowsResult<()> {
+    let known = rows.reads().deliveries(suspension)?;
+    let mut queueing = Queueing { suspension, attempt, routes, known: &known };
+    queueing.leave_out_the_asked();
+    queue(rows, env, &queueing, now)
+}
+
+/// Writes what a reminder on request implies: when it was, and a message by each way; one still under way is sent now instead.
+fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
+    let suspension = loaded.suspension_row(reminded.suspension_id)?.rid;
+    rows.mark_reminded(suspension, now)?;
+    let known = rows.reads().deliveries(suspension)?;
+    let waiting = waiting(&known);
+    requeue(rows, &waiting, now)?;
+    let mut routes: Vec<_> = reminded.ways.iter().map(Way::route).collect();
+    routes.retain(|route| !waiting.iter().any(|row| row.route().is_same(route)));
+    // Whoever has a message of this attempt gets another: that is what was asked for.
+    queue(rows, env, &Queueing { suspension, attempt: reminded.attempt, routes, known: &known }, now)
+}
+
+/// Moves the deadline and its timer; whoever waits or has the page open learns of it.
+fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsResult<()> {
+    touch(rows, loaded, extended.suspension_id)?;
+    let suspension = loaded.suspension_row(extended.suspension_id)?.rid;
+    rows.move_deadline(suspension, extended.new_expires_at)?;
+    let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
+    // A timer that was put off is not found under its old time; when it comes due, the deadline has not been reached.
+    if !planted(Bug::ExtensionKeepsItsTimer) {
+        rows.delete_timer(timer)?;
+    }
+    rows.insert_timer(TimerRow { due_at: extended.new_expires_at, ..timer })?;
+    rows.notice(Notice::Timer);
+    rows.notice(Notice::Suspension(extended.suspension_id));
+    Ok(())
+}
+
+/// The one place where a suspension's row ends, for every ending and every way to it.
+fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
+    // The second event that tells of one ending finds nothing open.
+    let Some(rid) = loaded.row.open_suspension.take() else { return Ok(()) };
+    let ended = loaded.intent.ended.last().ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
+    if !rows.end_suspension(rid, ended)? {
+        return Err(RowsError::Inconsistent("an open suspension has already ended"));
+    }
+    rows.notice(Notice::Ended(Arc::new(ended.clone())));
+    rows.notice(Notice::Suspension(ended.id));
+    let known = rows.reads().deliveries(rid)?;
+    settle_waiting(rows, known, now)?;
+    if let Some(fact) = Fact::of_ending(event, ended) {
+        if env.traced
+            && let Fact::Ended { outcome, method, .. } = fact
+        {
+            let asked = rows.take_trace(rid)?;
+            let span = loaded.span(env, SpanEnd::Resume { outcome, method, asked }, now);
+            rows.notice(Notice::Span(Box::new(span)));
+        }
+        if let Fact::Ended { outcome, method, .. } = fact {
+            rows.notice(story(loaded, &ended.asked_by.name, What::Ended { outcome, method }));
+        }
+        rows.notice(Notice::Fact(fact));
+    }
+    for lease in loaded.intent.leases.iter().filter(|lease| lease.holds(now, None)) {
+        rows.save_lease(loaded.row.rid, lease)?;
+    }
+    Ok(())
+}
+
+/// A line of the server's log, for after the commit.
+fn story(loaded: &Loaded, agent: &str, what: What) -> Notice {
+    Notice::Story(Story { intent_id: loaded.intent.id, agent: agent.to_owned(), what })
+}
+
+fn touch<R: Rows>(rows: &mut R, loaded: &Loaded, id: SuspensionId) -> RowsResult<()> {
+    let rid = loaded.suspension_row(id)?.rid;
+    let suspension =
+        loaded.intent.suspension(id).ok_or(RowsError::Inconsistent("a record of a suspension that is not loaded"))?;
+    rows.touch_suspension(rid, suspension)
+}

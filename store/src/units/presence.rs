@@ -1,0 +1,257 @@
+//! Whether the server is there: its heartbeat, what an absence of it gives back, and what waits after a restore.
+//!
+//! Guarantee: an absence of more than a minute, be it a jump of the clock, or any time without links after a restore, gives every open
+//! question with a fallback time back, once. Mechanism: the deadline loop leaves a sign of life in the transactions it makes anyway; a start compares it with the
+//! clock, records the absence and the new sign of life in one transaction; the loop then works through the open questions in bounded
+//! batches, each of which records how far it got. Failure: a crash in the middle leaves the absence recorded and half made good; the
+//! next start goes on behind the last batch.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::planted::{Bug, planted};
+use domain::intent::command::{Command, Later};
+use domain::intent::deliveries::each_once;
+use domain::intent::deliveries::recipients_of;
+use domain::intent::event::{Event, ExtensionCause, Reminded};
+use domain::people::principal::Principal;
+use domain::suspension::Question;
+use domain::suspension::absence::Absence;
+use domain::suspension::channel::{Channels, Route};
+
+use super::log::append;
+use super::{Env, Loaded, act, load_of};
+use crate::codes::DeliveryState;
+use crate::host::clock_watch::ClockWatch;
+use crate::host::kill_points::{self, Point};
+use crate::hub::Notice;
+use crate::rows::{OutboxRow, PresenceRow, ReadRows, Recovery, Restore, Rows, RowsError, RowsResult, SuspensionRow};
+use crate::{Fired, Hold, Recovered};
+
+/// How old a sign of life may get before the next one, in seconds.
+const BEAT_SECONDS: i64 = 10;
+/// By less than this a clock may have been set back by its time service, in seconds.
+const BEHIND_SECONDS_MIN: i64 = 60;
+/// Questions dealt with in one transaction after an absence.
+const QUESTIONS_PER_UNIT: u32 = 64;
+
+/// Why nothing that time decides may happen at present. An absence nobody has noticed yet is a reason: whatever comes first after it, be
+/// it the deadline's own turn, decides nothing.
+pub(crate) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<Option<Hold>> {
+    if !watch.is_steady() {
+        return Ok(Some(Hold::Clock));
+    }
+    let Some(presence) = rows.presence()? else { return Ok(None) };
+    let is_away = watch.is_away(presence.beat_at) && !planted(Bug::AbsenceUnnoticed);
+    Ok(match presence.restore {
+        Restore::Held { .. } if planted(Bug::RestoreHoldsNothing) => None,
+        Restore::Held { since } => Some(Hold::Restore { since }),
+        Restore::Released => Some(Hold::Recovery),
+        Restore::Over if presence.recovery.is_some() || is_away => Some(Hold::Recovery),
+        Restore::Over => None,
+    })
+}
+
+/// What the deadline loop does before it fires anything: a hold and an absence come first. `None` if time may go on.
+pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {
+    let began = env.watch.since_boot();
+    match hold(rows.reads(), env.watch)? {
+        // Not even a sign of life, nor a turn: the time may be wrong, and what waits is given the time of its waiting back.
+        Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None, turned: None })),
+        Some(Hold::Recovery) => {
+            let recovered = recover(rows, env)?;
+            // An absence during another one's making good is recorded after it: until then the server counts as away.
+            let is_noticed = rows.reads().presence()?.is_some_and(|presence| is_fresh(presence.beat_at, now));
+            // Not nothing, while something is left: the loop turns at once.
+            let rows = usize::from(!recovered.done);
+            Ok(Some(Fired { rows, next_due: None, turned: began.filter(|_| is_noticed) }))
+        }
+        None => {
+            beat(rows, now)?;
+            Ok(None)
+        }
+    }
+}
+
+/// What is known of the presence before a start. A database from before there were signs of life has events, and the newest is one.
+fn last_presence<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<PresenceRow> {
+    if let Some(presence) = rows.reads().presence()? {
+        return Ok(presence);
+    }
+    Ok(PresenceRow::at(rows.reads().newest_event_at()?.unwrap_or(now)))
+}
+
+/// Whether no absence lies between a sign of life and now.
+fn is_fresh(beat_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    Absence::between(beat_at, now).is_none()
+}
+
+/// Leaves a sign of life, unless the last one is fresh. One that lies ahead was left by a clock that has been set back since.
+fn beat<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<()> {
+    let presence = rows.reads().presence()?;
+    let age = presence.as_ref().map(|presence| now - presence.beat_at);
+    if age.is_some_and(|age| age >= TimeDelta::zero() && age < TimeDelta::seconds(BEAT_SECONDS)) {
+        return Ok(());
+    }
+    rows.save_presence(&PresenceRow { beat_at: now, ..presence.unwrap_or_else(|| PresenceRow::at(now)) })
+}
+
+/// Leaves the last sign of life of a server that stops in order.
+pub(crate) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
+    let now = env.clock.now();
+    let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
+    // What waits, or was released a moment ago, is given the time of its waiting back: that time has no sign of life.
+    // An absence nobody has noticed is for the next start to find.
+    let is_held = !env.watch.is_steady() || presence.restore != Restore::Over;
+    if is_held || env.watch.is_away(presence.beat_at) {
+        return Ok(());
+    }
+    rows.save_presence(&PresenceRow { beat_at: now, ..presence })
+}
+
+/// Makes good for an absence, a bounded batch at a time: first for one that is recorded, then for the one since the last sign of life.
+pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recovered> {
+    let now = env.clock.now();
+    let presence = last_presence(rows, now)?;
+    // By a clock that cannot be trusted nobody can tell how long the server was away.
+    let held_since = presence.restore.held_since();
+    if held_since.is_some() || !env.watch.is_steady() {
+        return Ok(Recovered { done: true, held_since });
+    }
+    if let Some(recovery) = presence.recovery {
+        go_on(rows, env, presence, recovery, now)?;
+        return Ok(Recovered { done: false, held_since: None });
+    }
+    let absence = Absence::between(presence.beat_at, now);
+    if let Some(absence) = absence {
+        tracing::warn!(
+            away_seconds = (absence.until - absence.from).num_seconds(),
+            "the server was away, or its clock jumped ahead; open questions with a fallback get time back, so that this is no answer"
+        );
+    }
+    if presence.beat_at - now > TimeDelta::seconds(BEHIND_SECONDS_MIN) {
+        tracing::warn!(
+            behind_seconds = (presence.beat_at - now).num_seconds(),
+            "the clock is behind the last sign of life of a server on this database; until it is set, deadlines come late: keep it right \
+             with a time service (chrony, systemd-timesyncd)"
+        );
+    }
+    let restored = presence.restore == Restore::Released;
+    let up_to = rows.reads().newest_suspension()?;
+    let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
+    let recovery = (absence.is_some() || restored).then_some(recovery);
+    // A start is no sign of life: a server that dies again and again before it serves is away. A clock that was set back is believed.
+    let beat_at = if recovery.is_some() || presence.beat_at > now { now } else { presence.beat_at };
+    rows.save_presence(&PresenceRow { beat_at, restore: Restore::Over, recovery, ..presence })?;
+    Ok(Recovered { done: recovery.is_none(), held_since: None })
+}
+
+/// Deals with the next questions, and records how far that went in the same transaction.
+fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: Recovery, now: DateTime<Utc>) -> RowsResult<()> {
+    let questions = rows.reads().open_in(recovery.done_to, recovery.up_to, !recovery.restored, QUESTIONS_PER_UNIT)?;
+    for rid in &questions {
+        let mut open = match OpenQuestion::read(rows, *rid, &recovery) {
+            Ok(open) => open,
+            Err(error) => {
+                unreadable(*rid, error)?;
+                continue;
+            }
+        };
+        // After a restore until this very moment: the new links leave with it, and whoever is told of one must have time to use it.
+        let absence = if recovery.restored {
+            Absence::without_links(recovery.from, now.max(recovery.until))
+        } else {
+            Absence::between(recovery.from, recovery.until)
+        };
+        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question, now))
+            && !planted(Bug::AbsenceGivesNothing)
+        {
+            let suspension_id = open.row.suspension.id;
+            let cause = ExtensionCause::Outage;
+            let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
+            act(rows, env, &mut open.loaded, &command, now)?;
+        }
+        if recovery.restored && !planted(Bug::ReleaseAsksNobody) {
+            ask_afresh(rows, env, open, now)?;
+        }
+        kill_points::reached(Point::WithinRecovery);
+    }
+    let last = questions.last().copied().filter(|_| questions.len() == QUESTIONS_PER_UNIT as usize);
+    let recovery = last.map(|done_to| Recovery { done_to, ..recovery });
+    if recovery.is_none() {
+        rows.notice(Notice::Timer);
+        rows.notice(Notice::Delivery);
+    }
+    // A server that is at work is there; one that starts, or slept meanwhile, has another absence to record first.
+    let beat_at = if is_fresh(presence.beat_at, now) { now } else { presence.beat_at };
+    rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
+}
+
+/// An open question with everything that making good for an absence needs: read before anything is written, so that one that cannot be
+/// read is left out as a whole.
+struct OpenQuestion {
+    row: SuspensionRow,
+    question: Question,
+    loaded: Loaded,
+    /// The messages about it; after a restore only.
+    messages: Vec<(OutboxRow, DeliveryState)>,
+}
+
+impl OpenQuestion {
+    fn read<R: Rows>(rows: &mut R, rid: i64, recovery: &Recovery) -> RowsResult<Self> {
+        let row = rows.reads().suspension_at(rid)?;
+        let (question, loaded) = (rows.reads().question(&row)?, load_of(rows, &row)?);
+        let messages = if recovery.restored { rows.reads().deliveries(rid)? } else { Vec::new() };
+        Ok(Self { row, question, loaded, messages })
+    }
+
+    /// Whom the attempts tell that came due meanwhile and have not been made.
+    fn told_anyway<'a>(&'a self, channels: &'a Channels, now: DateTime<Utc>) -> Vec<Route<'a>> {
+        let (made, policy) = (self.row.suspension.attempt, self.question.retry_policy.as_ref());
+        let newest = policy.map_or(made, |policy| policy.newest_due(self.row.suspension.suspended_at, now));
+        let routes = |attempt| channels.routes(self.question.channel_at(attempt), self.question.recipients_at(attempt));
+        (made + 1..=newest).flat_map(routes).collect()
+    }
+}
+
+/// A question that cannot be read must not keep the server from starting; its deadline is put off when it comes due.
+fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
+    if !error.is_unreadable() {
+        return Err(error);
+    }
+    tracing::error!(suspension.rid = rid, "an open question cannot be read, so it got no time back and was not asked afresh");
+    Ok(())
+}
+
+/// Tells everybody again who had been told, by the way they had been, whichever rung it was: their links are dead, and nobody could
+/// answer. Whom an attempt that is due tells in a moment gets the new link with that.
+fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now: DateTime<Utc>) -> RowsResult<()> {
+    let sent = open.messages.iter().filter(|(_, state)| *state == DeliveryState::Sent).map(|(row, _)| row.route());
+    let told_anyway = open.told_anyway(env.channels, now);
+    let ways = each_once(sent.filter(|route| !told_anyway.iter().any(|told| told.is_same(route))), env.channels);
+    let notify_to = recipients_of(&ways);
+    // Where somebody withdrew it while it was read, the intent may have another question open by now, whose people these are not.
+    let asked = open.loaded.intent.open.as_ref().filter(|asked| asked.id == open.row.suspension.id && !asked.is_expired(now));
+    let Some(suspension) = asked.filter(|_| !notify_to.is_empty()) else { return Ok(()) };
+    let server = Principal::server();
+    let (suspension_id, attempt) = (suspension.id, suspension.attempt);
+    let reminded = Reminded { suspension_id, attempt, notify_to, ways, reminded_by: server.subject, credential: None };
+    append(rows, env, &mut open.loaded, &[Event::SuspensionReminded(Box::new(reminded))], &server.name, now)?;
+    Ok(())
+}
+
+/// Holds deadlines and messages until they are released, and kills every answer link there is.
+pub(crate) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
+    let now = env.clock.now();
+    let presence = last_presence(rows, now)?;
+    let tokens_void_to = if planted(Bug::RestoreKeepsLinks) { 0 } else { rows.reads().newest_token()? };
+    // Restored again before the first restore was released: people have waited since the first.
+    let since = presence.restore.held_since().unwrap_or(now);
+    rows.save_presence(&PresenceRow { restore: Restore::Held { since }, tokens_void_to, ..presence })
+}
+
+/// Lets go what waits after a restore; the running server, or the next one, does the rest. False if nothing waits.
+pub(crate) fn release<R: Rows>(rows: &mut R) -> RowsResult<bool> {
+    let held = rows.reads().presence()?.filter(|presence| presence.restore.held_since().is_some());
+    let Some(presence) = held else { return Ok(false) };
+    rows.save_presence(&PresenceRow { restore: Restore::Released, ..presence })?;
+    Ok(true)
+}

@@ -1,0 +1,66 @@
+//! Sending a message again that was given up.
+
+use domain::base::ids::DeliveryId;
+use domain::base::planted::{Bug, planted};
+use domain::intent::command::Command;
+use domain::intent::decide::decide;
+use domain::people::authority::Action;
+use domain::people::principal::Principal;
+use domain::problem::Rejection;
+use domain::wire::DeliveryView;
+
+use super::deliveries::told;
+use super::log::append;
+use super::{Decided, Env, allowance, kept_under, load_of, may_end};
+use crate::codes::DeliveryState;
+use crate::fact::{Fact, Settled};
+use crate::hub::Notice;
+use crate::rows::{ReadRows, Rows, RowsError};
+use crate::{Idempotency, reads};
+
+/// Queues it as if it had never been tried, and lets its channel work again if it was thought gone. It stays the same message: a receiver
+/// that has had it after all knows it by its id.
+pub(crate) fn redrive<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    idempotency: Option<Idempotency>,
+    id: DeliveryId,
+) -> Decided<DeliveryView> {
+    let now = env.clock.now();
+    // Before the look: once it is queued again, it is no message that has failed.
+    if let Some(key) = idempotency {
+        match kept_under(rows, key, now)? {
+            Err(rejection) => return Ok(Err(rejection)),
+            Ok(Some(kept)) => return Ok(Ok(serde_json::from_str(&kept)?)),
+            Ok(None) => {}
+        }
+    }
+    let Some(row) = rows.reads().failed_delivery(id)? else { return Ok(Err(Rejection::NotFound)) };
+    if let Err(rejection) = allowance::admit(rows, env, principal, Action::Redrive, None, now)? {
+        return Ok(Err(rejection));
+    }
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    let mut loaded = load_of(rows, &suspension)?;
+    let detail = row.detail.clone().unwrap_or_default();
+    let command = Command::Redrive(Box::new(told(row.clone(), &suspension, &detail)));
+    match decide(&loaded.intent, &command, principal, now) {
+        Err(refusal) => {
+            may_end(rows, env, &refusal)?;
+            append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
+            return Ok(Err(refusal.rejection));
+        }
+        Ok(_) if planted(Bug::RedriveUnrecorded) => None,
+        Ok(events) => append(rows, env, &mut loaded, &events, &principal.name, now)?,
+    };
+    rows.revive_outbox(row.rid, now)?;
+    rows.notice(Notice::Redriven(row.channel.clone()));
+    rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel, state: Settled::Queued }));
+    let (row, state) = rows.reads().delivery(row.rid)?.ok_or(RowsError::Inconsistent("a message vanished while it was read"))?;
+    debug_assert_eq!(state, DeliveryState::Queued);
+    let view = reads::delivery_view(rows.reads(), suspension.suspension.id, row, state)?;
+    if let Some(key) = idempotency {
+        rows.insert_idempotent(key, now, &serde_json::to_string(&view)?)?;
+    }
+    Ok(Ok(view))
+}

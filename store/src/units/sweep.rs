@@ -1,0 +1,129 @@
+//! A safety net under the timers: an open question that has lost one gets it back.
+//!
+//! Every timer is written and removed in the transaction that makes it needed or not, so there is nothing to find, unless there is a bug or
+//! somebody changed the database by hand. Without this net such a question would wait for ever, and its agent with it. Mechanism: a reader
+//! looks through the open questions a page at a time; only what it finds is written, by a unit of work that looks again. Failure: what
+//! cannot be read or written is left out until the next round, loudly, and keeps no other question from being looked at.
+
+use chrono::{DateTime, Utc};
+
+use super::{Env, load_of};
+use crate::codes::TimerKind;
+use crate::fact::Fact;
+use crate::hub::Notice;
+use crate::rows::{ReadRows, Rows, RowsResult, TimerRow};
+use crate::{StoreError, Swept, Unit};
+
+/// Questions looked at in one read.
+pub const QUESTIONS_PER_LOOK: u32 = 500;
+
+/// What one look found.
+pub(crate) struct Look {
+    /// The rows of questions without a timer they should have.
+    found: Vec<i64>,
+    /// How many questions could not be looked at.
+    left_out: u64,
+    /// Where the next look goes on; absent at the end.
+    next: Option<i64>,
+}
+
+/// Looks at the open questions after a row.
+pub(crate) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTime<Utc>) -> RowsResult<Look> {
+    let open = rows.open_in(after, i64::MAX, false, QUESTIONS_PER_LOOK)?;
+    let next = open.last().copied().filter(|_| open.len() == QUESTIONS_PER_LOOK as usize);
+    let mut look = Look { found: Vec::new(), left_out: 0, next };
+    for rid in open {
+        match missing(rows, rid, now) {
+            Ok(missing) if missing.is_empty() => {}
+            Ok(_) => look.found.push(rid),
+            Err(error) => {
+                tracing::error!(
+                    suspension.rid = rid,
+                    error = %error,
+                    "an open question cannot be read, so it is unknown whether it has lost a timer"
+                );
+                look.left_out += 1;
+                // After what the database itself refused, this transaction may read nothing more; the next one goes on behind it.
+                if !error.is_unreadable() {
+                    look.next = Some(rid);
+                    break;
+                }
+            }
+        }
+    }
+    Ok(look)
+}
+
+/// Has each question mended that a look found. One that cannot be keeps no other from it.
+pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64>) -> Swept {
+    let mut swept = Swept { mended: 0, left_out: look.left_out, next: look.next };
+    for rid in look.found {
+        match mend(rid).await {
+            Ok(mended) => swept.mended += mended,
+            Err(error) => {
+                tracing::error!(
+                    suspension.rid = rid,
+                    error = %error,
+                    "an open question did not get the timer back that it has lost"
+                );
+                swept.left_out += 1;
+                // A store that takes no writes would refuse the others one after the other as well.
+                if matches!(error, StoreError::Unavailable(_)) {
+                    swept.next = Some(rid);
+                    break;
+                }
+            }
+        }
+    }
+    swept
+}
+
+/// Gives a question the timers back that it has lost; returns how many. One that is due is fired at once.
+pub(crate) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult<u64> {
+    let row = rows.reads().suspension_at(rid)?;
+    // Whoever writes about an intent reads it first; where that locks it, nobody mends the same question at the same time.
+    load_of(rows, &row)?;
+    let missing = missing(rows.reads(), rid, env.clock.now())?;
+    for timer in &missing {
+        rows.insert_timer(*timer)?;
+        let kind = match timer.kind {
+            TimerKind::Deadline => "deadline",
+            TimerKind::Attempt => "attempt",
+        };
+        tracing::error!(
+            suspension.rid = rid,
+            timer.kind = kind,
+            timer.attempt = timer.attempt,
+            "an open question had lost a timer and got it back; this is a bug, or the database was changed by hand"
+        );
+        rows.notice(Notice::Fact(Fact::TimerMended));
+        rows.notice(Notice::Timer);
+    }
+    Ok(missing.len() as u64)
+}
+
+/// The timers a question should have and has not.
+fn missing<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<Vec<TimerRow>> {
+    let row = rows.suspension_at(rid)?;
+    let suspension = &row.suspension;
+    if suspension.ending.is_some() {
+        return Ok(Vec::new());
+    }
+    let deadline =
+        suspension.expires_at.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 });
+    // After the deadline nobody is asked any more.
+    let attempt = if suspension.is_expired(now) {
+        None
+    } else {
+        let policy = rows.question(&row)?.retry_policy;
+        let due_at = policy.and_then(|policy| policy.next_due_at(suspension.suspended_at, suspension.attempt));
+        due_at.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Attempt, attempt: suspension.attempt + 1 })
+    };
+    let mut missing = Vec::new();
+    for timer in deadline.into_iter().chain(attempt) {
+        if !rows.has_timer(timer)? {
+            missing.push(timer);
+        }
+    }
+    Ok(missing)
+}

@@ -1,0 +1,69 @@
+//! What time does: due timers, each applied in the transaction that removes it.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::intent::command::Command;
+
+use super::{Env, Loaded, act, load_of, presence};
+use crate::Fired;
+use crate::codes::TimerKind;
+use crate::fact::Fact;
+use crate::hub::Notice;
+use crate::rows::{ReadRows, Rows, RowsError, RowsResult, TimerRow};
+
+/// Timers dealt with in one transaction.
+pub(crate) const TIMERS_PER_UNIT: u32 = 64;
+/// How long a row that cannot be read is put off, in seconds.
+pub(super) const PUT_OFF_SECONDS: i64 = 3_600;
+/// How long an attempt is put off while the disk has no room for it, in seconds. Each time writes a row, so it is seldom.
+const ATTEMPT_PUT_OFF_SECONDS: i64 = 60;
+
+pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Fired> {
+    let (now, turned) = (env.clock.now(), env.watch.since_boot());
+    if let Some(fired) = presence::first(rows, env, now)? {
+        return Ok(fired);
+    }
+    let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
+    for timer in &due {
+        if timer.kind == TimerKind::Attempt && env.allowance.is_short_of_room() {
+            // People are asked again once there is room; what was missed by then is made up in one message.
+            rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(ATTEMPT_PUT_OFF_SECONDS), ..*timer })?;
+            rows.delete_timer(*timer)?;
+            continue;
+        }
+        match command_of(rows, *timer) {
+            Ok(Some((mut loaded, command))) => {
+                act(rows, env, &mut loaded, &command, now)?;
+                if timer.kind == TimerKind::Deadline {
+                    rows.notice(Notice::Fact(Fact::DeadlineApplied { late: now - timer.due_at }));
+                }
+            }
+            Ok(None) => {}
+            Err(error) => put_off(rows, *timer, now, error)?,
+        }
+        rows.delete_timer(*timer)?;
+    }
+    Ok(Fired { rows: due.len(), next_due: rows.reads().next_timer()?, turned })
+}
+
+/// What a due timer asks for, and of which intent; nothing if its suspension has ended. Reads only.
+fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(Loaded, Command)>> {
+    let row = rows.reads().suspension_at(timer.suspension)?;
+    if row.suspension.ending.is_some() {
+        return Ok(None);
+    }
+    let suspension_id = row.suspension.id;
+    let command = match timer.kind {
+        TimerKind::Deadline => Command::DeadlineReached { suspension_id },
+        TimerKind::Attempt => Command::AttemptDue { suspension_id, question: Box::new(rows.reads().question(&row)?) },
+    };
+    Ok(Some((load_of(rows, &row)?, command)))
+}
+
+/// A row that cannot be read must not hold up the ones behind it: it is put off, loudly.
+fn put_off<R: Rows>(rows: &mut R, timer: TimerRow, now: DateTime<Utc>, error: RowsError) -> RowsResult<()> {
+    if !error.is_unreadable() {
+        return Err(error);
+    }
+    tracing::error!(suspension.rid = timer.suspension, "the suspension of a timer cannot be read; trying again in an hour");
+    rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(PUT_OFF_SECONDS), ..timer })
+}
