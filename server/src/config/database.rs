@@ -11,7 +11,9 @@ use store::Database;
 use store::postgres::{Address, CONNECTIONS_MIN};
 use url::Url;
 
-use super::{FileConfig, LISTEN_DEFAULT, environment, read_file, secret_from_environment};
+use super::defaults::LISTEN_DEFAULT;
+use super::environment::{environment, secret_from_environment};
+use super::file::{FileConfig, read_file};
 
 /// The setting that says where the data is; with `_FILE`, a file that does.
 pub const DATABASE_URL: &str = "PLACET_DATABASE_URL";

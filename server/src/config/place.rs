@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::LISTEN_DEFAULT;
+use super::defaults::LISTEN_DEFAULT;
 
 /// The names in the file, which a refusal may repeat.
 #[rustfmt::skip]

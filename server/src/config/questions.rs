@@ -6,10 +6,8 @@ use domain::suspension::retry::INTERVAL_SECONDS_MAX;
 use domain::suspension::seeming::SeemingSecret;
 use serde::Deserialize;
 
-use super::Mode;
-
-/// The least time between two attempts of one question, in seconds, unless configured or in development.
-pub const MIN_INTERVAL_SECONDS: u32 = 60;
+use super::defaults::MIN_INTERVAL_SECONDS;
+use super::mode::Mode;
 
 /// `[questions]` in the file.
 #[derive(Debug, Default, Deserialize)]

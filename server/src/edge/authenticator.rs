@@ -229,8 +229,12 @@ impl Authenticator {
 
 #[cfg(test)]
 mod tests {
+    use domain::people::principal::Role;
+    use domain::wire::CreateKeyRequest;
     use futures_util::poll;
+    use secrecy::SecretString;
 
+    use super::super::keys::{hash, new_key};
     use super::*;
     use store::host::clock::SystemEntropy;
     use store::sqlite::Exclusive;

@@ -1,5 +1,6 @@
 //! All that every surface shares: connections, bodies, keys, places, rates, problems, routes. It knows no surface.
 
+pub(crate) mod address;
 pub mod admission;
 pub(crate) mod auth;
 pub mod authenticator;

@@ -33,6 +33,7 @@ use url::Url;
 pub(crate) use self::development::{DEVELOPMENT_SECRET, Development};
 use self::view::{Again, STYLESHEET, Trouble, TroublePage};
 use crate::edge::admission::Class;
+use crate::edge::address::host_with_port;
 use crate::edge::body::{Bodies, PAGE_BODIES_BYTES_MAX};
 use crate::edge::rates::seconds_until;
 use crate::edge::route::{Allow, allowing};
@@ -185,12 +186,6 @@ impl Pages {
 fn policy(stylesheet: &str) -> String {
     let style = STANDARD.encode(Sha256::digest(stylesheet));
     format!("default-src 'none'; style-src 'sha256-{style}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
-}
-
-/// `placet.example.com`, or `127.0.0.1:7420`.
-pub(crate) fn host_with_port(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// All pages.

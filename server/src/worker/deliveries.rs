@@ -375,7 +375,7 @@ impl Deliveries {
             expires_at: suspension.expires_at,
             plan: plan(delivery, &self.channels),
             display_time_zone: self.display_time_zone,
-            public_host: crate::pages::host_with_port(&self.public_url),
+            public_host: crate::edge::address::host_with_port(&self.public_url),
             why_you: if named { words::BECAUSE_THE_AGENT_ASKED } else { words::BECAUSE_YOU_OPERATE }.to_owned(),
         }
     }

@@ -4,14 +4,16 @@
 
 mod channels;
 mod database;
+mod defaults;
 mod environment;
+mod file;
 mod help;
 mod limits;
+mod mode;
 mod place;
 mod questions;
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use chrono_tz::Tz;
@@ -21,32 +23,23 @@ use domain::base::address::{self, AllowList};
 use domain::base::field::FieldError;
 use domain::base::login::{LOGIN_RULE, is_plain};
 use domain::suspension::channel::Channels;
-use domain::suspension::retry::PartialRetryPolicy;
 use domain::suspension::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
 use store::Database;
 use store::postgres::{CONNECTIONS_DEFAULT, CONNECTIONS_MAX, CONNECTIONS_MIN};
 use url::Url;
 
-use self::channels::ChannelsSection;
 pub use self::channels::WebhookConfig;
 pub use self::database::{DATABASE_URL, DatabaseArgs, DatabaseUrl, dialled};
-use self::environment::environment;
+pub use self::defaults::{FALLBACK_MIN_WINDOW_SECONDS, LISTEN_DEFAULT, MIN_INTERVAL_SECONDS};
 pub use self::environment::{is_set_to_nothing, secret_file, secret_from_environment};
+use self::file::{FallbackSection, FileConfig, SuspensionSection};
+pub use self::file::{holds_secret, secret_files};
 pub use self::help::WITHOUT_FLAGS;
-use self::limits::LimitsSection;
 pub use self::limits::{Limits, raise_files_max};
+pub use self::mode::Mode;
 pub use self::place::is_only_in_the_file;
-use self::place::{Place, without_values};
-pub use self::questions::MIN_INTERVAL_SECONDS;
 use self::questions::QuestionsSection;
-
-/// Where the server listens by default.
-pub const LISTEN_DEFAULT: &str = "127.0.0.1:7420";
-/// The shortest window after which a fallback other than `fail` may apply, in seconds, unless configured or in development: in less, nobody
-/// can be expected to have read a mail.
-pub const FALLBACK_MIN_WINDOW_SECONDS: u32 = 300;
 
 /// What the command line and the environment say.
 #[derive(Args, Clone, Debug, Default)]
@@ -111,43 +104,6 @@ impl ServeArgs {
     }
 }
 
-/// The file. Unknown keys are refused: a setting nobody reads is a lie.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FileConfig {
-    listen: Option<SocketAddr>,
-    database_url: Option<String>,
-    database_connections: Option<u32>,
-    public_url: Option<String>,
-    smtp_url: Option<SecretString>,
-    smtp_insecure: Option<bool>,
-    mail_from: Option<String>,
-    mail_bounce_to: Option<String>,
-    operators: Option<Vec<String>>,
-    notify_allow: Option<Vec<String>>,
-    display_time_zone: Option<String>,
-    otlp_endpoint: Option<String>,
-    suspension: SuspensionSection,
-    fallback: FallbackSection,
-    channels: ChannelsSection,
-    questions: QuestionsSection,
-    limits: LimitsSection,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct SuspensionSection {
-    default_retry_policy: Option<PartialRetryPolicy>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct FallbackSection {
-    allowed: Option<Vec<FallbackPolicy>>,
-    min_window_seconds: Option<u32>,
-    requires_delivery: Option<bool>,
-}
-
 /// The mail server and the sender.
 #[derive(Clone, Debug)]
 pub struct MailConfig {
@@ -157,32 +113,6 @@ pub struct MailConfig {
     /// Where mails come back to; the sender's own address without.
     pub bounce_to: Option<String>,
     pub allow_insecure: bool,
-}
-
-/// Whether messages leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// They do.
-    Production,
-    /// Mails stay in memory and `/dev/…` exists, because the operator said `--dev`.
-    Development,
-    /// The same, because no mail server is set and nobody but this machine reaches the server: what forgetting the settings looks like.
-    DevelopmentByDefault,
-}
-
-impl Mode {
-    /// Whether mails stay in memory.
-    pub fn is_development(self) -> bool {
-        self != Self::Production
-    }
-
-    fn of(said: bool, has_mail_server: bool, at_home: bool) -> Self {
-        match (said, has_mail_server, at_home) {
-            (true, _, _) => Self::Development,
-            (false, false, true) => Self::DevelopmentByDefault,
-            (false, _, _) => Self::Production,
-        }
-    }
 }
 
 /// What the server runs with.
@@ -248,32 +178,6 @@ impl Config {
         let limits = file.limits.resolve()?;
         Ok(Self { listen, database, public_url, mode, mail, webhooks, asking, display_time_zone, otlp_endpoint, limits })
     }
-}
-
-fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
-    // Not with the parser's own picture of the line: it may hold a password.
-    toml::from_str(&text).map_err(|error| {
-        let why = without_values(&error.message().trim().replace('\n', "; "));
-        let file = path.display();
-        let Some(place) = error.span().map(|span| Place::of(&text, span.start)) else {
-            return anyhow::anyhow!("failed to understand {file}: {why}");
-        };
-        anyhow::anyhow!("failed to understand {file}: {place}: {why}{}", place.hint())
-    })
-}
-
-/// Whether a file holds the mail server's address, a webhook's or a database's; also one that cannot be understood may.
-pub fn holds_secret(path: &Path) -> bool {
-    let postgres = |url: &String| url.starts_with("postgres");
-    read_file(path).map_or(true, |file| {
-        file.smtp_url.is_some() || !file.channels.webhook.is_empty() || file.database_url.as_ref().is_some_and(postgres)
-    })
-}
-
-/// The files that secrets of the endpoints in a file are read from; none if it cannot be understood.
-pub fn secret_files(path: &Path) -> Vec<PathBuf> {
-    read_file(path).map_or_else(|_| Vec::new(), |file| file.channels.secret_files(&secret_file))
 }
 
 fn check_public_url(text: &str) -> anyhow::Result<Url> {
@@ -673,7 +577,7 @@ mod tests {
         let words = |text: &str| -> std::collections::BTreeSet<String> {
             text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map(str::to_owned).collect()
         };
-        let (said, documented) = (words(WITHOUT_FLAGS), words(include_str!("../../docs/operating.md")));
+        let (said, documented) = (words(WITHOUT_FLAGS), words(include_str!("../../../docs/operating.md")));
         for key in KEYS {
             assert!(flags.iter().any(|flag| flag == key) || said.contains(key), "{key} is not in the help");
             assert!(documented.contains(key), "{key} is not in docs/operating.md");

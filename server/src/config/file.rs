@@ -1,0 +1,84 @@
+//! The configuration file as it is written.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use domain::suspension::FallbackPolicy;
+use domain::suspension::retry::PartialRetryPolicy;
+use secrecy::SecretString;
+use serde::Deserialize;
+
+use super::channels::ChannelsSection;
+use super::environment::secret_file;
+use super::limits::LimitsSection;
+use super::place::{Place, without_values};
+use super::questions::QuestionsSection;
+
+/// The file. Unknown keys are refused: a setting nobody reads is a lie.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FileConfig {
+    pub(super) listen: Option<SocketAddr>,
+    pub(super) database_url: Option<String>,
+    pub(super) database_connections: Option<u32>,
+    pub(super) public_url: Option<String>,
+    pub(super) smtp_url: Option<SecretString>,
+    pub(super) smtp_insecure: Option<bool>,
+    pub(super) mail_from: Option<String>,
+    pub(super) mail_bounce_to: Option<String>,
+    pub(super) operators: Option<Vec<String>>,
+    pub(super) notify_allow: Option<Vec<String>>,
+    pub(super) display_time_zone: Option<String>,
+    pub(super) otlp_endpoint: Option<String>,
+    pub(super) suspension: SuspensionSection,
+    pub(super) fallback: FallbackSection,
+    pub(super) channels: ChannelsSection,
+    pub(super) questions: QuestionsSection,
+    pub(super) limits: LimitsSection,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct SuspensionSection {
+    pub(super) default_retry_policy: Option<PartialRetryPolicy>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FallbackSection {
+    pub(super) allowed: Option<Vec<FallbackPolicy>>,
+    pub(super) min_window_seconds: Option<u32>,
+    pub(super) requires_delivery: Option<bool>,
+}
+
+/// Reads the file.
+///
+/// # Errors
+///
+/// A file that cannot be read or understood; no value of it is repeated.
+pub(super) fn read_file(path: &Path) -> anyhow::Result<FileConfig> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("failed to read {}", path.display()))?;
+    // Not with the parser's own picture of the line: it may hold a password.
+    toml::from_str(&text).map_err(|error| {
+        let why = without_values(&error.message().trim().replace('\n', "; "));
+        let file = path.display();
+        let Some(place) = error.span().map(|span| Place::of(&text, span.start)) else {
+            return anyhow::anyhow!("failed to understand {file}: {why}");
+        };
+        anyhow::anyhow!("failed to understand {file}: {place}: {why}{}", place.hint())
+    })
+}
+
+/// Whether a file holds the mail server's address, a webhook's or a database's; also one that cannot be understood may.
+pub fn holds_secret(path: &Path) -> bool {
+    let postgres = |url: &String| url.starts_with("postgres");
+    read_file(path).map_or(true, |file| {
+        file.smtp_url.is_some() || !file.channels.webhook.is_empty() || file.database_url.as_ref().is_some_and(postgres)
+    })
+}
+
+/// The files that secrets of the endpoints in a file are read from; none if it cannot be understood.
+pub fn secret_files(path: &Path) -> Vec<PathBuf> {
+    read_file(path).map_or_else(|_| Vec::new(), |file| file.channels.secret_files(&secret_file))
+}
