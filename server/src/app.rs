@@ -103,7 +103,7 @@ impl App {
         let traces = config.otlp_endpoint.as_ref().map(Traces::start).transpose()?.map(Arc::new);
         let asking = (config.asking.channels.clone(), config.asking.pressing);
         let limits = &config.limits;
-        let allowance = Allowance::new(limits.agent_bytes_per_day, &config.database, limits.reserve_bytes);
+        let allowance = Allowance::new(limits.agent_bytes_per_day, config.database.file(), limits.reserve_bytes);
         let observer = Arc::new(Witness { metrics: metrics.clone(), traces: traces.clone() });
         let surroundings = Surroundings::observed(clock.clone(), entropy.clone(), asking, allowance, observer);
         let store = store::open(&config.database, Exclusive::Serve, surroundings).await?;

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Database;
-
 /// The bytes one agent may have written in a day, unless set otherwise.
 pub const AGENT_BYTES_PER_DAY: u64 = 256 * 1024 * 1024;
 /// The bytes of the volume under a SQLite database that are kept for people, unless set otherwise.
@@ -33,19 +31,12 @@ impl Allowance {
         Self { agent_bytes_per_day: u64::MAX, reserve: None }
     }
 
-    /// So many bytes for each agent and day, and so many kept free of the disk `database` is on, if it is a file.
-    pub fn new(agent_bytes_per_day: u64, database: &Database, reserve_bytes: u64) -> Self {
-        let reserve = match database {
-            Database::Sqlite(path) => {
-                let path = path.clone();
-                Some(Reserve {
-                    bytes: reserve_bytes,
-                    free: Box::new(move || free_bytes(&path)),
-                    was_short: AtomicBool::new(false),
-                })
-            }
-            Database::Postgres { .. } => None,
-        };
+    /// So many bytes for each agent and day, and so many kept free of the disk that the database's file is on, if it is one.
+    pub fn new(agent_bytes_per_day: u64, file: Option<&Path>, reserve_bytes: u64) -> Self {
+        let reserve = file.map(|file| {
+            let file = file.to_owned();
+            Reserve { bytes: reserve_bytes, free: Box::new(move || free_bytes(&file)), was_short: AtomicBool::new(false) }
+        });
         Self { agent_bytes_per_day, reserve }
     }
 

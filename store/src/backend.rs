@@ -9,9 +9,9 @@ use futures_util::future::BoxFuture;
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::request::{Outcome, Request};
-use crate::rows::{ReadRows, Rows, RowsResult};
-use crate::units::{self, Decided, Env};
-use crate::{StoreError, Unit};
+use crate::rows::{Decided, ReadRows, Rows, RowsResult};
+use crate::surroundings::Env;
+use crate::{StoreError, Unit, units};
 
 /// How units of work reach a database: SQLite queues them for its writer, PostgreSQL runs them on pooled connections, the simulator runs
 /// them on the spot.
@@ -88,7 +88,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
 
     /// Applies a command; a database may decide several that wait together.
     fn apply(&self, request: Request) -> Unit<'_, Outcome> {
-        self.decide("execute", move |rows, env| units::execute(rows, env, &request))
+        self.decide("execute", move |rows, env| units::execute::execute(rows, env, &request))
     }
 
     /// Whether this lease of messages should look first for those of servers that live no more. A file has one server.

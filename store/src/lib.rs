@@ -7,13 +7,13 @@
 pub mod allowance;
 mod backend;
 pub mod bounce;
-mod codes;
 mod database;
 mod error;
 pub mod fact;
 mod filter;
 pub mod host;
 pub mod hub;
+mod inspection;
 pub mod link;
 pub mod mailbox;
 pub mod moving;
@@ -31,9 +31,10 @@ pub mod story;
 mod surroundings;
 mod units;
 
-pub use self::database::{Database, Gateway, Inspection, Schema, open};
+pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit};
 pub use self::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, SuspensionFilter};
+pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::observer::{Again, Observer, Unobserved};
 pub use self::request::{CreateIntent, Idempotency, NewIntent, NewKey, Outcome, Precondition, Request, Target};

@@ -8,7 +8,8 @@ use domain::suspension::delivery::DeliveryState;
 use domain::suspension::{Question, Suspension};
 
 use super::PRODUCTION_MARK;
-use super::rows::{ReadRows, RowsResult, SuspensionRow};
+use crate::rows::prelude::*;
+use crate::rows::{RowsResult, SuspensionRow};
 
 /// What there is to see, newest first.
 #[derive(Clone, Debug)]

@@ -11,13 +11,12 @@ use domain::suspension::lease::Lease;
 use domain::suspension::{ResolutionReason, delivery};
 use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentPage, IntentView, SuspensionPage, SuspensionRecord};
 
-use super::codes::DeliveryState;
-use super::link::LinkToken;
-use super::rows::{IntentRow, OutboxRow, ReadRows, RowsResult, SuspensionRow};
-use super::units::Decided;
-use super::units::presence::hold;
-use super::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, LinkView, Standing, SuspensionFilter};
+use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, SuspensionFilter};
+use super::link::{LinkToken, LinkView};
+use super::standing::{Hold, Standing};
 use crate::host::clock_watch::ClockWatch;
+use crate::rows::prelude::*;
+use crate::rows::{Decided, DeliveryState, IntentRow, OutboxRow, Restore, RowsResult, SuspensionRow};
 
 /// How many events one request looks at.
 const EVENTS_WALKED_MAX: u32 = 20_000;
@@ -301,4 +300,21 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     // Looked at after the clock: one that has just jumped is not believed.
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
     Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, messages, now, is_open }))
+}
+
+/// Why nothing that time decides may happen at present. An absence nobody has noticed yet is a reason: whatever comes first after it, be
+/// it the deadline's own turn, decides nothing.
+pub(crate) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<Option<Hold>> {
+    if !watch.is_steady() {
+        return Ok(Some(Hold::Clock));
+    }
+    let Some(presence) = rows.presence()? else { return Ok(None) };
+    let is_away = watch.is_away(presence.beat_at) && !planted(Bug::AbsenceUnnoticed);
+    Ok(match presence.restore {
+        Restore::Held { .. } if planted(Bug::RestoreHoldsNothing) => None,
+        Restore::Held { since } => Some(Hold::Restore { since }),
+        Restore::Released => Some(Hold::Recovery),
+        Restore::Over if presence.recovery.is_some() || is_away => Some(Hold::Recovery),
+        Restore::Over => None,
+    })
 }

@@ -17,7 +17,7 @@ use crate::hub::Hub;
 use crate::link::{LinkToken, LinkView};
 use crate::mailbox::{MailboxView, mailbox};
 use crate::request::{CreateIntent, Idempotency, NewKey, Outcome, Request};
-use crate::rows::{ReadRows, Rows};
+use crate::rows::prelude::*;
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::{PRODUCTION_MARK, reads, units};
@@ -120,7 +120,7 @@ impl<B: Backend> Store for B {
     }
 
     fn create(&self, request: CreateIntent) -> Unit<'_, Outcome> {
-        self.decide("create", move |rows, env| units::create(rows, env, &request))
+        self.decide("create", move |rows, env| units::create::create(rows, env, &request))
     }
 
     fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView> {
@@ -165,7 +165,7 @@ impl<B: Backend> Store for B {
     }
 
     fn open_mail(&self, id: DeliveryId) -> Unit<'_, Option<LeasedDelivery>> {
-        self.write("open_mail", move |rows, env| units::deliveries::open_mail(rows, env, id))
+        self.write("open_mail", move |rows, env| units::lease::open_mail(rows, env, id))
     }
 
     fn fire_deadlines(&self) -> Unit<'_, Fired> {
@@ -175,19 +175,19 @@ impl<B: Backend> Store for B {
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased> {
         let release = self.is_time_to_release();
         self.write("lease_deliveries", move |rows, env| {
-            if release && units::deliveries::release_deliveries(rows, env)? > 0 {
+            if release && units::complete::release_deliveries(rows, env)? > 0 {
                 tracing::info!("messages a server that is gone had under way are due again");
             }
-            units::deliveries::lease_deliveries(rows, env, &turn)
+            units::lease::lease_deliveries(rows, env, &turn)
         })
     }
 
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool> {
-        self.write("complete_delivery", move |rows, env| units::deliveries::complete_delivery(rows, env, rid, &lease, &result))
+        self.write("complete_delivery", move |rows, env| units::complete::complete_delivery(rows, env, rid, &lease, &result))
     }
 
     fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
-        self.decide("report_bounce", move |rows, env| units::deliveries::report_bounce(rows, env, &report))
+        self.decide("report_bounce", move |rows, env| units::complete::report_bounce(rows, env, &report))
     }
 
     fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage> {
@@ -199,7 +199,7 @@ impl<B: Backend> Store for B {
     }
 
     fn release_deliveries(&self) -> Unit<'_, u64> {
-        self.write("release_deliveries", |rows, env| units::deliveries::release_deliveries(rows, env))
+        self.write("release_deliveries", |rows, env| units::complete::release_deliveries(rows, env))
     }
 
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>> {
@@ -211,7 +211,7 @@ impl<B: Backend> Store for B {
     }
 
     fn keys(&self) -> Unit<'_, Vec<KeyView>> {
-        self.read("keys", ReadRows::keys)
+        self.read("keys", ReadKeys::keys)
     }
 
     fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView> {
@@ -247,12 +247,12 @@ impl<B: Backend> Store for B {
         let watch = self.watch().clone();
         self.read_apart("hold", move |rows| {
             rows.look_at_the_clock()?;
-            units::presence::hold(rows, &watch)
+            reads::hold(rows, &watch)
         })
     }
 
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]> {
-        self.write("secret", move |rows, env| units::keys::secret(rows, env, name))
+        self.write("secret", move |rows, env| units::secret::secret(rows, env, name))
     }
 
     fn was_in_production(&self) -> Unit<'_, bool> {
@@ -260,7 +260,7 @@ impl<B: Backend> Store for B {
     }
 
     fn forget_expired(&self) -> Unit<'_, u64> {
-        self.write("forget_expired", |rows, env| units::forget_expired(rows, env))
+        self.write("forget_expired", |rows, env| units::upkeep::forget_expired(rows, env))
     }
 
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept> {

@@ -11,7 +11,6 @@ use crate::allowance::Allowance;
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::{Hub, Notice};
 use crate::observer::{Observer, Unobserved};
-use crate::units::Env;
 
 /// What a store has besides its connections.
 pub struct Surroundings {
@@ -72,4 +71,20 @@ impl Surroundings {
             }
         }
     }
+}
+
+/// What a transaction needs from outside: time and randomness.
+pub(crate) struct Env<'a> {
+    pub(crate) clock: &'a dyn Clock,
+    /// Whether to believe it.
+    pub(crate) watch: &'a ClockWatch,
+    pub(crate) entropy: &'a dyn Entropy,
+    /// The channels messages are queued for.
+    pub(crate) channels: &'a Channels,
+    /// How often an agent may ask the same, and write to the same person.
+    pub(crate) pressing: Pressing,
+    /// How much may be written.
+    pub(crate) allowance: &'a Allowance,
+    /// Whether spans are exported; if not, none are made or kept.
+    pub(crate) traced: bool,
 }

@@ -17,8 +17,31 @@ const SERVER: &[&str] =
 const SURFACES: &[&str] = &["api", "pages", "inbox", "protocols"];
 /// The same of the store.
 const STORE: &[&str] = &[
-    "host", "error", "allowance", "bounce", "link", "fact", "span", "story", "observer", "filter", "request", "sending", "standing",
-    "mailbox", "hub", "rows", "surroundings", "reads", "units", "backend", "store", "sqlite", "postgres", "database", "moving",
+    "host",
+    "error",
+    "allowance",
+    "bounce",
+    "link",
+    "fact",
+    "span",
+    "story",
+    "observer",
+    "filter",
+    "request",
+    "sending",
+    "standing",
+    "mailbox",
+    "hub",
+    "rows",
+    "surroundings",
+    "reads",
+    "units",
+    "backend",
+    "store",
+    "sqlite",
+    "postgres",
+    "database",
+    "moving",
 ];
 
 /// The sources of a crate, by their paths below `src`.

@@ -120,41 +120,6 @@ fn only_under(files: &[File], word: &str, places: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The modules a file takes from the root of its crate, grouped imports included.
-fn crate_modules(file: &File) -> BTreeSet<String> {
-    let text: String = code(file).flat_map(|(_, line)| line.split_whitespace()).collect();
-    let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let mut modules = BTreeSet::new();
-    for (at, path) in text.match_indices("crate::") {
-        let rest = &text[at + path.len()..];
-        modules.insert(name(rest));
-        // In `crate::{a::{b, c}, d}` the names after the outermost brace and its commas are modules of the crate.
-        let mut depth = 0;
-        for (at, character) in rest.char_indices() {
-            match character {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-            if depth == 1 && matches!(character, '{' | ',') {
-                modules.insert(name(&rest[at + 1..]));
-            }
-        }
-    }
-    modules
-}
-
-/// Files under `places` take nothing from the module `forbidden` of their crate.
-fn never_imports(files: &[File], places: &[&str], forbidden: &str) -> Vec<String> {
-    rust(files)
-        .filter(|file| is_under(&file.path, places) && crate_modules(file).contains(forbidden))
-        .map(|file| format!("{} imports crate::{forbidden}", file.path))
-        .collect()
-}
-
 /// Tests advance the clock; they do not wait for it.
 fn no_sleep_in_tests(files: &[File]) -> Vec<String> {
     rust(files)
@@ -339,10 +304,14 @@ fn test_crates_outside_tests(metadata: &Value) -> Vec<String> {
 const TEST_CRATES: &[&str] = &["placet-disk", "placet-tests"];
 const KILL_POINTS: &str = "kill-points";
 const STORE: &[&str] = &["store/", "tests/harness/plans.rs", "tests/harness/rows.rs"];
-const EDGE: &[&str] = &["server/src/edge/"];
-const SURFACES: &[&str] = &["server/src/api/", "server/src/pages/", "server/src/inbox/", "server/src/protocols/"];
-const WORKER: &[&str] = &["server/src/worker/", "server/src/worker.rs"];
-const WEB: &[&str] = &["server/src/edge/", "server/src/api/", "server/src/pages/", "server/src/inbox/", "server/src/protocols/", "server/src/app.rs"];
+const WEB: &[&str] = &[
+    "server/src/edge/",
+    "server/src/api/",
+    "server/src/pages/",
+    "server/src/inbox/",
+    "server/src/protocols/",
+    "server/src/app.rs",
+];
 const POSTGRES: &[&str] = &["store/src/moving/", "store/src/postgres/", "tests/harness/postgres.rs"];
 const CHANNELS: &[&str] = &["channels/"];
 /// SQLite's C interface, for a disk that fails; the compiler refuses it in the crates that are shipped.
@@ -358,8 +327,6 @@ fn the_repository_keeps_its_rules() {
         only_under(&files, "actix_web::", WEB),
         only_under(&files, "lettre::", CHANNELS),
         only_under(&files, "unsafe ", UNSAFE),
-        never_imports(&files, HTTP, "worker"),
-        never_imports(&files, WORKER, "http"),
         no_sleep_in_tests(&files),
         migrations_match(&files),
         no_marks_of_unfinished_work(&files),
@@ -400,27 +367,15 @@ mod planted {
     #[test]
     fn a_crate_outside_its_place_is_found() {
         let line = "// diesel:: here is talk.\nuse diesel::prelude::*;\nfn no_diesel::x() {}";
-        let files = [file("server/src/store/sqlite/rows.rs", line), file("server/src/http/intents.rs", line)];
+        let files = [file("store/src/sqlite/rows/intents.rs", line), file("server/src/api/intents.rs", line)];
         let found = only_under(&files, "diesel::", STORE);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with("server/src/http/intents.rs:2 "), "{found:?}");
+        assert!(found[0].starts_with("server/src/api/intents.rs:2 "), "{found:?}");
 
         let web = "let x = actix_web::web::Data::new(1);";
         let files = ["server/src/app.rs", "server/src/pages/inbox.rs", "server/src/application.rs", "sdk/src/lib.rs"];
         assert_eq!(only_under(&files.map(|path| file(path, web)), "actix_web::", WEB).len(), 2);
         assert_eq!(only_under(&[file("server/src/cli/ask.rs", "lettre::Message")], "lettre::", CHANNELS).len(), 1);
-    }
-
-    #[test]
-    fn http_and_worker_that_meet_are_found() {
-        let imports = |path, text| !never_imports(&[file(path, text)], HTTP, "worker").is_empty();
-        assert!(imports("server/src/http/mod.rs", "use crate::worker::Deadlines;"));
-        assert!(imports("server/src/http/mod.rs", "use crate::{\n    app::{State, Part},\n    worker,\n};"));
-        assert!(imports("server/src/http/mod.rs", "let x = crate :: worker :: run();"));
-        assert!(!imports("server/src/http/mod.rs", "use crate::{app::{State, worker}, store}; mod worker;"));
-        assert!(!imports("server/src/http/mod.rs", "use crate::workers; // crate::worker\n// crate::{worker}"));
-        assert!(!imports("server/src/app.rs", "use crate::{http, worker};"));
-        assert_eq!(never_imports(&[file("server/src/worker/x.rs", "crate::http::y")], WORKER, "http").len(), 1);
     }
 
     #[test]

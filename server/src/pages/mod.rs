@@ -32,8 +32,8 @@ use url::Url;
 
 pub(crate) use self::development::{DEVELOPMENT_SECRET, Development};
 use self::view::{Again, STYLESHEET, Trouble, TroublePage};
-use crate::edge::admission::Class;
 use crate::edge::address::host_with_port;
+use crate::edge::admission::Class;
 use crate::edge::body::{Bodies, PAGE_BODIES_BYTES_MAX};
 use crate::edge::rates::seconds_until;
 use crate::edge::route::{Allow, allowing};

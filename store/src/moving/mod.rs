@@ -16,7 +16,6 @@ use anyhow::{Context, bail};
 use chrono::{DateTime, Utc};
 
 use self::source::Source;
-pub(crate) use self::source::moved_to;
 use self::tables::TABLES;
 use self::target::{Found, Target};
 use super::Schema;

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::tables::{Cell, Form, TABLES, Table};
 use crate::Schema;
-use crate::sqlite::{lock, schema, url_of};
+use crate::sqlite::{lock, moved_to, schema, url_of};
 
 /// The file, locked against servers, inside one transaction that keeps every other writer out and ends with the mark.
 pub(super) struct Source {
@@ -155,15 +155,6 @@ impl Source {
         mark.bind::<Text, _>(to).bind::<BigInt, _>(micros(now)).execute(&mut self.conn).with_context(marked)?;
         self.conn.batch_execute("COMMIT").with_context(marked)
     }
-}
-
-/// Where the data of a file went, if it was moved.
-pub(crate) fn moved_to(conn: &mut SqliteConnection) -> anyhow::Result<Option<String>> {
-    let marks = "SELECT name AS line FROM sqlite_master WHERE type = 'table' AND name = 'moved'";
-    if diesel::sql_query(marks).load::<Line>(conn)?.is_empty() {
-        return Ok(None);
-    }
-    Ok(diesel::sql_query("SELECT moved_to AS line FROM moved").get_result::<Line>(conn).optional()?.map(|mark| mark.line))
 }
 
 /// Refuses to move what would not be moved whole.

@@ -9,9 +9,7 @@ use uuid::Uuid;
 
 use super::columns::{OutboxColumns, SuspensionColumns};
 use super::key_lock::{IDEMPOTENCY_HOURS, lock_of};
-use crate::codes::DeliveryState;
-use crate::rows::{IntentRow, OutboxRow, RowsResult, SuspensionRow};
-use crate::units::day;
+use crate::rows::{DeliveryState, IntentRow, OutboxRow, RowsResult, SuspensionRow, day};
 
 /// Rows under locks, each given out once: whoever reads a row again may have written it.
 #[derive(Default)]

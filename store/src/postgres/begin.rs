@@ -11,8 +11,7 @@ use super::columns::{IntentColumns, OutboxColumns, SuspensionColumns};
 use super::key_lock::lock_of;
 use super::session::Session;
 use super::statements as hot;
-use crate::rows::RowsResult;
-use crate::units::day;
+use crate::rows::{RowsResult, day};
 
 impl Session {
     /// Begins a transaction that writes, locks those of the intents and keys that nobody else holds, and reads the intents' open

@@ -13,12 +13,10 @@ use domain::wire::KeyView;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::codes::{Code, DeliveryState};
 use crate::rows::{
-    BounceRow, IntentRow, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+    BounceRow, Code, DeliveryState, IntentRow, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow,
+    TimerRow, TokenRow, last_hash, names,
 };
-use crate::units::keys::names;
-use crate::units::last_hash;
 
 fn unsigned(number: i32) -> RowsResult<u32> {
     u32::try_from(number).map_err(|_| RowsError::Inconsistent("a negative count"))

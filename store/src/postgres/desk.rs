@@ -2,18 +2,16 @@
 
 use std::sync::Arc;
 
-use super::group::Waiting;
 use super::listener::Listener;
 use super::pool::Pool;
 use super::rows::Writing;
 use super::transaction;
-use crate::StoreError;
+use super::waiting::{Queued, Waiting};
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Notice;
-use crate::observer::Observer;
 use crate::rows::RowsResult;
-use crate::surroundings::Surroundings;
-use crate::units::{self, Env};
+use crate::surroundings::{Env, Surroundings};
+use crate::{StoreError, units};
 
 /// The connections that write, with what belongs to every transaction on them.
 pub(super) struct Desk {
@@ -46,7 +44,7 @@ impl Desk {
         let desk = self.clone();
         self.pool.beside(async move {
             let Waiting { request, reply, .. } = waiting;
-            let decided = desk.write("execute", move |rows, env| units::execute(rows, env, &request)).await;
+            let decided = desk.write("execute", move |rows, env| units::execute::execute(rows, env, &request)).await;
             // Whoever is gone needs no answer.
             drop(reply.send(decided));
         });
@@ -56,31 +54,5 @@ impl Desk {
     pub(super) fn announce(&self, notices: &[Notice]) {
         self.surroundings.announce(notices);
         self.listener.tell(notices);
-    }
-}
-
-/// A unit of work that waits for a connection; one that is dropped before it got one was refused.
-pub(super) struct Queued {
-    observer: Arc<dyn Observer>,
-    refused: bool,
-}
-
-impl Queued {
-    pub(super) fn enter(observer: &Arc<dyn Observer>) -> Self {
-        observer.queued();
-        Self { observer: observer.clone(), refused: true }
-    }
-
-    pub(super) fn leave(mut self) {
-        self.refused = false;
-    }
-}
-
-impl Drop for Queued {
-    fn drop(&mut self) {
-        self.observer.unqueued();
-        if self.refused {
-            self.observer.refused();
-        }
     }
 }

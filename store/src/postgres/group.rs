@@ -12,31 +12,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use domain::base::ids::IntentId;
 use domain::problem::Rejection;
 
 use super::ahead::About;
-use super::desk::{Desk, Queued};
-use super::line::{Line, Reply};
+use super::desk::Desk;
+use super::line::Line;
 use super::rows::Writing;
 use super::session::{Mode, Session};
 use super::transaction::{Broken, classify, commit, in_the_way, outcome_unknown, put_away, unavailable};
+use super::waiting::Waiting;
 use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
 use crate::rows::{RowsError, RowsResult};
-use crate::units::{self, Env};
-use crate::{Outcome, Request, StoreError};
+use crate::surroundings::Env;
+use crate::{Outcome, Request, StoreError, units};
 
 /// Answers in one transaction.
 const GROUP_MAX: usize = 32;
-
-/// An answer that waits to be decided.
-pub(super) struct Waiting {
-    pub(super) intent: IntentId,
-    pub(super) request: Arc<Request>,
-    pub(super) queued: Option<Queued>,
-    pub(super) reply: Reply<Result<Outcome, Rejection>>,
-}
 
 /// What became of an answer.
 type Decision = Result<Result<Outcome, Rejection>, StoreError>;
@@ -146,7 +138,7 @@ fn once(session: &mut Session, desk: &Desk, notices: &mut Vec<Notice>, group: &[
 }
 
 fn decided(session: &mut Session, env: &Env<'_>, notices: &mut Vec<Notice>, request: &Request) -> RowsResult<Decision> {
-    let decide = AssertUnwindSafe(|| units::execute(&mut Writing { session, notices }, env, request));
+    let decide = AssertUnwindSafe(|| units::execute::execute(&mut Writing { session, notices }, env, request));
     match catch_unwind(decide) {
         // Decided before anything was written: the others have nothing to undo.
         Ok(Err(RowsError::Held(why))) => Ok(Err(StoreError::Held(why))),

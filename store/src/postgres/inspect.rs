@@ -11,8 +11,8 @@ use super::columns::KeyColumns;
 use super::connection::connect;
 use super::migrate::{check_version, schema};
 use super::schema::{api_keys, events, presence, secrets};
-use crate::database::Gateway;
 use crate::host::clock::SystemClock;
+use crate::inspection::Gateway;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
 
 /// What can be said of a database, and of the PostgreSQL that keeps it.

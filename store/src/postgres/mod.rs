@@ -18,12 +18,12 @@ mod migrate;
 mod outcome;
 mod pool;
 mod proof;
-mod reads;
 mod rows;
 mod schema;
 mod session;
 mod statements;
 mod transaction;
+mod waiting;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -39,8 +39,7 @@ use tokio::task::JoinHandle;
 
 pub use self::address::Address;
 pub(crate) use self::connection::dial;
-use self::desk::{Desk, Queued};
-use self::group::Waiting;
+use self::desk::Desk;
 pub(crate) use self::inspect::is_empty;
 pub use self::inspect::{Examination, examine};
 use self::line::Line;
@@ -49,14 +48,14 @@ pub(crate) use self::migrate::tables_for_filling;
 use self::pool::{CLOSE_WAIT, Pool};
 use self::rows::Writing;
 use self::session::{DatabaseClock, Session};
+use self::waiting::{Queued, Waiting};
 use crate::backend::Backend;
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::request::{Outcome, Request, Target};
 use crate::rows::RowsResult;
-use crate::surroundings::Surroundings;
-use crate::units::{self, Env};
-use crate::{StoreError, Unit};
+use crate::surroundings::{Env, Surroundings};
+use crate::{StoreError, Unit, units};
 
 /// Connections that look keys up; apart, so that heavy work cannot lock everybody out.
 const CONNECTIONS_APART: u32 = 2;
@@ -231,7 +230,7 @@ impl Backend for PostgresStore {
         match request.target {
             Target::Intent(intent) if matches!(request.command, Ok(Command::Respond(_))) => self.answer(intent, request),
             Target::Intent(_) | Target::Suspension(_) => {
-                self.decide("execute", move |rows, env| units::execute(rows, env, &request))
+                self.decide("execute", move |rows, env| units::execute::execute(rows, env, &request))
             }
         }
     }

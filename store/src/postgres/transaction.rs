@@ -23,8 +23,7 @@ use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
 use crate::observer::{Again, Observer};
 use crate::rows::{RowsError, RowsResult};
-use crate::surroundings::Surroundings;
-use crate::units::Env;
+use crate::surroundings::{Env, Surroundings};
 
 /// How often a unit of work is run.
 const RUNS_MAX: u32 = 6;

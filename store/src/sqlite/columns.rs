@@ -12,12 +12,10 @@ use domain::suspension::{Asker, Ending, Suspension};
 use domain::wire::KeyView;
 use uuid::Uuid;
 
-use crate::codes::{Code, DeliveryState};
 use crate::rows::{
-    BounceRow, IntentRow, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow, TimerRow, TokenRow,
+    BounceRow, Code, DeliveryState, IntentRow, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow,
+    TimerRow, TokenRow, last_hash, names,
 };
-use crate::units::keys::names;
-use crate::units::last_hash;
 
 pub(super) fn uuid(bytes: &[u8]) -> RowsResult<Uuid> {
     Uuid::from_slice(bytes).map_err(|_| RowsError::Inconsistent("an id of the wrong length"))

@@ -12,12 +12,10 @@ use std::sync::OnceLock;
 
 use anyhow::Context;
 
-use super::inspect::beside;
+use super::file::{SERVE_LOCK, beside};
 
 /// The files beside a database that must stay what they are while it is open: the log and its index, and the lock of the server.
 const BESIDE: [&str; 3] = ["-wal", "-shm", SERVE_LOCK];
-/// The ending of the file that a server locks; SQLite's own locks come and go with each transaction.
-pub(super) const SERVE_LOCK: &str = ".serve-lock";
 
 /// The files of an open database, by device and number.
 pub(super) struct Identity {

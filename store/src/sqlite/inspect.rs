@@ -1,9 +1,8 @@
 //! Looks at a database file without changing anything: no file is made, no lock is kept, no table is migrated.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use diesel::connection::SimpleConnection;
@@ -12,11 +11,12 @@ use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
 use domain::base::time::from_micros;
 
+use super::file::{beside, url_of};
+use super::mark::moved_to;
+use super::migrate::known_migrations;
 use super::schema::{api_keys, events, presence, secrets};
-use super::{known_migrations, url_of};
-use crate::database::Gateway;
-use crate::moving::moved_to;
-use crate::rows::ReadRows;
+use crate::inspection::Gateway;
+use crate::rows::prelude::*;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
 
 /// What every SQLite file begins with.
@@ -86,13 +86,6 @@ fn header(path: &Path) -> anyhow::Result<Option<[u8; 100]>> {
         bail!("{} is no SQLite database", path.display());
     }
     Ok(Some(header))
-}
-
-/// The file SQLite keeps beside a database under this ending.
-pub fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(ending);
-    PathBuf::from(name)
 }
 
 fn open(path: &Path) -> anyhow::Result<SqliteConnection> {

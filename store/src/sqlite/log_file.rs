@@ -8,7 +8,7 @@ use anyhow::Context;
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
 
-use super::inspect::beside;
+use super::file::beside;
 
 /// Writes a file's bytes over themselves and syncs them; a file that is not there needs nothing.
 pub type Rewrite = fn(&Path) -> io::Result<()>;

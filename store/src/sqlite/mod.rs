@@ -1,10 +1,12 @@
 //! SQLite, the embedded default: one thread writes, a pool of read-only connections reads.
 
 mod columns;
+mod file;
 mod identity;
 mod inspect;
 mod log_file;
-mod reads;
+mod mark;
+mod migrate;
 mod rows;
 mod schema;
 #[cfg(feature = "simulator")]
@@ -12,7 +14,7 @@ pub mod simulated;
 mod statements;
 mod writer;
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,29 +25,29 @@ use diesel::r2d2::{ConnectionManager, CustomizeConnection, Pool};
 use diesel::sql_types::Integer;
 use diesel::sqlite::SqliteConnection;
 use diesel::{Connection, QueryableByName, RunQueryDsl};
-use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::base::clock::Clock;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
+pub use self::file::beside;
+use self::file::create;
+pub(crate) use self::file::{lock, url_of};
+use self::identity::Identity;
 pub use self::identity::second_name;
-use self::identity::{Identity, SERVE_LOCK};
 pub(crate) use self::inspect::schema;
-pub use self::inspect::{beside, inspect, version};
+pub use self::inspect::{inspect, version};
 pub use self::log_file::Rewrite;
+pub(crate) use self::mark::moved_to;
+pub use self::migrate::known_migrations;
+use self::migrate::migrate;
 use self::writer::{Writer, classify};
 use crate::backend::Backend;
 use crate::host::clock_watch::ClockWatch;
-use crate::host::kill_points::{self, Point};
 use crate::hub::Hub;
-use crate::moving::moved_to;
 use crate::rows::{RowsError, RowsResult};
-use crate::surroundings::Surroundings;
-use crate::units::Env;
+use crate::surroundings::{Env, Surroundings};
 use crate::{StoreError, Unit};
-
-const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
 
 /// Connections that read at the same time.
 const READERS_MAX: u32 = 8;
@@ -245,83 +247,6 @@ impl CustomizeConnection<SqliteConnection, diesel::r2d2::Error> for ReadOnly {
     }
 }
 
-/// A path as SQLite takes it.
-pub(crate) fn url_of(path: &Path) -> anyhow::Result<String> {
-    Ok(path.to_str().context("the database path is not valid UTF-8")?.to_owned())
-}
-
-/// Makes the folder and the file, for their owner alone: tokens and keys are hashed in it, questions are not.
-fn create(path: &Path) -> anyhow::Result<()> {
-    if path.is_dir() {
-        anyhow::bail!("it is a folder");
-    }
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let mut options = std::fs::DirBuilder::new();
-        options.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut options, 0o700);
-        #[cfg(unix)]
-        let made: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.exists()).collect();
-        options.create(folder).with_context(|| format!("failed to create the folder {}", folder.display()))?;
-        #[cfg(unix)]
-        sync_names(&made).with_context(|| format!("failed to sync the folder above {}", folder.display()))?;
-    }
-    if !path.exists() {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).with_context(|| format!("failed to create {}", path.display()))?;
-    }
-    Ok(())
-}
-
-/// Makes the names of new folders durable: SQLite syncs the folder its files are in, and nobody those above.
-#[cfg(unix)]
-fn sync_names(made: &[&Path]) -> std::io::Result<()> {
-    for above in made.iter().filter_map(|folder| folder.parent()) {
-        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-        File::open(above)?.sync_all()?;
-    }
-    Ok(())
-}
-
-/// Locks a file beside the database, for as long as the answer lives.
-pub(crate) fn lock(path: &Path) -> anyhow::Result<File> {
-    let name = beside(path, SERVE_LOCK);
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&name);
-    let file = file.with_context(|| format!("failed to open {}", name.display()))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => anyhow::bail!("another placet serves {} already; stop it first", path.display()),
-        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("failed to lock {}", name.display())),
-    }
-}
-
-/// The versions of the migrations this program has, oldest first. They begin with the time they were made at.
-pub fn known_migrations() -> anyhow::Result<Vec<String>> {
-    let migrations = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&MIGRATIONS);
-    let migrations = migrations.map_err(|error| anyhow::anyhow!(error))?;
-    let mut versions: Vec<String> = migrations.iter().map(|migration| migration.name().version().to_string()).collect();
-    versions.sort_unstable();
-    Ok(versions)
-}
-
-fn migrate(conn: &mut SqliteConnection) -> anyhow::Result<()> {
-    let known = known_migrations()?;
-    let applied = conn.applied_migrations().map_err(|error| anyhow::anyhow!(error))?;
-    if let Some(newer) = applied.iter().map(ToString::to_string).find(|version| !known.contains(version)) {
-        anyhow::bail!("the database was written by a newer placet (migration {newer}); use that version or restore a backup");
-    }
-    // Two processes may start on a new file at once: the second finds the lock, then finds nothing left to do.
-    conn.exclusive_transaction(|conn| {
-        conn.run_pending_migrations(MIGRATIONS).map_err(|error| anyhow::anyhow!(error))?;
-        kill_points::reached(Point::WithinMigration);
-        Ok(())
-    })
-    .map_err(|error: MigrateError| error.0)
-}
-
 /// Brings what the write-ahead log holds into the database file, before anything is appended to it (ADR 20).
 ///
 /// The next start has little to write anew, and who copies the files now finds all of it in one.
@@ -343,23 +268,10 @@ fn empty_log(conn: &mut SqliteConnection, exclusive: Exclusive) -> anyhow::Resul
     Ok(())
 }
 
-struct MigrateError(anyhow::Error);
-
-impl From<diesel::result::Error> for MigrateError {
-    fn from(error: diesel::result::Error) -> Self {
-        Self(error.into())
-    }
-}
-
-impl From<anyhow::Error> for MigrateError {
-    fn from(error: anyhow::Error) -> Self {
-        Self(error)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
+    use diesel_migrations::MigrationHarness;
     use domain::base::ids::{Entropy, IntentId};
     use domain::intent::body::IntentBody;
     use domain::intent::status::Status;

@@ -18,15 +18,17 @@ use domain::suspension::channel::Channels;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use super::migrate::migrate;
 use super::rows::{RowIds, Writing};
-use super::{classify, migrate};
+use super::writer::classify;
 use crate::allowance::Allowance;
 use crate::backend::Backend;
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::{Hub, Notice};
 use crate::observer::Unobserved;
-use crate::rows::{PresenceRow, ReadRows, Restore, Rows, RowsError, RowsResult};
-use crate::units::{Decided, Env};
+use crate::rows::prelude::*;
+use crate::rows::{Decided, PresenceRow, Restore, RowsError, RowsResult, WritePresence};
+use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.

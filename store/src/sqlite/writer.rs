@@ -26,8 +26,7 @@ use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
 use crate::observer::Observer;
 use crate::rows::{RowsError, RowsResult};
-use crate::surroundings::Surroundings;
-use crate::units::Env;
+use crate::surroundings::{Env, Surroundings};
 
 /// How many jobs share one commit.
 const BATCH_MAX: usize = 256;
@@ -446,10 +445,10 @@ mod tests {
 
     fn measured(folder: &tempfile::TempDir) -> (Writer, Arc<Told>) {
         let path = folder.path().join("w.db");
-        crate::sqlite::create(&path).unwrap();
+        crate::sqlite::file::create(&path).unwrap();
         let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
         conn.batch_execute("PRAGMA journal_mode = WAL").unwrap();
-        crate::sqlite::migrate(&mut conn).unwrap();
+        crate::sqlite::migrate::migrate(&mut conn).unwrap();
         conn.batch_execute("CREATE TABLE t (n INTEGER UNIQUE)").unwrap();
         let (clock, told) = (Arc::new(SystemClock), Arc::new(Told::default()));
         let surroundings = Surroundings::alone(clock.clone(), Arc::new(SystemEntropy));

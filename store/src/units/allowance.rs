@@ -11,8 +11,10 @@ use domain::people::authority::Action;
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 
-use super::{Decided, Env, Loaded, day};
-use crate::rows::{ReadRows, Rows, RowsResult};
+use super::loaded::Loaded;
+use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsResult, day};
+use crate::surroundings::Env;
 
 /// What the rows and indexes of an event take besides its bytes, roughly.
 pub(super) const EVENT_ROWS_BYTES: usize = 512;

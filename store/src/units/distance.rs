@@ -8,8 +8,9 @@
 use chrono::{DateTime, Utc};
 use domain::asking::pressing::{BURST, PLACES_MAX, URGENT, may_wait, pair};
 
-use super::Env;
-use crate::rows::{OutboxRow, ReadRows, Rows, RowsResult, SuspensionRow};
+use crate::rows::prelude::*;
+use crate::rows::{OutboxRow, RowsResult, SuspensionRow};
+use crate::surroundings::Env;
 
 /// The word about a message that waits for its place.
 const KEEPS_ITS_DISTANCE: &str =

@@ -14,14 +14,15 @@ use domain::log::{Envelope, Sealed};
 use domain::suspension::channel::{Route, Way};
 
 use super::allowance::{EVENT_ROWS_BYTES, charge};
-use super::deliveries::{Queueing, queue, requeue, settle_waiting, waiting};
-use super::{Env, Loaded};
-use crate::codes::TimerKind;
+use super::loaded::Loaded;
+use super::queue::{Queueing, queue, requeue, settle_waiting, waiting};
 use crate::fact::Fact;
 use crate::hub::Notice;
-use crate::rows::{NewEvent, ReadRows, Rows, RowsError, RowsResult, SuspensionRow, Table, TimerRow};
+use crate::rows::prelude::*;
+use crate::rows::{NewEvent, RowsError, RowsResult, SuspensionRow, Table, TimerKind, TimerRow};
 use crate::span::SpanEnd;
 use crate::story::{Story, What};
+use crate::surroundings::Env;
 
 /// Appends events to the intent's log and writes every row they imply. Returns the last event.
 ///

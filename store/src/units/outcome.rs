@@ -1,15 +1,20 @@
 //! What the caller of a command gets to see.
 
+use chrono::{DateTime, Utc};
+use domain::base::planted::{Bug, planted};
 use domain::intent::command::Command;
 use domain::intent::event::Event;
 use domain::log::Sealed;
+use domain::problem::Rejection;
 use domain::suspension::Suspension;
 use domain::wire::{RespondResponse, SuspensionRecord};
 use serde::{Deserialize, Serialize};
 
-use super::Loaded;
+use super::loaded::Loaded;
 use crate::Outcome;
-use crate::rows::{ReadRows, Rows, RowsError, RowsResult};
+use crate::request::Idempotency;
+use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsError, RowsResult};
 
 /// What the caller gets to see.
 pub(super) fn outcome<R: Rows>(
@@ -106,6 +111,15 @@ pub(super) fn recalled<R: Rows>(rows: &mut R, kept: &str) -> RowsResult<Outcome>
         Kept::Answered(suspension, version) => responded(&rows.reads().suspension_at(suspension)?.suspension, version),
         Kept::Whole(outcome) => Ok(outcome),
     }
+}
+
+/// What a write with this key left for its repeats.
+pub(super) fn kept_under<R: Rows>(rows: &mut R, key: Idempotency, now: DateTime<Utc>) -> Decided<Option<String>> {
+    let Some((body_hash, outcome)) = rows.reads().idempotent(&key.key_hash, now)? else { return Ok(Ok(None)) };
+    if body_hash != key.body_hash && !planted(Bug::BodyOfAKeyIgnored) {
+        return Ok(Err(Rejection::IdempotencyMismatch));
+    }
+    Ok(Ok(Some(outcome)))
 }
 
 #[cfg(test)]

@@ -17,14 +17,16 @@ use domain::suspension::Question;
 use domain::suspension::absence::Absence;
 use domain::suspension::channel::{Channels, Route};
 
+use super::act::act;
+use super::loaded::{Loaded, load_of};
 use super::log::append;
-use super::{Env, Loaded, act, load_of};
-use crate::codes::DeliveryState;
-use crate::host::clock_watch::ClockWatch;
 use crate::host::kill_points::{self, Point};
 use crate::hub::Notice;
-use crate::rows::{OutboxRow, PresenceRow, ReadRows, Recovery, Restore, Rows, RowsError, RowsResult, SuspensionRow};
-use crate::{Fired, Hold, Recovered};
+use crate::reads::hold;
+use crate::rows::prelude::*;
+use crate::rows::{DeliveryState, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow};
+use crate::standing::{Fired, Hold, Recovered};
+use crate::surroundings::Env;
 
 /// How old a sign of life may get before the next one, in seconds.
 const BEAT_SECONDS: i64 = 10;
@@ -32,23 +34,6 @@ const BEAT_SECONDS: i64 = 10;
 const BEHIND_SECONDS_MIN: i64 = 60;
 /// Questions dealt with in one transaction after an absence.
 const QUESTIONS_PER_UNIT: u32 = 64;
-
-/// Why nothing that time decides may happen at present. An absence nobody has noticed yet is a reason: whatever comes first after it, be
-/// it the deadline's own turn, decides nothing.
-pub(crate) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<Option<Hold>> {
-    if !watch.is_steady() {
-        return Ok(Some(Hold::Clock));
-    }
-    let Some(presence) = rows.presence()? else { return Ok(None) };
-    let is_away = watch.is_away(presence.beat_at) && !planted(Bug::AbsenceUnnoticed);
-    Ok(match presence.restore {
-        Restore::Held { .. } if planted(Bug::RestoreHoldsNothing) => None,
-        Restore::Held { since } => Some(Hold::Restore { since }),
-        Restore::Released => Some(Hold::Recovery),
-        Restore::Over if presence.recovery.is_some() || is_away => Some(Hold::Recovery),
-        Restore::Over => None,
-    })
-}
 
 /// What the deadline loop does before it fires anything: a hold and an absence come first. `None` if time may go on.
 pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {

@@ -9,13 +9,17 @@ use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::wire::DeliveryView;
 
-use super::deliveries::told;
+use super::allowance;
+use super::execute::may_end;
+use super::loaded::load_of;
 use super::log::append;
-use super::{Decided, Env, allowance, kept_under, load_of, may_end};
-use crate::codes::DeliveryState;
+use super::message::as_logged;
+use super::outcome::kept_under;
 use crate::fact::{Fact, Settled};
 use crate::hub::Notice;
-use crate::rows::{ReadRows, Rows, RowsError};
+use crate::rows::prelude::*;
+use crate::rows::{Decided, DeliveryState, RowsError};
+use crate::surroundings::Env;
 use crate::{Idempotency, reads};
 
 /// Queues it as if it had never been tried, and lets its channel work again if it was thought gone. It stays the same message: a receiver
@@ -43,7 +47,7 @@ pub(crate) fn redrive<R: Rows>(
     let suspension = rows.reads().suspension_at(row.suspension)?;
     let mut loaded = load_of(rows, &suspension)?;
     let detail = row.detail.clone().unwrap_or_default();
-    let command = Command::Redrive(Box::new(told(row.clone(), &suspension, &detail)));
+    let command = Command::Redrive(Box::new(as_logged(row.clone(), &suspension, &detail)));
     match decide(&loaded.intent, &command, principal, now) {
         Err(refusal) => {
             may_end(rows, env, &refusal)?;

@@ -7,11 +7,12 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Env, load_of};
-use crate::codes::TimerKind;
+use super::loaded::load_of;
 use crate::fact::Fact;
 use crate::hub::Notice;
-use crate::rows::{ReadRows, Rows, RowsResult, TimerRow};
+use crate::rows::prelude::*;
+use crate::rows::{RowsResult, TimerKind, TimerRow};
+use crate::surroundings::Env;
 use crate::{StoreError, Swept, Unit};
 
 /// Questions looked at in one read.

@@ -3,12 +3,15 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::intent::command::Command;
 
-use super::{Env, Loaded, act, load_of, presence};
+use super::act::act;
+use super::loaded::{Loaded, load_of};
+use super::presence;
 use crate::Fired;
-use crate::codes::TimerKind;
 use crate::fact::Fact;
 use crate::hub::Notice;
-use crate::rows::{ReadRows, Rows, RowsError, RowsResult, TimerRow};
+use crate::rows::prelude::*;
+use crate::rows::{RowsError, RowsResult, TimerKind, TimerRow};
+use crate::surroundings::Env;
 
 /// Timers dealt with in one transaction.
 pub(crate) const TIMERS_PER_UNIT: u32 = 64;

@@ -3,12 +3,12 @@
 use domain::intent::status::Status;
 use domain::people::principal::Role;
 use domain::suspension::lease::LeaseStatus;
-use domain::suspension::{FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType, delivery};
+use domain::suspension::{FallbackPolicy, Kind, Resolution, ResolutionReason, ResponseType};
 
-use super::rows::{OutboxRow, RowsError};
+use super::error::RowsError;
 
 /// An enum with a fixed number for each value.
-pub(super) trait Code: Copy + Sized {
+pub(crate) trait Code: Copy + Sized {
     fn code(self) -> i32;
     fn from_code(code: i32) -> Result<Self, RowsError>;
 }
@@ -42,7 +42,7 @@ code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3, Bounced = 
 
 /// What a timer does when it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TimerKind {
+pub(crate) enum TimerKind {
     /// Ends the suspension.
     Deadline,
     /// Asks again.
@@ -51,7 +51,7 @@ pub(super) enum TimerKind {
 
 /// Where a message's row stands; while queued it may be leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DeliveryState {
+pub(crate) enum DeliveryState {
     Queued,
     Sent,
     Failed,
@@ -59,18 +59,4 @@ pub(super) enum DeliveryState {
     Obsolete,
     /// It was accepted and came back.
     Bounced,
-}
-
-impl DeliveryState {
-    /// The state of a message with this row.
-    pub(super) fn shown(self, row: &OutboxRow) -> delivery::DeliveryState {
-        match self {
-            Self::Queued if row.lease.is_some() => delivery::DeliveryState::Sending,
-            Self::Queued => delivery::DeliveryState::Queued,
-            Self::Sent => delivery::DeliveryState::Sent,
-            Self::Failed => delivery::DeliveryState::Failed,
-            Self::Obsolete => delivery::DeliveryState::Obsolete,
-            Self::Bounced => delivery::DeliveryState::Bounced,
-        }
-    }
 }

@@ -9,12 +9,16 @@ use domain::intent::deliveries::{has_another_way, is_worth_waiting};
 use domain::suspension::Question;
 use domain::suspension::delivery::{DeliveryRecord, DeliveryState as Shown, Fate};
 
-use super::deliveries::{Taking, finish_delivery, read, settle, sibling, told};
-use super::{Env, load_of};
+use super::finish::finish_delivery;
+use super::loaded::load_of;
+use super::message::{as_logged, read, sibling};
+use super::queue::settle;
 use crate::fact::Fact;
 use crate::hub::Notice;
-use crate::rows::{OutboxRow, ReadRows, Rows, RowsResult, SuspensionRow};
-use crate::{Lane, LinePlace};
+use crate::rows::prelude::*;
+use crate::rows::{OutboxRow, RowsResult, SuspensionRow};
+use crate::sending::{Lane, Leased, LinePlace};
+use crate::surroundings::Env;
 
 /// Messages that are due for one webhook endpoint at the same time; what comes on top asks by the next way, if it has one.
 const ENDPOINT_DUE_MAX: u32 = 1_000;
@@ -23,6 +27,13 @@ const BEYOND_PER_UNIT: u32 = 16;
 
 /// Why what comes on top is given up.
 const TOO_MANY: &str = "too many messages wait for this endpoint";
+
+/// What one turn has done so far.
+pub(super) struct Taking {
+    pub(super) leased: Leased,
+    /// The rows of messages given up together with another one.
+    pub(super) given_up: Vec<i64>,
+}
 
 /// Whether a question has no time to wait so long for an endpoint: it must not wait most of the time there is to answer it.
 pub(super) fn is_pressed(
@@ -40,7 +51,7 @@ pub(super) fn is_pressed(
 
 /// Gives up a message, and what else of its attempt waits for the same endpoint, if that asks somebody by another channel; returns the
 /// rows of those given up.
-pub(super) fn go_around<R: Rows>(
+pub(super) fn give_up<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     row: &OutboxRow,
@@ -60,7 +71,7 @@ pub(super) fn go_around<R: Rows>(
         }
         siblings.push(sibling);
     }
-    let delivery = told(row.clone(), suspension, why);
+    let delivery = as_logged(row.clone(), suspension, why);
     let record = DeliveryRecord { delivery, fate: Fate::Failed, siblings, question: None, channels: env.channels.clone() };
     if !has_another_way(suspension.suspension.attempt, question, &record) {
         return Ok(Vec::new());
@@ -100,7 +111,7 @@ pub(super) fn turn_away<R: Rows>(
         if taking.given_up.contains(&row.rid) {
             continue;
         }
-        let (suspension, told) = match read(rows, &row) {
+        let (suspension, message) = match read(rows, &row) {
             Ok(read) => read,
             // It is put off, loudly, when its turn comes.
             Err(error) if error.is_unreadable() => continue,
@@ -111,7 +122,7 @@ pub(super) fn turn_away<R: Rows>(
             settle(rows, row, now)?;
             continue;
         }
-        let given_up = go_around(rows, env, &row, &suspension, &told.question, TOO_MANY)?;
+        let given_up = give_up(rows, env, &row, &suspension, &message.question, TOO_MANY)?;
         for _ in &given_up {
             rows.notice(Notice::Fact(Fact::QueueFull));
         }

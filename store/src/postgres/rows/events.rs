@@ -1,0 +1,49 @@
+//! The events of the log.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use domain::log::{Hash, Sealed};
+
+use super::Writing;
+use crate::postgres::proof::Proof;
+use crate::postgres::schema::events;
+use crate::postgres::session::Session;
+use crate::postgres::statements as hot;
+use crate::rows::{EventLink, NewEvent, ReadEvents, RowsError, RowsResult, WriteEvents};
+
+impl WriteEvents for Writing<'_> {
+    fn insert_event(&mut self, event: &NewEvent<'_>) -> RowsResult<()> {
+        let hash = event.sealed.hash.0.to_vec();
+        self.session.proof = Some(Proof::Event { rid: event.rid, hash: hash.clone() });
+        let write = hot::InsertEvent {
+            rid: event.rid,
+            intent: event.intent,
+            previous: event.previous,
+            event_type: event.event_type.to_owned(),
+            created_at: event.created_at,
+            bytes: event.sealed.bytes.clone(),
+            hash,
+        };
+        self.session.later(write, None)
+    }
+}
+
+impl ReadEvents for Session {
+    fn event_link(&mut self, rid: i64) -> RowsResult<EventLink> {
+        let columns = (events::event_type, events::created_at, events::previous);
+        let (event_type, created_at, previous) = events::table.find(rid).select(columns).first(self.conn()?)?;
+        Ok(EventLink { event_type, created_at, previous })
+    }
+
+    fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
+        let kept = events::table.find(rid).select((events::bytes, events::hash));
+        let (bytes, hash) = kept.first::<(Vec<u8>, Vec<u8>)>(self.conn()?)?;
+        let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
+        Ok(Sealed { bytes, hash: Hash(hash) })
+    }
+
+    /// Ids are drawn in blocks, so the newest row need not have the highest. Asked only where no server ever left a sign of life.
+    fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
+        Ok(events::table.select(diesel::dsl::max(events::created_at)).first(self.conn()?)?)
+    }
+}

@@ -1,0 +1,51 @@
+//! What a write leaves for its repeats.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+
+use super::Writing;
+use crate::postgres::key_lock::{IDEMPOTENCY_HOURS, lock_of};
+use crate::postgres::schema::idempotency;
+use crate::postgres::session::{Mode, Session};
+use crate::postgres::statements as hot;
+use crate::request::Idempotency;
+use crate::rows::{ReadIdempotency, RowsResult, WriteIdempotency, day};
+
+impl WriteIdempotency for Writing<'_> {
+    fn insert_idempotent(&mut self, key: Idempotency, now: DateTime<Utc>, outcome: &str) -> RowsResult<()> {
+        let write = hot::InsertIdempotent {
+            day: day(now),
+            key_hash: key.key_hash.to_vec(),
+            body_hash: key.body_hash.to_vec(),
+            outcome: outcome.to_owned(),
+            created_at: now,
+            counting_since: now - TimeDelta::hours(IDEMPOTENCY_HOURS),
+        };
+        self.session.later(write, Some("another request with the same key was first"))
+    }
+
+    fn forget_idempotent_before(&mut self, day: i32, limit: u32) -> RowsResult<u64> {
+        Ok(hot::ForgetIdempotent { day, limit: i64::from(limit) }.execute(self.session.conn()?)? as u64)
+    }
+}
+
+impl ReadIdempotency for Session {
+    fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
+        if let Some(kept) = self.ahead.outcomes(key_hash, now) {
+            return Ok(kept.into_iter().next());
+        }
+        let today = day(now);
+        let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
+        // Whoever was waited for may have begun later, on the next day.
+        let kept = idempotency::table.filter(idempotency::day.eq_any([today + 1, today, today - 1]));
+        let kept = kept.filter(idempotency::key_hash.eq(key_hash.as_slice())).filter(idempotency::created_at.gt(since));
+        let columns = (idempotency::body_hash, idempotency::outcome);
+        let kept = kept.select(columns).order(idempotency::day.desc());
+        if self.mode == Mode::Snapshot {
+            return Ok(kept.first(self.conn()?).optional()?);
+        }
+        // Also behind the lock of an intent: a key may be used for two of them, and whoever inserted it first would have to be waited
+        // for, by a group as well. Around midnight there are two keys of the table.
+        self.behind(hot::LockKey { hash: lock_of(key_hash) }, kept.limit(1))
+    }
+}

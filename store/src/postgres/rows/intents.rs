@@ -1,0 +1,114 @@
+//! Intents and their bodies.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use domain::base::ids::IntentId;
+use domain::intent::body::IntentBody;
+use serde_json::{Map, Value};
+
+use super::{Writing, json, json_option};
+use crate::filter::IntentFilter;
+use crate::postgres::columns::{BodyColumns, IntentColumns, signed};
+use crate::postgres::schema::{intent_bodies, intents};
+use crate::postgres::session::{Mode, Session};
+use crate::postgres::statements as hot;
+use crate::rows::{Code, IntentRow, ReadIntents, RowsError, RowsResult, WriteIntents};
+
+impl WriteIntents for Writing<'_> {
+    fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()> {
+        let intent = &row.intent;
+        let write = hot::InsertIntent {
+            rid: row.rid,
+            id: intent.id.0,
+            status: intent.status.code(),
+            version: signed(intent.version),
+            creator: intent.created_by.name.clone(),
+            creator_owner: intent.created_by.owner.clone(),
+            created_at: intent.created_at,
+            updated_at: intent.updated_at,
+        };
+        self.session.later(write, None)?;
+        let write = hot::InsertBody {
+            rid: row.rid,
+            title: json(&body.title)?,
+            description: json(&body.description)?,
+            created_by: json(&body.created_by)?,
+            parent: body.parent_intent_id.map(|id| id.0),
+            depends_on: json(&body.depends_on)?,
+            constraints: json(&body.constraints)?,
+            state: json(&body.state)?,
+            governance_policy: json_option(body.governance_policy.as_ref())?,
+            confidence: body.confidence,
+        };
+        self.session.later(write, None)
+    }
+
+    fn update_intent(&mut self, row: &IntentRow) -> RowsResult<()> {
+        let last_sequence = i64::try_from(row.last_sequence).map_err(|_| RowsError::Inconsistent("too many events"))?;
+        let write = hot::UpdateIntent {
+            status: row.intent.status.code(),
+            version: signed(row.intent.version),
+            updated_at: row.intent.updated_at,
+            open_suspension: row.open_suspension,
+            newest_suspension: row.newest_suspension,
+            has_leases: row.has_leases,
+            last_event: row.last_event,
+            last_sequence,
+            last_hash: row.last_hash.as_ref().map_or_else(Vec::new, |hash| hash.0.to_vec()),
+            rid: row.rid,
+        };
+        self.session.later(write, None)
+    }
+
+    fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()> {
+        diesel::update(intent_bodies::table.find(intent))
+            .set(intent_bodies::state.eq(json(state)?))
+            .execute(self.session.conn()?)?;
+        Ok(())
+    }
+}
+
+impl ReadIntents for Session {
+    fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
+        if let Some(row) = self.ahead.intent(id) {
+            return Ok(Some(row));
+        }
+        if self.mode == Mode::Locking {
+            let found = hot::LockIntent { id: id.0 }.get_result::<(IntentColumns, DateTime<Utc>)>(self.conn()?);
+            return found.optional()?.map(|found| self.locked_now(found)).transpose();
+        }
+        let found = hot::SelectIntent { id: id.0 }.get_result::<IntentColumns>(self.conn()?);
+        found.optional()?.map(IntentColumns::into_row).transpose()
+    }
+
+    fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow> {
+        if self.mode == Mode::Locking {
+            return self.lock(rid);
+        }
+        hot::SelectIntentAt { rid }.get_result::<IntentColumns>(self.conn()?)?.into_row()
+    }
+
+    fn body(&mut self, intent: i64) -> RowsResult<IntentBody> {
+        intent_bodies::table.find(intent).first::<BodyColumns>(self.conn()?)?.into_body()
+    }
+
+    fn title(&mut self, intent: i64) -> RowsResult<String> {
+        let title = intent_bodies::table.find(intent).select(intent_bodies::title).first(self.conn()?)?;
+        Ok(serde_json::from_value(title)?)
+    }
+
+    fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>> {
+        let mut query = intents::table.into_boxed();
+        if let Some(creator) = creator {
+            query = query.filter(intents::creator.eq(creator));
+        }
+        if let Some(status) = filter.status {
+            query = query.filter(intents::status.eq(status.code()));
+        }
+        if let Some(before) = filter.before {
+            query = query.filter(intents::rid.lt(before));
+        }
+        let page = query.order(intents::rid.desc()).limit(i64::from(filter.limit)).offset(i64::from(filter.offset));
+        page.load::<IntentColumns>(self.conn()?)?.into_iter().map(IntentColumns::into_row).collect()
+    }
+}

@@ -1,0 +1,68 @@
+//! API keys, and the secrets the server makes for itself.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use domain::base::ids::KeyId;
+use domain::people::principal::Principal;
+use domain::wire::KeyView;
+
+use super::Writing;
+use crate::postgres::columns::KeyColumns;
+use crate::postgres::schema::{api_keys, secrets};
+use crate::postgres::session::Session;
+use crate::request::NewKey;
+use crate::rows::{Code, ReadKeys, RowsResult, WriteKeys};
+
+impl WriteKeys for Writing<'_> {
+    fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()> {
+        let row = (
+            api_keys::id.eq(key.id.0),
+            api_keys::name.eq(&key.name),
+            api_keys::role.eq(key.role.code()),
+            api_keys::subject.eq(&key.subject),
+            api_keys::owner.eq(&key.owner),
+            api_keys::hash.eq(key.hash.to_vec()),
+            api_keys::created_at.eq(now),
+            api_keys::tied_to.eq(key.tied_to.as_ref().map(|names| names.join(" "))),
+        );
+        diesel::insert_into(api_keys::table).values(row).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool> {
+        let key = api_keys::table.filter(api_keys::id.eq(id.0));
+        // Revoking again keeps the first time.
+        diesel::update(key.filter(api_keys::revoked_at.is_null()))
+            .set(api_keys::revoked_at.eq(now))
+            .execute(self.session.conn()?)?;
+        Ok(key.count().get_result::<i64>(self.session.conn()?)? == 1)
+    }
+
+    fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()> {
+        diesel::insert_into(secrets::table)
+            .values((secrets::name.eq(name), secrets::value.eq(value.to_vec())))
+            .execute(self.session.conn()?)?;
+        Ok(())
+    }
+}
+
+impl ReadKeys for Session {
+    fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>> {
+        let counting = api_keys::table.filter(api_keys::hash.eq(key_hash.as_slice())).filter(api_keys::revoked_at.is_null());
+        counting.first::<KeyColumns>(self.conn()?).optional()?.map(KeyColumns::into_principal).transpose()
+    }
+
+    fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>> {
+        let key = api_keys::table.filter(api_keys::id.eq(id.0));
+        key.first::<KeyColumns>(self.conn()?).optional()?.map(KeyColumns::into_view).transpose()
+    }
+
+    fn keys(&mut self) -> RowsResult<Vec<KeyView>> {
+        let all = api_keys::table.order(api_keys::rid).load::<KeyColumns>(self.conn()?)?;
+        all.into_iter().map(KeyColumns::into_view).collect()
+    }
+
+    fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>> {
+        Ok(secrets::table.find(name).select(secrets::value).first(self.conn()?).optional()?)
+    }
+}

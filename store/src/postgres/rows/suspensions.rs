@@ -1,0 +1,185 @@
+//! Suspensions, with what is kept beside them: the span that asked, the key they were asked under.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Integer, Nullable};
+use domain::base::ids::SuspensionId;
+use domain::suspension::Suspension;
+use uuid::Uuid;
+
+use super::{Writing, json, json_option};
+use crate::postgres::columns::{SuspensionColumns, signed};
+use crate::postgres::schema::{intents, suspension_keys, suspension_traces, suspensions};
+use crate::postgres::session::Session;
+use crate::postgres::statements as hot;
+use crate::request::Idempotency;
+use crate::rows::{Code, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
+use crate::span::TraceContext;
+
+impl WriteSuspensions for Writing<'_> {
+    fn insert_suspension(&mut self, row: &SuspensionRow) -> RowsResult<()> {
+        let suspension = &row.suspension;
+        let write = hot::InsertSuspension {
+            rid: row.rid,
+            id: suspension.id.0,
+            intent: row.intent,
+            event: row.event,
+            kind: suspension.kind.code(),
+            version: signed(suspension.version),
+            attempt: signed(suspension.attempt),
+            response_type: suspension.response_type.code(),
+            choices: json(&suspension.choices)?,
+            suspended_at: suspension.suspended_at,
+            expires_at: suspension.expires_at,
+            fallback_policy: suspension.fallback_policy.code(),
+            fallback_value: suspension.fallback_value.clone(),
+            reached: suspension.reached,
+            requires_delivery: suspension.requires_delivery,
+            asker: suspension.asked_by.name.clone(),
+            asker_owner: suspension.asked_by.owner.clone(),
+        };
+        self.session.later(write, None)
+    }
+
+    fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool> {
+        let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an ending without its words"))?;
+        let write = hot::EndSuspension {
+            resolution: ending.resolution.code(),
+            resolution_reason: ending.reason.map(Code::code),
+            resolved_at: ending.at,
+            response: ending.response.clone(),
+            resolved_by: ending.by.clone(),
+            metadata: json_option(ending.metadata.as_ref())?,
+            version: signed(ended.version),
+            rid,
+        };
+        // Its intent is locked, so nobody else ends it; and if that were not so, nothing would be committed.
+        self.session.later(write, Some("the suspension has ended meanwhile"))?;
+        Ok(true)
+    }
+
+    fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()> {
+        let write = hot::TouchSuspension {
+            version: signed(suspension.version),
+            attempt: signed(suspension.attempt),
+            reached: suspension.reached,
+            refusals: signed(suspension.refusals),
+            rid,
+        };
+        self.session.later(write, None)
+    }
+
+    fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()> {
+        diesel::update(suspensions::table.find(suspension)).set(suspensions::reminded_at.eq(at)).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
+        diesel::update(suspensions::table.find(suspension))
+            .set(suspensions::expires_at.eq(expires_at))
+            .execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
+        let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
+        diesel::insert_into(suspension_traces::table).values(row).execute(self.session.conn()?)?;
+        Ok(())
+    }
+
+    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>> {
+        let kept = diesel::delete(suspension_traces::table.find(suspension)).returning(suspension_traces::context);
+        let context = kept.get_result::<String>(self.session.conn()?).optional()?;
+        Ok(context.and_then(|context| context.parse().ok()))
+    }
+
+    fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()> {
+        let write = hot::InsertSuspensionKey { key_hash: key.key_hash.to_vec(), body_hash: key.body_hash.to_vec(), suspension };
+        self.session.later(write, None)
+    }
+}
+
+impl ReadSuspensions for Session {
+    fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
+        let found = hot::SelectSuspension { id: id.0 }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?).optional()?;
+        let Some((columns, intent)) = found else { return Ok(None) };
+        let row = columns.into_row(intent)?;
+        // Named by somebody who has locked an intent. If it is not about that one it never was nor will be, and that is all it is read
+        // for: nobody who holds the other one is waited for.
+        if self.is_waited_for() && !self.locked.contains(&row.intent) {
+            return Ok(Some(row));
+        }
+        self.settled(row).map(Some)
+    }
+
+    fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow> {
+        if let Some(row) = self.ahead.suspension(rid) {
+            return Ok(row);
+        }
+        let (columns, intent) = hot::SelectSuspensionAt { rid }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?)?;
+        self.settled(columns.into_row(intent)?)
+    }
+
+    fn suspensions(
+        &mut self,
+        asker: Option<&str>,
+        open: bool,
+        before: Option<i64>,
+        limit: u32,
+    ) -> RowsResult<Vec<SuspensionRow>> {
+        let with_intent = suspensions::table.inner_join(intents::table.on(intents::rid.eq(suspensions::intent)));
+        let mut query = with_intent.select((suspensions::all_columns, intents::id)).into_boxed();
+        if let Some(asker) = asker {
+            query = query.filter(suspensions::asker.eq(asker));
+        }
+        if open {
+            query = query.filter(is_open());
+        }
+        if let Some(before) = before {
+            query = query.filter(suspensions::rid.lt(before));
+        }
+        let page = query.order(suspensions::rid.desc()).limit(i64::from(limit));
+        let page = page.load::<(SuspensionColumns, Uuid)>(self.conn()?)?;
+        page.into_iter().map(|(columns, intent)| columns.into_row(intent)).collect()
+    }
+
+    fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>> {
+        // Written out, so that the partial index of what ended without an answer serves it.
+        let unanswered = suspensions::resolution.ne(diesel::dsl::sql::<Nullable<Integer>>("0"));
+        let since = suspensions::resolved_at.gt(since);
+        let found = suspensions::table.filter(unanswered).filter(suspensions::intent.eq(intent)).filter(since);
+        let newest = found.order(suspensions::resolved_at.desc()).limit(i64::from(limit));
+        let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<DateTime<Utc>>(self.conn()?)?;
+        Ok(times)
+    }
+
+    fn open_suspensions(&mut self) -> RowsResult<i64> {
+        Ok(suspensions::table.filter(is_open()).count().get_result(self.conn()?)?)
+    }
+
+    fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>> {
+        let kept = suspension_keys::table.find(key_hash.as_slice());
+        let columns = (suspension_keys::body_hash, suspension_keys::suspension);
+        Ok(kept.select(columns).first(self.conn()?).optional()?)
+    }
+
+    fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
+        let left = suspensions::rid.gt(after).and(suspensions::rid.le(up_to));
+        let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
+        if with_fallback {
+            // Written out, so that the partial index serves it.
+            open = open.filter(diesel::dsl::sql::<Bool>("fallback_policy <> 0"));
+        }
+        Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self.conn()?)?)
+    }
+
+    fn newest_suspension(&mut self) -> RowsResult<i64> {
+        let newest = suspensions::table.select(diesel::dsl::max(suspensions::rid));
+        Ok(newest.first::<Option<i64>>(self.conn()?)?.unwrap_or(0))
+    }
+}
+
+/// What "open" means, for the list and the count alike: two definitions would part one day.
+fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
+    suspensions::resolution.is_null()
+}

@@ -1,0 +1,34 @@
+//! Answer links.
+
+use diesel::prelude::*;
+
+use super::Writing;
+use crate::postgres::columns::TokenColumns;
+use crate::postgres::schema::tokens;
+use crate::postgres::session::Session;
+use crate::postgres::statements as hot;
+use crate::rows::{ReadTokens, RowsResult, TokenRow, WriteTokens};
+
+impl WriteTokens for Writing<'_> {
+    fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()> {
+        let write = hot::InsertToken {
+            rid: token.rid,
+            hash: token.hash.clone(),
+            suspension: token.suspension,
+            recipient: token.recipient.clone(),
+            created_at: token.created_at,
+            delivery: token.delivery.map(|id| id.0),
+        };
+        self.session.later(write, None)
+    }
+}
+
+impl ReadTokens for Session {
+    fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {
+        Ok(tokens::table.find(rid).first::<TokenColumns>(self.conn()?).optional()?.map(TokenColumns::into_row))
+    }
+
+    fn newest_token(&mut self) -> RowsResult<i64> {
+        Ok(tokens::table.select(diesel::dsl::max(tokens::rid)).first::<Option<i64>>(self.conn()?)?.unwrap_or(0))
+    }
+}

@@ -1,0 +1,37 @@
+//! Why a row could not be read or written.
+
+use domain::problem::Rejection;
+use thiserror::Error;
+
+/// Why a row could not be read or written. The transaction is over.
+#[derive(Debug, Error)]
+pub(crate) enum RowsError {
+    #[error("the database refused")]
+    Database(#[from] diesel::result::Error),
+    /// A row is not what the schema promises.
+    #[error("inconsistent row: {0}")]
+    Inconsistent(&'static str),
+    #[error("a row holds JSON that cannot be read")]
+    Json(#[from] serde_json::Error),
+    /// Time would decide, and may not at present.
+    #[error("deadlines wait: {0}")]
+    Held(&'static str),
+}
+
+impl RowsError {
+    /// Whether one row is not what it should be, or is missing, and its neighbours may be read all the same.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        match self {
+            Self::Inconsistent(_) | Self::Json(_) => true,
+            Self::Database(error) => {
+                matches!(error, diesel::result::Error::NotFound | diesel::result::Error::DeserializationError(_))
+            }
+            Self::Held(_) => false,
+        }
+    }
+}
+
+pub(crate) type RowsResult<T> = Result<T, RowsError>;
+
+/// A refusal is a result: it may have recorded something that must be committed.
+pub(crate) type Decided<T> = RowsResult<Result<T, Rejection>>;

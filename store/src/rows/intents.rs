@@ -1,0 +1,50 @@
+//! Intents and their bodies.
+
+use domain::base::ids::IntentId;
+use domain::intent::Intent;
+use domain::intent::body::IntentBody;
+use domain::log::Hash;
+use serde_json::{Map, Value};
+
+use super::error::{RowsError, RowsResult};
+use crate::filter::IntentFilter;
+
+/// An intent's row: what deciding needs, and where its log ends.
+#[derive(Clone, Debug)]
+pub(crate) struct IntentRow {
+    pub(crate) rid: i64,
+    /// Without suspensions and leases: those are other rows.
+    pub(crate) intent: Intent,
+    pub(crate) open_suspension: Option<i64>,
+    pub(crate) newest_suspension: Option<i64>,
+    pub(crate) has_leases: bool,
+    pub(crate) last_event: i64,
+    pub(crate) last_sequence: u64,
+    pub(crate) last_hash: Option<Hash>,
+}
+
+/// The hash an intent's log starts from.
+pub(crate) fn last_hash(bytes: &[u8]) -> RowsResult<Option<Hash>> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    bytes.try_into().map(|hash| Some(Hash(hash))).map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))
+}
+
+/// Writes them, in one transaction.
+pub(crate) trait WriteIntents {
+    fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()>;
+    fn update_intent(&mut self, row: &IntentRow) -> RowsResult<()>;
+    fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()>;
+}
+
+/// Reads them, inside a transaction that writes or outside.
+pub(crate) trait ReadIntents {
+    fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>>;
+    fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow>;
+    fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
+    /// The title alone: a state may be large.
+    fn title(&mut self, intent: i64) -> RowsResult<String>;
+    /// Newest first; `creator` limits to one agent's own.
+    fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>>;
+}

@@ -1,0 +1,29 @@
+//! API keys, and the secrets the server makes for itself.
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::KeyId;
+use domain::people::principal::Principal;
+use domain::wire::KeyView;
+
+use super::error::RowsResult;
+use crate::request::NewKey;
+
+/// The names of the channels a key is tied to, from the row that holds them: none of them has a space.
+pub(crate) fn names(kept: &str) -> Vec<String> {
+    kept.split(' ').map(str::to_owned).collect()
+}
+
+/// Writes them, in one transaction.
+pub(crate) trait WriteKeys {
+    fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()>;
+    fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool>;
+    fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()>;
+}
+
+/// Reads them, inside a transaction that writes or outside.
+pub(crate) trait ReadKeys {
+    fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>>;
+    fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>>;
+    fn keys(&mut self) -> RowsResult<Vec<KeyView>>;
+    fn secret(&mut self, name: &str) -> RowsResult<Option<Vec<u8>>>;
+}

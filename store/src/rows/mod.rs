@@ -1,0 +1,110 @@
+//! The rows a database keeps, and what it must be able to do with them inside one transaction: small, synchronous, without policy. A file
+//! and two small traits for each noun.
+
+pub(crate) mod bytes;
+pub(crate) mod codes;
+pub(crate) mod departures;
+pub(crate) mod error;
+pub(crate) mod events;
+pub(crate) mod idempotency;
+pub(crate) mod intents;
+pub(crate) mod keys;
+pub(crate) mod leases;
+pub(crate) mod outbox;
+pub(crate) mod presence;
+pub(crate) mod suspensions;
+pub(crate) mod timers;
+pub(crate) mod tokens;
+
+pub(crate) use self::bytes::{ReadBytes, WriteBytes};
+pub(crate) use self::codes::{Code, DeliveryState, TimerKind};
+pub(crate) use self::departures::{ReadDepartures, WriteDepartures};
+pub(crate) use self::error::{Decided, RowsError, RowsResult};
+pub(crate) use self::events::{EventLink, NewEvent, ReadEvents, WriteEvents};
+pub(crate) use self::idempotency::{ReadIdempotency, WriteIdempotency, day};
+pub(crate) use self::intents::{IntentRow, ReadIntents, WriteIntents, last_hash};
+pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
+pub(crate) use self::leases::{ReadLeases, WriteLeases};
+pub(crate) use self::outbox::{BounceRow, IS_NOT_REPLACED, OutboxRow, QueuedChannel, ReadOutbox, TryRow, WriteOutbox};
+pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
+pub(crate) use self::suspensions::{ReadSuspensions, SuspensionRow, WriteSuspensions};
+pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
+pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
+use crate::hub::Notice;
+
+/// The tables whose row ids the writer assigns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    Intents,
+    Events,
+    Suspensions,
+    Outbox,
+    Tokens,
+}
+
+/// One transaction on one database.
+pub(crate) trait Rows:
+    WriteBytes
+    + WriteDepartures
+    + WriteEvents
+    + WriteIdempotency
+    + WriteIntents
+    + WriteKeys
+    + WriteLeases
+    + WriteOutbox
+    + WritePresence
+    + WriteSuspensions
+    + WriteTimers
+    + WriteTokens
+{
+    /// What reads in the same transaction.
+    type Reads: ReadRows;
+
+    /// Reads in the same transaction.
+    fn reads(&mut self) -> &mut Self::Reads;
+    /// The next row id of a table.
+    fn next(&mut self, table: Table) -> RowsResult<i64>;
+    /// Something to announce after the commit.
+    fn notice(&mut self, notice: Notice);
+}
+
+/// All that can be read, inside a transaction that writes or outside.
+pub(crate) trait ReadRows:
+    ReadBytes
+    + ReadDepartures
+    + ReadEvents
+    + ReadIdempotency
+    + ReadIntents
+    + ReadKeys
+    + ReadLeases
+    + ReadOutbox
+    + ReadPresence
+    + ReadSuspensions
+    + ReadTimers
+    + ReadTokens
+{
+}
+
+impl<R> ReadRows for R where
+    R: ReadBytes
+        + ReadDepartures
+        + ReadEvents
+        + ReadIdempotency
+        + ReadIntents
+        + ReadKeys
+        + ReadLeases
+        + ReadOutbox
+        + ReadPresence
+        + ReadSuspensions
+        + ReadTimers
+        + ReadTokens
+{
+}
+
+/// Every trait of a noun, and the two that join them: their methods are called on types that only the traits describe.
+pub(crate) mod prelude {
+    pub(crate) use super::{
+        ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPresence,
+        ReadRows, ReadSuspensions, ReadTimers, ReadTokens, Rows,
+    };
+}

@@ -1,0 +1,49 @@
+//! The events of the log.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::base::time::{from_micros, micros};
+use domain::log::{Hash, Sealed};
+
+use super::Writing;
+use crate::rows::{EventLink, NewEvent, ReadEvents, RowsError, RowsResult, WriteEvents};
+use crate::sqlite::schema::events;
+use crate::sqlite::statements as hot;
+
+impl WriteEvents for Writing<'_> {
+    fn insert_event(&mut self, event: &NewEvent<'_>) -> RowsResult<()> {
+        hot::InsertEvent {
+            rid: &event.rid,
+            intent: &event.intent,
+            previous: &event.previous,
+            event_type: event.event_type,
+            created_at: &micros(event.created_at),
+            bytes: &event.sealed.bytes,
+            hash: &event.sealed.hash.0,
+        }
+        .execute(self.conn)?;
+        Ok(())
+    }
+}
+
+impl ReadEvents for SqliteConnection {
+    fn event_link(&mut self, rid: i64) -> RowsResult<EventLink> {
+        let columns = (events::event_type, events::created_at, events::previous);
+        let (event_type, created_at, previous) =
+            events::table.find(rid).select(columns).get_result::<(String, i64, Option<i64>)>(self)?;
+        Ok(EventLink { event_type, created_at: from_micros(created_at), previous })
+    }
+
+    fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
+        let (bytes, hash) =
+            events::table.find(rid).select((events::bytes, events::hash)).get_result::<(Vec<u8>, Vec<u8>)>(self)?;
+        let hash = hash.try_into().map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))?;
+        Ok(Sealed { bytes, hash: Hash(hash) })
+    }
+
+    fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
+        let newest = events::table.order(events::rid.desc()).select(events::created_at).first::<i64>(self).optional()?;
+        Ok(newest.map(from_micros))
+    }
+}

@@ -1,0 +1,85 @@
+//! Rows in one SQLite transaction.
+
+mod bytes;
+mod departures;
+mod events;
+mod idempotency;
+mod intents;
+mod keys;
+mod leases;
+mod outbox;
+mod presence;
+mod suspensions;
+mod timers;
+mod tokens;
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+
+use crate::hub::Notice;
+use crate::rows::{Rows, RowsResult, Table};
+use crate::sqlite::schema;
+
+/// The writer's connection in one transaction, with the row ids it assigns and what it will announce.
+pub(crate) struct Writing<'a> {
+    pub(super) conn: &'a mut SqliteConnection,
+    pub(super) ids: &'a mut RowIds,
+    pub(super) notices: &'a mut Vec<Notice>,
+}
+
+/// The highest row id of each table whose ids the writer assigns; it is the only writer of these tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowIds {
+    intents: i64,
+    events: i64,
+    suspensions: i64,
+    outbox: i64,
+    tokens: i64,
+}
+
+impl RowIds {
+    /// Reads them once, one seek each.
+    pub(super) fn load(conn: &mut SqliteConnection) -> QueryResult<Self> {
+        use diesel::dsl::max;
+        let read = |highest: Option<i64>| highest.unwrap_or(0);
+        Ok(Self {
+            intents: read(schema::intents::table.select(max(schema::intents::rid)).get_result(conn)?),
+            events: read(schema::events::table.select(max(schema::events::rid)).get_result(conn)?),
+            suspensions: read(schema::suspensions::table.select(max(schema::suspensions::rid)).get_result(conn)?),
+            outbox: read(schema::outbox::table.select(max(schema::outbox::rid)).get_result(conn)?),
+            tokens: read(schema::tokens::table.select(max(schema::tokens::rid)).get_result(conn)?),
+        })
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> RowsResult<String> {
+    Ok(serde_json::to_string(value)?)
+}
+
+fn json_option<T: serde::Serialize>(value: Option<&T>) -> RowsResult<Option<String>> {
+    value.map(json).transpose()
+}
+
+impl Rows for Writing<'_> {
+    type Reads = SqliteConnection;
+
+    fn reads(&mut self) -> &mut SqliteConnection {
+        self.conn
+    }
+
+    fn next(&mut self, table: Table) -> RowsResult<i64> {
+        let counter = match table {
+            Table::Intents => &mut self.ids.intents,
+            Table::Events => &mut self.ids.events,
+            Table::Suspensions => &mut self.ids.suspensions,
+            Table::Outbox => &mut self.ids.outbox,
+            Table::Tokens => &mut self.ids.tokens,
+        };
+        *counter += 1;
+        Ok(*counter)
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        self.notices.push(notice);
+    }
+}

@@ -1,0 +1,181 @@
+//! Suspensions, with what is kept beside them: the span that asked, the key they were asked under.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel::sql_types::{Integer, Nullable};
+use diesel::sqlite::SqliteConnection;
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::base::time::{from_micros, micros};
+use domain::suspension::Suspension;
+
+use super::{Writing, json, json_option};
+use crate::request::Idempotency;
+use crate::rows::{Code, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
+use crate::span::TraceContext;
+use crate::sqlite::columns::{SuspensionColumns, signed, uuid};
+use crate::sqlite::schema::{suspension_keys, suspension_traces, suspensions};
+use crate::sqlite::statements as hot;
+
+impl WriteSuspensions for Writing<'_> {
+    fn insert_suspension(&mut self, row: &SuspensionRow) -> RowsResult<()> {
+        let suspension = &row.suspension;
+        hot::InsertSuspension {
+            rid: &row.rid,
+            id: suspension.id.0.as_bytes(),
+            intent: &row.intent,
+            event: &row.event,
+            kind: &suspension.kind.code(),
+            version: &signed(suspension.version),
+            attempt: &signed(suspension.attempt),
+            response_type: &suspension.response_type.code(),
+            choices: &json(&suspension.choices)?,
+            suspended_at: &micros(suspension.suspended_at),
+            expires_at: &suspension.expires_at.map(micros),
+            fallback_policy: &suspension.fallback_policy.code(),
+            fallback_value: &json_option(suspension.fallback_value.as_ref())?,
+            reached: &suspension.reached,
+            requires_delivery: &suspension.requires_delivery,
+            asker: &suspension.asked_by.name,
+            asker_owner: &suspension.asked_by.owner,
+        }
+        .execute(self.conn)?;
+        Ok(())
+    }
+
+    fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool> {
+        let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an ending without its words"))?;
+        let changed = hot::EndSuspension {
+            resolution: &ending.resolution.code(),
+            resolution_reason: &ending.reason.map(Code::code),
+            resolved_at: &micros(ending.at),
+            response: &json_option(ending.response.as_ref())?,
+            resolved_by: &ending.by,
+            metadata: &json_option(ending.metadata.as_ref())?,
+            version: &signed(ended.version),
+            rid: &rid,
+        }
+        .execute(self.conn)?;
+        Ok(changed == 1)
+    }
+
+    fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()> {
+        hot::TouchSuspension {
+            version: &signed(suspension.version),
+            attempt: &signed(suspension.attempt),
+            reached: &suspension.reached,
+            refusals: &signed(suspension.refusals),
+            rid: &rid,
+        }
+        .execute(self.conn)?;
+        Ok(())
+    }
+
+    fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()> {
+        let reminded = suspensions::reminded_at.eq(micros(at));
+        diesel::update(suspensions::table.find(suspension)).set(reminded).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
+        let moved = suspensions::expires_at.eq(micros(expires_at));
+        diesel::update(suspensions::table.find(suspension)).set(moved).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()> {
+        let row = (suspension_traces::suspension.eq(suspension), suspension_traces::context.eq(context.to_string()));
+        diesel::insert_into(suspension_traces::table).values(row).execute(self.conn)?;
+        Ok(())
+    }
+
+    fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>> {
+        let kept = suspension_traces::table.find(suspension);
+        let context = kept.select(suspension_traces::context).get_result::<String>(self.conn).optional()?;
+        diesel::delete(kept).execute(self.conn)?;
+        Ok(context.and_then(|context| context.parse().ok()))
+    }
+
+    fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()> {
+        hot::InsertSuspensionKey { key_hash: &key.key_hash, body_hash: &key.body_hash, suspension: &suspension }
+            .execute(self.conn)?;
+        Ok(())
+    }
+}
+
+impl ReadSuspensions for SqliteConnection {
+    fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
+        let found = hot::SelectSuspension { id: id.0.as_bytes() }.get_result::<SuspensionColumns>(self).optional()?;
+        found.map(|columns| with_intent_id(self, columns)).transpose()
+    }
+
+    fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow> {
+        let found = hot::SelectSuspensionAt { rid: &rid }.get_result::<SuspensionColumns>(self)?;
+        with_intent_id(self, found)
+    }
+
+    fn suspensions(
+        &mut self,
+        asker: Option<&str>,
+        open: bool,
+        before: Option<i64>,
+        limit: u32,
+    ) -> RowsResult<Vec<SuspensionRow>> {
+        let mut query = suspensions::table.into_boxed();
+        if let Some(asker) = asker {
+            query = query.filter(suspensions::asker.eq(asker));
+        }
+        if open {
+            query = query.filter(is_open());
+        }
+        if let Some(before) = before {
+            query = query.filter(suspensions::rid.lt(before));
+        }
+        let page = query.order(suspensions::rid.desc()).limit(i64::from(limit)).load::<SuspensionColumns>(self)?;
+        page.into_iter().map(|columns| with_intent_id(self, columns)).collect()
+    }
+
+    fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>> {
+        // Written out, so that the partial index of what ended without an answer serves it.
+        let unanswered = suspensions::resolution.ne(diesel::dsl::sql::<Nullable<Integer>>("0"));
+        let since = suspensions::resolved_at.gt(micros(since));
+        let found = suspensions::table.filter(unanswered).filter(suspensions::intent.eq(intent)).filter(since);
+        let newest = found.order(suspensions::resolved_at.desc()).limit(i64::from(limit));
+        let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<i64>(self)?;
+        Ok(times.into_iter().map(from_micros).collect())
+    }
+
+    fn open_suspensions(&mut self) -> RowsResult<i64> {
+        Ok(suspensions::table.filter(is_open()).count().get_result(self)?)
+    }
+
+    fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>> {
+        let kept = suspension_keys::table.find(key_hash.as_slice());
+        let columns = (suspension_keys::body_hash, suspension_keys::suspension);
+        Ok(kept.select(columns).get_result(self).optional()?)
+    }
+
+    fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>> {
+        let left = suspensions::rid.gt(after).and(suspensions::rid.le(up_to));
+        let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
+        if with_fallback {
+            // Written out, so that the partial index serves it.
+            open = open.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("fallback_policy <> 0"));
+        }
+        Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self)?)
+    }
+
+    fn newest_suspension(&mut self) -> RowsResult<i64> {
+        Ok(suspensions::table.select(diesel::dsl::max(suspensions::rid)).get_result::<Option<i64>>(self)?.unwrap_or(0))
+    }
+}
+
+/// What "open" means, for the list and the count alike: two definitions would part one day.
+fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
+    suspensions::resolution.is_null()
+}
+
+/// A suspension's row links its intent by row; what is shown names it by id.
+fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
+    let id = hot::SelectIntentId { rid: &columns.intent() }.get_result::<Vec<u8>>(conn)?;
+    columns.into_row(IntentId(uuid(&id)?))
+}

@@ -1,0 +1,53 @@
+//! Timers: when time does something to a suspension.
+
+use chrono::{DateTime, Utc};
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::base::time::{from_micros, micros};
+
+use super::Writing;
+use crate::rows::{Code, ReadTimers, RowsResult, TimerRow, WriteTimers};
+use crate::sqlite::columns::{TimerColumns, signed};
+use crate::sqlite::schema::timers;
+use crate::sqlite::statements as hot;
+
+impl WriteTimers for Writing<'_> {
+    fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()> {
+        hot::InsertTimer {
+            due_at: &micros(timer.due_at),
+            suspension: &timer.suspension,
+            kind: &timer.kind.code(),
+            attempt: &signed(timer.attempt),
+        }
+        .execute(self.conn)?;
+        Ok(())
+    }
+
+    fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()> {
+        let key = (micros(timer.due_at), timer.suspension, timer.kind.code(), signed(timer.attempt));
+        diesel::delete(timers::table.find(key)).execute(self.conn)?;
+        Ok(())
+    }
+}
+
+impl ReadTimers for SqliteConnection {
+    fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>> {
+        let due = timers::table.filter(timers::due_at.le(micros(now))).order(timers::due_at).limit(i64::from(limit));
+        due.load::<TimerColumns>(self)?.into_iter().map(TimerColumns::into_row).collect()
+    }
+
+    fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool> {
+        let key = (micros(timer.due_at), timer.suspension, timer.kind.code(), signed(timer.attempt));
+        if diesel::select(diesel::dsl::exists(timers::table.find(key))).get_result(self)? {
+            return Ok(true);
+        }
+        // Looks at all timers, for the rare one that is not where it should be.
+        let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(timer.kind.code()));
+        let elsewhere = elsewhere.filter(timers::attempt.eq(signed(timer.attempt)));
+        Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self)?)
+    }
+
+    fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
+        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).get_result::<Option<i64>>(self)?.map(from_micros))
+    }
+}

@@ -1,0 +1,104 @@
+//! What became of messages: as their worker says, as a report says, and those whose worker is gone.
+
+use domain::base::planted::{Bug, planted};
+use domain::problem::Rejection;
+use domain::suspension::delivery::{BounceKind, Fate};
+use domain::wire::DeliveryView;
+
+use super::backoff::pause;
+use super::finish::finish_delivery;
+use super::queue::settle;
+use super::secret::secret;
+use crate::bounce::BOUNCE_SECRET;
+use crate::fact::{Attempted, Fact};
+use crate::hub::Notice;
+use crate::reads::{self, hold};
+use crate::rows::prelude::*;
+use crate::rows::{BounceRow, Decided, DeliveryState, RowsError, RowsResult, SuspensionRow};
+use crate::sending::{BounceReport, DeliveryResult};
+use crate::standing::Hold;
+use crate::surroundings::Env;
+
+pub(crate) fn complete_delivery<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    rid: i64,
+    lease: &[u8; 16],
+    result: &DeliveryResult,
+) -> RowsResult<bool> {
+    let Some((row, _)) = rows.reads().delivery(rid)? else { return Ok(false) };
+    // A worker that overslept its lease changes nothing: another one has the message.
+    if row.lease.as_deref() != Some(lease) && !planted(Bug::FenceMissing) {
+        return Ok(false);
+    }
+    if planted(Bug::RetryDropped) && matches!(result, DeliveryResult::Retry { .. }) {
+        rows.finish_outbox(rid, DeliveryState::Obsolete, env.clock.now(), None)?;
+        return Ok(true);
+    }
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    may_be_told(rows, env, &suspension)?;
+    let (fate, detail) = match result {
+        DeliveryResult::Retry { .. } if suspension.suspension.ending.is_some() && !planted(Bug::EndedQuestionSent) => {
+            rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result: Attempted::Retry }));
+            settle(rows, row, env.clock.now())?;
+            return Ok(true);
+        }
+        DeliveryResult::Sent(reply) => (Fate::Sent, reply),
+        DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
+            // By a clock that has just jumped ahead the next try might be hours away.
+            if !env.watch.is_steady() {
+                return Err(RowsError::Held(Hold::Clock.why()));
+            }
+            tracing::debug!(delivery.id = %row.id, delivery.tries = row.tries, reason, "delivery will be tried again");
+            rows.requeue_outbox(rid, env.clock.now() + after.map_or(pause, |after| after.max(pause)), Some(reason))?;
+            rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel, result: Attempted::Retry }));
+            return Ok(true);
+        }
+        DeliveryResult::Retry { reason, .. } | DeliveryResult::Failed(reason) => (Fate::Failed, reason),
+    };
+    let result = if fate == Fate::Sent { Attempted::Sent } else { Attempted::Failed };
+    rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result }));
+    finish_delivery(rows, env, row, &suspension, fate, detail)?;
+    Ok(true)
+}
+
+/// Whether it can be told in time or late what became of a message: while a passed deadline waits, nobody knows, and whoever tells it
+/// tries again.
+fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow) -> RowsResult<()> {
+    let asked = &suspension.suspension;
+    if asked.ending.is_some() || !asked.is_expired(env.clock.now()) {
+        return Ok(());
+    }
+    hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
+}
+
+/// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
+pub(crate) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, report: &BounceReport) -> Decided<DeliveryView> {
+    let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
+    let found = rows.reads().delivery(report.token.row())?;
+    let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id) || planted(Bug::BounceUnproven));
+    // What became of messages by other channels is not a gateway's to say.
+    let found = found.filter(|(row, _)| report.principal.reports_on(&row.channel));
+    let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
+    let (rid, now) = (row.rid, env.clock.now());
+    let suspension = rows.reads().suspension_at(row.suspension)?;
+    may_be_told(rows, env, &suspension)?;
+    // Late mail is reported again and again, and the news that it never arrives is not taken back by older news.
+    let before = rows.reads().bounce(rid)?;
+    if before.is_none_or(|before| before.kind == BounceKind::Soft) {
+        rows.save_bounce(rid, &BounceRow { kind: report.kind, reported_at: now, detail: report.detail.clone() })?;
+        rows.notice(Notice::Fact(Fact::BounceReported { kind: report.kind }));
+    }
+    // One that is queued again was perhaps taken, and only the reply was lost.
+    let may_be_lost = matches!(state, DeliveryState::Sent | DeliveryState::Queued);
+    if report.kind == BounceKind::Hard && may_be_lost {
+        let detail = report.detail.as_deref().unwrap_or("returned without a reason");
+        finish_delivery(rows, env, row, &suspension, Fate::Bounced, detail)?;
+    }
+    let (row, state) = rows.reads().delivery(rid)?.ok_or(RowsError::Inconsistent("a message vanished while it was read"))?;
+    Ok(Ok(reads::delivery_view(rows.reads(), suspension.suspension.id, row, state)?))
+}
+
+pub(crate) fn release_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {
+    rows.release_outbox(env.clock.now())
+}

@@ -1,0 +1,270 @@
+//! A command on one intent: load, authorize, decide, append, and remember what a repeat is told.
+//!
+//! Guarantee: whatever an event causes (status, timer, message, idempotency record) is a row in the event's own transaction.
+//! Mechanism: one function appends, and derives every other row from the event it appended. Failure: a refusal has written nothing
+//! but the events that record it; a failed statement ends the transaction, and the writer replays its neighbours without it.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, Utc};
+use domain::asking::pressing::ASKS_WITHIN_SECONDS;
+use domain::asking::secrets::title_findings;
+use domain::base::planted::{Bug, planted};
+use domain::base::time::seconds;
+use domain::intent::body::STATE_BYTES_MAX;
+use domain::intent::command::{Command, Suspend};
+use domain::intent::decide::decide;
+use domain::intent::permit::{named_as_handed, permit};
+use domain::intent::refusal::Refusal;
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::{Principal, Role};
+use domain::problem::Rejection;
+use domain::suspension::delivery::Asked;
+use domain::suspension::{AskedBefore, Question, Suspension};
+use domain::wire::SuspensionRecord;
+
+use super::allowance;
+use super::loaded::{Loaded, load};
+use super::log::append;
+use super::message::siblings;
+use super::outcome::{kept, kept_under, outcome, recalled};
+use crate::reads::{handed, hold};
+use crate::request::{Outcome, Precondition, Request, Target};
+use crate::rows::prelude::*;
+use crate::rows::{Decided, RowsError, RowsResult};
+use crate::surroundings::Env;
+
+pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -> Decided<Outcome> {
+    let suspension = request.command.as_ref().ok().and_then(Command::names_suspension);
+    let row = match request.target {
+        Target::Intent(id) => rows.reads().intent(id)?,
+        Target::Suspension(id) => match rows.reads().suspension(id)? {
+            Some(suspension) => Some(rows.reads().intent_at(suspension.intent)?),
+            None => None,
+        },
+    };
+    let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
+    let mut loaded = load(rows, row, suspension)?;
+    loaded.trace_parent = request.trace_parent;
+    // Read here, in the transaction. What is due is due by the clock alone: one event written by a clock that was ahead must not make
+    // deadlines bind early. Only the log's own times never run backwards.
+    let now = env.clock.now();
+    let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
+    match admit(rows, &loaded, request, &handed_for, now)? {
+        Err(rejection) => return Ok(Err(rejection)),
+        Ok(Some(replayed)) => return Ok(Ok(replayed)),
+        Ok(None) => {}
+    }
+    if let Err(rejection) = allowance::admit(rows, env, &request.principal, request.action, Some(&loaded), now)? {
+        return Ok(Err(rejection));
+    }
+    let command = match &request.command {
+        Ok(command) => &completed(rows, env, &loaded, &handed_for, command)?,
+        Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
+    };
+    if let Precondition::Version(version) = request.precondition {
+        let current_version = loaded.version_of(request.target);
+        if version != current_version {
+            return Ok(Err(Rejection::VersionConflict { current_version }));
+        }
+    }
+    match decide(&loaded.intent, command, &request.principal, now) {
+        Err(refusal) => {
+            may_end(rows, env, &refusal)?;
+            // What time did is the server's act, whoever's try brought it to light.
+            let trace_parent = loaded.trace_parent.take();
+            append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
+            loaded.trace_parent = trace_parent;
+            append(
+                rows,
+                env,
+                &mut loaded,
+                refusal.record.as_deref().map_or(&[], std::slice::from_ref),
+                &request.principal.name,
+                now,
+            )?;
+            Ok(Err(refusal.rejection))
+        }
+        Ok(events) => {
+            let warnings = match weighed(rows, env, &loaded, command, now)? {
+                Err(rejection) => return Ok(Err(rejection)),
+                Ok(warnings) => warnings,
+            };
+            let last = append(rows, env, &mut loaded, &events, &request.principal.name, now)?;
+            let outcome = outcome(rows, &loaded, command, &events, last, warnings)?;
+            remember(rows, &loaded, request, &outcome, now)?;
+            Ok(Ok(outcome))
+        }
+    }
+}
+
+/// A deadline that may not come by its timer may not come by a late answer either.
+pub(super) fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -> RowsResult<()> {
+    if refusal.deadline.is_empty() {
+        return Ok(());
+    }
+    hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
+}
+
+/// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
+fn completed<'a, R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &Loaded,
+    handed_for: &[String],
+    command: &'a Command,
+) -> RowsResult<Cow<'a, Command>> {
+    if let Command::Respond(respond) = command {
+        return Ok(match handed_for {
+            [] => Cow::Borrowed(command),
+            _ => Cow::Owned(Command::Respond(Box::new(named_as_handed(respond, handed_for)))),
+        });
+    }
+    if let Command::Suspend(suspend) = command {
+        let before = asked_before(rows, loaded)?;
+        return Ok(before.map_or(Cow::Borrowed(command), |before| {
+            let question = Question { asked_before: Some(before), ..suspend.question.clone() };
+            Cow::Owned(Command::Suspend(Box::new(Suspend { question, ..(**suspend).clone() })))
+        }));
+    }
+    let Command::Remind { suspension_id, asked: None } = command else { return Ok(Cow::Borrowed(command)) };
+    let Some(open) = loaded.suspensions.iter().find(|row| row.suspension.id == *suspension_id) else {
+        return Ok(Cow::Borrowed(command));
+    };
+    let question = rows.reads().question(open)?;
+    let asked = Asked { question, messages: siblings(rows, open.rid)?, channels: env.channels.clone() };
+    Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
+}
+
+/// What is said of the question that was asked on the intent last, if that ended without an answer.
+fn asked_before<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<AskedBefore>> {
+    let Some(newest) = loaded.row.newest_suspension else { return Ok(None) };
+    let last = rows.reads().suspension_at(newest)?;
+    if !AskedBefore::counts(&last.suspension) {
+        return Ok(None);
+    }
+    let question = rows.reads().question(&last)?;
+    Ok(Some(AskedBefore::of(&last.suspension, &question)))
+}
+
+/// The checks before the decision, in the order every surface promises: 404, 403, missing `If-Match`, replay.
+fn admit<R: Rows>(
+    rows: &mut R,
+    loaded: &Loaded,
+    request: &Request,
+    handed_for: &[String],
+    now: DateTime<Utc>,
+) -> Decided<Option<Outcome>> {
+    let asked_by = loaded.suspensions.first().map(|row| &row.suspension.asked_by);
+    let object = Object::Intent { created_by: &loaded.intent.created_by, asked_by, handed_for };
+    if let Err(rejection) = authorize(&request.principal, request.action, object) {
+        return Ok(Err(rejection));
+    }
+    if let Ok(command) = &request.command
+        && let Err(rejection) = permit(&loaded.intent, command, &request.principal, handed_for)
+    {
+        return Ok(Err(rejection));
+    }
+    if request.precondition == Precondition::Missing {
+        return Ok(Err(Rejection::IfMatchRequired));
+    }
+    let Some(key) = request.idempotency else { return Ok(Ok(None)) };
+    if request.action == Action::Suspend {
+        let Some((body_hash, suspension)) = rows.reads().suspension_key(&key.key_hash)? else { return Ok(Ok(None)) };
+        if body_hash != key.body_hash {
+            return Ok(Err(Rejection::IdempotencyMismatch));
+        }
+        // A replay of suspend shows the suspension as it is by now, whatever that is.
+        let row = rows.reads().suspension_at(suspension)?;
+        let question = rows.reads().question(&row)?;
+        let warnings = warned_before(request, &row.suspension, &question);
+        let record = Box::new(SuspensionRecord { warnings, ..SuspensionRecord::of(&row.suspension, &question) });
+        return Ok(Ok(Some(Outcome::Suspension { record, version: loaded.intent.version })));
+    }
+    match kept_under(rows, key, now)? {
+        Err(rejection) => Ok(Err(rejection)),
+        Ok(kept) => Ok(Ok(kept.map(|kept| recalled(rows, &kept)).transpose()?)),
+    }
+}
+
+/// What the asker was told of the deadline; the reply may have been lost, so a repetition is told as well.
+fn warned_before(request: &Request, asked: &Suspension, question: &Question) -> Vec<String> {
+    let Ok(Command::Suspend(suspend)) = &request.command else { return Vec::new() };
+    let suspend = Suspend { question: question.clone(), ..(**suspend).clone() };
+    suspend.deadline_warning(asked.suspended_at).into_iter().collect()
+}
+
+/// The suspension a write is about: the one it names, else the one its intent shows.
+fn named(loaded: &Loaded, request: &Request) -> Option<i64> {
+    let id = match (request.target, &request.command) {
+        (Target::Suspension(id), _) => Some(id),
+        (Target::Intent(_), Ok(command @ Command::Respond(_))) => command.names_suspension(),
+        (Target::Intent(_), _) => return loaded.row.newest_suspension,
+    };
+    loaded.suspensions.iter().find(|row| Some(row.suspension.id) == id).map(|row| row.rid)
+}
+
+fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: &Outcome, now: DateTime<Utc>) -> RowsResult<()> {
+    let Some(key) = request.idempotency else { return Ok(()) };
+    if request.action == Action::Suspend {
+        if planted(Bug::QuestionsKeyNotKept) {
+            return Ok(());
+        }
+        let rid = loaded.row.open_suspension.ok_or(RowsError::Inconsistent("a suspend left no suspension open"))?;
+        return rows.insert_suspension_key(key, rid);
+    }
+    if planted(Bug::OutcomeNotKept) {
+        return Ok(());
+    }
+    let kept = kept(loaded, outcome)?;
+    if request.principal.role == Role::Agent {
+        allowance::charge(rows, &request.principal.name, kept.len(), now)?;
+    }
+    rows.insert_idempotent(key, now, &kept)
+}
+
+/// What only the rows know of a command that is fine otherwise: whether it is refused for that, or what its caller is warned of.
+fn weighed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &Command, now: DateTime<Utc>) -> Decided<Vec<String>> {
+    let Command::Suspend(suspend) = command else {
+        return Ok(state_too_large(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));
+    };
+    if let Some(before) = &suspend.question.asked_before
+        && let Err(rejection) = env.pressing.ask_anew(&unanswered(rows, env, loaded, before, now)?, now)
+    {
+        return Ok(Err(rejection));
+    }
+    // It is in the head of every mail about the question.
+    let title = rows.reads().title(loaded.row.rid)?;
+    let warnings = suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors });
+    Ok(warnings.map(|warnings| warnings.into_iter().chain(suspend.deadline_warning(now)).collect()))
+}
+
+/// When questions of the intent ended without an answer, as far as that counts, oldest first; the open one is about to be superseded.
+fn unanswered<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    loaded: &Loaded,
+    before: &AskedBefore,
+    now: DateTime<Utc>,
+) -> RowsResult<Vec<DateTime<Utc>>> {
+    let since = now - seconds(ASKS_WITHIN_SECONDS);
+    let mut times = rows.reads().unanswered(loaded.row.rid, since, env.pressing.asks_per_hour.saturating_add(1))?;
+    times.reverse();
+    // An ending is dated ahead if the clock was ahead then; it counts as one of now, for an hour and no longer.
+    for time in &mut times {
+        *time = now.min(*time);
+    }
+    times.extend(before.superseded.then_some(now));
+    Ok(times)
+}
+
+/// The state an intent may grow to is bounded; only the rows know how large it is.
+fn state_too_large<R: Rows>(rows: &mut R, loaded: &Loaded, command: &Command) -> RowsResult<Option<Rejection>> {
+    let Command::PatchState { patches, .. } = command else { return Ok(None) };
+    let mut body = rows.reads().body(loaded.row.rid)?;
+    body.apply(patches);
+    let size = serde_json::to_vec(&body.state)?.len();
+    Ok((size > STATE_BYTES_MAX).then(|| {
+        Rejection::invalid("patches", "length", format!("the state of an intent is at most {STATE_BYTES_MAX} bytes of JSON"))
+    }))
+}

@@ -1,0 +1,322 @@
+//! Messages that are due: leased to one worker, with a link for each.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::base::ids::DeliveryId;
+use domain::base::planted::{Bug, planted};
+use domain::suspension::channel::EMAIL;
+use domain::suspension::delivery::Fate;
+
+use super::distance::{self, Leave, TOO_OFTEN, keeps_its_distance, leave};
+use super::finish::finish_delivery;
+use super::giving_up::{Taking, give_up, is_pressed, turn_away};
+use super::message::{Message, read};
+use super::queue::{drop_unsent, settle};
+use super::secret::secret;
+use super::timers::PUT_OFF_SECONDS;
+use crate::PRODUCTION_MARK;
+use crate::bounce::{BOUNCE_SECRET, BounceToken};
+use crate::link::{LINK_SECRET, LinkToken};
+use crate::reads::hold;
+use crate::rows::prelude::*;
+use crate::rows::{DeliveryState, OutboxRow, QueuedChannel, RowsError, RowsResult, SuspensionRow, Table, TokenRow, TryRow};
+use crate::sending::{Gate, Leased, LeasedDelivery, Turn};
+use crate::surroundings::Env;
+
+/// Messages leased in one transaction.
+pub(crate) const DELIVERIES_PER_UNIT: u32 = 16;
+/// How long a worker may take to send one message before another may try, in seconds.
+pub(crate) const DELIVERY_LEASE_SECONDS: i64 = 120;
+
+/// Why a reminder is dropped while the message before it waits.
+const COVERED: &str = "an earlier message asks the same of this person and is still to be sent, so this reminder was dropped";
+/// Why a message that waits is dropped when a reminder comes.
+const REPLACED: &str = "a newer message asks the same of this person, so this one was dropped";
+
+/// How often the queue looks whether the disk has room for messages again, in seconds. A look writes nothing.
+const ROOM_LOOK_SECONDS: i64 = 5;
+
+pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
+    let now = env.clock.now();
+    let mut leased = Leased { deliveries: Vec::new(), untried: 0, turned_away: Vec::new(), lines: Vec::new(), next_due: None };
+    let queued = rows.reads().queued_channels()?;
+    // Most turns find nothing that is due: they need to know no more.
+    let is_idle = |queued: &QueuedChannel| queued.next_due > now && !matches!(gate_of(turn, &queued.channel), Gate::Closed(_));
+    if queued.iter().all(is_idle) {
+        leased.next_due = queued.first().map(|first| first.next_due);
+        return Ok(leased);
+    }
+    if hold(rows.reads(), env.watch)?.is_some() {
+        return Ok(leased);
+    }
+    if env.allowance.is_short_of_room() {
+        leased.next_due = Some(now + TimeDelta::seconds(ROOM_LOOK_SECONDS));
+        return Ok(leased);
+    }
+    let secrets = Secrets { bounce: secret(rows, env, BOUNCE_SECRET)?, link: secret(rows, env, LINK_SECRET)? };
+    let patience = patience(rows, turn, &queued)?;
+    let mut taking = Taking { leased, given_up: Vec::new() };
+    let mut shared_room = turn.shared_room;
+    let mut full = Vec::new();
+    // Whose message has waited longest goes first: the shared room is handed out fairly.
+    for QueuedChannel { channel, next_due } in queued {
+        let gate = gate_of(turn, &channel);
+        let by = if turn.lane(&channel).is_some() { now } else { now - patience };
+        let room = match &gate {
+            Gate::Room(room) => *room,
+            Gate::SharedRoom(room) => (*room).min(shared_room),
+            Gate::Paused(_) | Gate::Closed(_) => u32::MAX,
+        };
+        let (before, untried) = (taking.leased.deliveries.len(), taking.leased.untried);
+        let limit = room.min(DELIVERIES_PER_UNIT);
+        let due = if matches!(gate, Gate::Closed(_)) && by == now {
+            // What waits for another try would wait in vain, and whoever is asked instead would wait for it.
+            rows.reads().undelivered(&channel, now, limit)?
+        } else if room > 0 && next_due <= by {
+            rows.reads().due_deliveries(&channel, by, limit)?
+        } else {
+            Vec::new()
+        };
+        // Where fewer are due than may leave, nothing is behind them.
+        let is_seen_whole = next_due <= by && u32::try_from(due.len()).is_ok_and(|seen| seen < limit);
+        for row in due {
+            take(rows, env, row, &gate, &secrets, now, &mut taking)?;
+        }
+        let taken = u32::try_from(taking.leased.deliveries.len() - before).unwrap_or(u32::MAX);
+        if let Gate::SharedRoom(_) = gate {
+            shared_room -= taken;
+            // After the taking: what can leave at once has left the queue. If room was left because a message needed no try, the next
+            // turn, which follows at once, takes another one first.
+            let lane = turn.lane(&channel).filter(|_| next_due <= now && taking.leased.untried == untried);
+            match lane {
+                Some(lane) if is_seen_whole => taking.leased.lines.push((lane.channel.clone(), None)),
+                Some(lane) => turn_away(rows, env, lane, now, &mut taking)?,
+                None => {}
+            }
+        }
+        if taken == room {
+            full.push(channel);
+        }
+    }
+    // A full lane is looked at when one of its messages has ended; any other when its next one is due.
+    let next = rows.reads().queued_channels()?.into_iter().filter(|queued| !full.contains(&queued.channel));
+    let when = |queued: QueuedChannel| match turn.lane(&queued.channel) {
+        Some(_) => queued.next_due,
+        None => queued.next_due + patience,
+    };
+    Ok(Leased { next_due: next.map(when).min(), ..taking.leased })
+}
+
+/// What becomes of a channel's messages in this turn.
+fn gate_of(turn: &Turn, channel: &str) -> Gate {
+    turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
+}
+
+/// How long a revived message is spared what becomes of the others where its channel takes nothing: by then every server has heard of it.
+const REVIVED_IS_SPARED_SECONDS: i64 = 10;
+
+/// Until when a queued message is spared, if it is.
+fn spared_until(row: &OutboxRow, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let revived_at = row.settled_at.filter(|revived_at| *revived_at <= now)?;
+    Some(revived_at + TimeDelta::seconds(REVIVED_IS_SPARED_SECONDS)).filter(|until| now < *until)
+}
+
+/// How long what is due for channels this server does not have is left to the others: during an update one of them may have it.
+fn patience<R: Rows>(rows: &mut R, turn: &Turn, queued: &[QueuedChannel]) -> RowsResult<TimeDelta> {
+    let knows_all = queued.iter().all(|queued| turn.lane(&queued.channel).is_some());
+    Ok(if knows_all || rows.reads().is_alone()? { TimeDelta::zero() } else { TimeDelta::seconds(OTHERS_HAVE_SECONDS) })
+}
+
+/// How long after it was due a message of an unknown channel is failed where other servers live.
+const OTHERS_HAVE_SECONDS: i64 = 300;
+
+/// What is queued for a channel that was taken out of the settings.
+const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
+/// What waits for an endpoint whose circuit is open.
+const LEFT_ALONE: &str = "the endpoint is left alone for a while, because it keeps failing";
+/// What cannot wait for it.
+const NO_TIME: &str = "the endpoint keeps failing, and the time to answer runs";
+
+/// What proves the tokens a message carries.
+struct Secrets {
+    bounce: [u8; 32],
+    link: [u8; 32],
+}
+
+/// Deals with one message that is due.
+fn take<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: OutboxRow,
+    gate: &Gate,
+    secrets: &Secrets,
+    now: DateTime<Utc>,
+    taking: &mut Taking,
+) -> RowsResult<()> {
+    if taking.given_up.contains(&row.rid) {
+        return Ok(());
+    }
+    let leased = &mut taking.leased;
+    let (suspension, message) = match read(rows, &row) {
+        Ok(read) => read,
+        // It was put off already, and is looked at all the same because its channel is closed.
+        Err(error) if row.due_at > now && error.is_unreadable() => return Ok(()),
+        Err(error) => return put_off(rows, &row, now, error),
+    };
+    // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
+    let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
+    if ended && !planted(Bug::EndedQuestionSent) {
+        leased.untried += 1;
+        return settle(rows, row, now);
+    }
+    // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
+    if message.superseded || message.covered {
+        leased.untried += 1;
+        // Of two messages to one person, of which one keeps its distance, one is enough.
+        if message.covered {
+            return drop_unsent(rows, row, Some(COVERED), now);
+        }
+        if keeps_its_distance(&row) {
+            return drop_unsent(rows, row, Some(REPLACED), now);
+        }
+        return finish_delivery(rows, env, row, &suspension, Fate::Failed, "not accepted before the next attempt was due");
+    }
+    match gate {
+        Gate::Room(_) | Gate::SharedRoom(_) => match leave(rows, env, &row, &suspension, now)? {
+            Leave::At(until) => {
+                leased.untried += 1;
+                distance::put_off(rows, &row, until)?;
+            }
+            Leave::Unknown => {
+                leased.untried += 1;
+                rows.requeue_outbox(row.rid, now + TimeDelta::seconds(distance::BUSY_SECONDS), None)?;
+            }
+            Leave::Never => {
+                leased.untried += 1;
+                finish_delivery(rows, env, row, &suspension, Fate::Failed, TOO_OFTEN)?;
+            }
+            Leave::Now => leased.deliveries.push(lease_delivery(rows, env, row, suspension, message, secrets, now)?),
+        },
+        // This turn may have been worked out before somebody believed that the endpoint works, or before this server heard of it.
+        Gate::Paused(_) | Gate::Closed(_) if let Some(until) = spared_until(&row, now) => {
+            if row.due_at <= now {
+                leased.untried += 1;
+                rows.requeue_outbox(row.rid, until, None)?;
+            }
+        }
+        Gate::Paused(wait) => {
+            let pressed = is_pressed(&row, &suspension, &message.question, *wait, now);
+            let given_up = if pressed { give_up(rows, env, &row, &suspension, &message.question, NO_TIME)? } else { Vec::new() };
+            leased.untried += given_up.len().max(1);
+            if given_up.is_empty() {
+                rows.requeue_outbox(row.rid, now + *wait, Some(LEFT_ALONE))?;
+            }
+            taking.given_up.extend(given_up);
+        }
+        Gate::Closed(reason) => {
+            leased.untried += 1;
+            finish_delivery(rows, env, row, &suspension, Fate::Failed, reason)?;
+        }
+    }
+    Ok(())
+}
+
+/// A message whose rows cannot be read must not hold up the ones behind it: it is put off, loudly.
+fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, now: DateTime<Utc>, error: RowsError) -> RowsResult<()> {
+    if !error.is_unreadable() {
+        return Err(error);
+    }
+    tracing::error!(delivery.id = %row.id, "the question of a message cannot be read; trying again in an hour");
+    rows.requeue_outbox(row.rid, now + TimeDelta::seconds(PUT_OFF_SECONDS), Some("the question of this message cannot be read"))
+}
+
+fn lease_delivery<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    row: OutboxRow,
+    suspension: SuspensionRow,
+    message: Message,
+    secrets: &Secrets,
+    now: DateTime<Utc>,
+) -> RowsResult<LeasedDelivery> {
+    let mut lease = [0; 16];
+    env.entropy.fill(&mut lease);
+    let tries = row.tries + 1;
+    let seconds = if planted(Bug::LeaseWithoutEnd) { 0 } else { DELIVERY_LEASE_SECONDS };
+    let linked = env.channels.carries_links(&row.channel);
+    rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at: now + TimeDelta::seconds(seconds), tries, linked })?;
+    // A fresh token for every try: the one before may have left the house.
+    let token = mint(rows, env, &suspension, &row, &secrets.link, now)?;
+    Ok(letter(OutboxRow { tries, ..row }, lease, token, suspension, message, &secrets.bounce, now))
+}
+
+/// Makes an answer link for a message; of the link only the hash is kept.
+fn mint<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    suspension: &SuspensionRow,
+    row: &OutboxRow,
+    link_secret: &[u8; 32],
+    now: DateTime<Utc>,
+) -> RowsResult<LinkToken> {
+    let mut random = [0; 16];
+    env.entropy.fill(&mut random);
+    let token = LinkToken::mint(link_secret, rows.next(Table::Tokens)?, random);
+    rows.insert_token(&TokenRow {
+        rid: token.row(),
+        hash: if planted(Bug::TokenKept) { token.expose().into_bytes() } else { token.hash().to_vec() },
+        suspension: suspension.rid,
+        recipient: row.recipient.clone(),
+        created_at: now,
+        delivery: Some(row.id),
+    })?;
+    Ok(token)
+}
+
+/// Everything a message says, as it leaves at `now`.
+fn letter(
+    row: OutboxRow,
+    lease: [u8; 16],
+    token: LinkToken,
+    suspension: SuspensionRow,
+    message: Message,
+    bounce_secret: &[u8; 32],
+    now: DateTime<Utc>,
+) -> LeasedDelivery {
+    LeasedDelivery {
+        rid: row.rid,
+        lease,
+        id: row.id,
+        channel: row.channel,
+        recipient: row.recipient,
+        attempt: row.attempt,
+        sequence: row.sequence,
+        bounce_token: BounceToken::new(bounce_secret, row.rid, row.id),
+        queued_at: row.queued_at,
+        first: message.first,
+        asked_before: message.asked_before,
+        repeated: message.repeated,
+        tries: row.tries,
+        token,
+        intent_title: message.intent_title,
+        agent: suspension.suspension.asked_by.name.clone(),
+        suspension: suspension.suspension,
+        question: message.question,
+        now,
+    }
+}
+
+/// Reads a message that has gone out, with a link of its own: the one it left with is known to nobody any more.
+///
+/// Not on a database that was served in production: there the message went to somebody, and a link is for that person alone.
+pub(crate) fn open_mail<R: Rows>(rows: &mut R, env: &Env<'_>, id: DeliveryId) -> RowsResult<Option<LeasedDelivery>> {
+    let Some((row, DeliveryState::Sent)) = rows.reads().delivery_of(id)? else { return Ok(None) };
+    let is_ours = row.channel == EMAIL && rows.reads().secret(PRODUCTION_MARK)?.is_none();
+    if !is_ours || hold(rows.reads(), env.watch)?.is_some() {
+        return Ok(None);
+    }
+    let (bounce_secret, link_secret) = (secret(rows, env, BOUNCE_SECRET)?, secret(rows, env, LINK_SECRET)?);
+    let (suspension, message) = read(rows, &row)?;
+    let token = mint(rows, env, &suspension, &row, &link_secret, env.clock.now())?;
+    let sent_at = row.settled_at.unwrap_or(row.queued_at);
+    Ok(Some(letter(row, [0; 16], token, suspension, message, &bounce_secret, sent_at)))
+}

@@ -1,0 +1,70 @@
+//! An intent as a unit of work reads it.
+
+use chrono::{DateTime, Utc};
+use domain::base::ids::SuspensionId;
+use domain::intent::Intent;
+
+use crate::request::Target;
+use crate::rows::prelude::*;
+use crate::rows::{IntentRow, RowsError, RowsResult, SuspensionRow};
+use crate::span::{SpanEnd, SpanRecord, TraceContext};
+use crate::surroundings::Env;
+
+/// An intent with the rows it is made of.
+pub(super) struct Loaded {
+    pub(super) row: IntentRow,
+    pub(super) intent: Intent,
+    pub(super) suspensions: Vec<SuspensionRow>,
+    /// The caller's span.
+    pub(super) trace_parent: Option<TraceContext>,
+}
+
+impl Loaded {
+    /// The version `If-Match` and `ETag` speak of: the intent's, or the suspension's where the path names one.
+    pub(super) fn version_of(&self, target: Target) -> u32 {
+        match target {
+            Target::Intent(_) => self.intent.version,
+            Target::Suspension(id) => self.intent.suspension(id).map_or(0, |suspension| suspension.version),
+        }
+    }
+
+    pub(super) fn span(&self, env: &Env<'_>, end: SpanEnd, now: DateTime<Utc>) -> SpanRecord {
+        let context = TraceContext::new(self.trace_parent, end, env.entropy);
+        SpanRecord { context, parent: self.trace_parent, intent_id: self.intent.id, began: now, end }
+    }
+
+    pub(super) fn suspension_row(&self, id: SuspensionId) -> RowsResult<&SuspensionRow> {
+        self.suspensions
+            .iter()
+            .find(|row| row.suspension.id == id)
+            .ok_or(RowsError::Inconsistent("an event names a suspension that was not loaded"))
+    }
+}
+
+pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<SuspensionId>) -> RowsResult<Loaded> {
+    let mut intent = row.intent.clone();
+    let mut suspensions = Vec::new();
+    if let Some(rid) = row.open_suspension {
+        let open = rows.reads().suspension_at(rid)?;
+        intent.open = Some(open.suspension.clone());
+        suspensions.push(open);
+    }
+    if let Some(id) = named
+        && intent.open.as_ref().is_none_or(|open| open.id != id)
+        && let Some(ended) = rows.reads().suspension(id)?
+        && ended.intent == row.rid
+    {
+        intent.ended.push(ended.suspension.clone());
+        suspensions.push(ended);
+    }
+    if row.has_leases {
+        intent.leases = rows.reads().leases(row.rid)?;
+    }
+    Ok(Loaded { row, intent, suspensions, trace_parent: None })
+}
+
+/// The intent of one suspension, for a command of the server's own.
+pub(super) fn load_of<R: Rows>(rows: &mut R, suspension: &SuspensionRow) -> RowsResult<Loaded> {
+    let row = rows.reads().intent_at(suspension.intent)?;
+    load(rows, row, Some(suspension.suspension.id))
+}

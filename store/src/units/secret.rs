@@ -1,0 +1,15 @@
+//! Secrets that the server makes for itself.
+
+use crate::rows::prelude::*;
+use crate::rows::{RowsError, RowsResult};
+use crate::surroundings::Env;
+
+/// Reads one; the first to ask makes it.
+pub(crate) fn secret<R: Rows>(rows: &mut R, env: &Env<'_>, name: &str) -> RowsResult<[u8; 32]> {
+    if let Some(value) = rows.reads().secret(name)? {
+        return value.try_into().map_err(|_| RowsError::Inconsistent("a secret of the wrong length"));
+    }
+    let value = env.entropy.bytes32();
+    rows.insert_secret(name, &value)?;
+    Ok(value)
+}
