@@ -7,6 +7,7 @@
 pub mod allowance;
 mod backend;
 pub mod bounce;
+mod columns;
 mod database;
 mod error;
 pub mod fact;
@@ -22,8 +23,10 @@ pub mod postgres;
 mod reads;
 mod request;
 mod rows;
+mod schema;
 mod sending;
 pub mod span;
+mod sql;
 pub mod sqlite;
 mod standing;
 mod store;

@@ -20,7 +20,8 @@ use serde_json::json;
 use tracing_subscriber::EnvFilter;
 
 /// Everything the server and what it is made of has to say, and whatever else would be logged by default.
-const FILTER: &str = "info,placet=trace,channels=trace,domain=trace,actix_web=trace,actix_http=trace,actix_server=trace";
+const FILTER: &str =
+    "info,placet=trace,store=trace,channels=trace,domain=trace,actix_web=trace,actix_http=trace,actix_server=trace";
 /// What agents and people write; a log is no place for it.
 const WRITTEN: [&str; 4] = ["CONFIDENTIAL-QUESTION", "CONFIDENTIAL-CONTEXT", "CONFIDENTIAL-COMMENT", "CONFIDENTIAL-ANSWER"];
 

@@ -7,9 +7,10 @@ use diesel::Queryable;
 use domain::base::ids::IntentId;
 use uuid::Uuid;
 
-use super::columns::{OutboxColumns, SuspensionColumns};
 use super::key_lock::{IDEMPOTENCY_HOURS, lock_of};
+use crate::columns::{OutboxColumns, SuspensionColumns};
 use crate::rows::{DeliveryState, IntentRow, OutboxRow, RowsResult, SuspensionRow, day};
+use crate::sql::{At, Key};
 
 /// Rows under locks, each given out once: whoever reads a row again may have written it.
 #[derive(Default)]
@@ -33,7 +34,7 @@ pub(super) struct OutcomeColumns {
     pub(super) key_hash: Vec<u8>,
     body_hash: Vec<u8>,
     outcome: String,
-    created_at: DateTime<Utc>,
+    created_at: At,
 }
 
 /// What the answers of a group are about.
@@ -75,7 +76,7 @@ impl Ahead {
     pub(super) fn outcomes(&mut self, key_hash: &[u8], now: DateTime<Utc>) -> Option<Vec<(Vec<u8>, String)>> {
         let mut kept = self.outcomes.remove(key_hash).filter(|_| self.day == day(now))?;
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
-        kept.retain(|kept| kept.created_at > since);
+        kept.retain(|kept| kept.created_at.0 > since);
         kept.sort_unstable_by_key(|kept| std::cmp::Reverse(kept.day));
         Some(kept.into_iter().map(|kept| (kept.body_hash, kept.outcome)).collect())
     }
@@ -86,12 +87,12 @@ impl Ahead {
 
     pub(super) fn fill(
         &mut self,
-        open: Vec<(SuspensionColumns, Uuid)>,
+        open: Vec<(SuspensionColumns, Key)>,
         taken: Vec<i64>,
         messages: Vec<OutboxColumns>,
     ) -> RowsResult<()> {
         for (columns, intent) in open {
-            let row = columns.into_row(intent)?;
+            let row = columns.into_row(IntentId(intent.0))?;
             self.messages.insert(row.rid, Vec::new());
             self.suspensions.insert(row.rid, row);
         }

@@ -4,14 +4,14 @@ use chrono::{DateTime, Utc};
 use diesel_async::async_connection_wrapper::BlockOn;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use futures_util::try_join;
-use uuid::Uuid;
 
 use super::ahead::{About, OutcomeColumns};
-use super::columns::{IntentColumns, OutboxColumns, SuspensionColumns};
 use super::key_lock::lock_of;
 use super::session::Session;
 use super::statements as hot;
+use crate::columns::{IntentColumns, OutboxColumns, SuspensionColumns};
 use crate::rows::{RowsResult, day};
+use crate::sql::Key;
 
 impl Session {
     /// Begins a transaction that writes, locks those of the intents and keys that nobody else holds, and reads the intents' open
@@ -30,7 +30,7 @@ impl Session {
             let opened = first.batch_execute("BEGIN");
             let locked = RunQueryDsl::load::<IntentColumns>(hot::LockIntents { ids: ids() }, &mut second);
             let asked = RunQueryDsl::get_result::<(DateTime<Utc>, String)>(hot::Begin, &mut third);
-            let open = RunQueryDsl::load::<(SuspensionColumns, Uuid)>(hot::SelectOpen { ids: ids() }, &mut fourth);
+            let open = RunQueryDsl::load::<(SuspensionColumns, Key)>(hot::SelectOpen { ids: ids() }, &mut fourth);
             let taken = RunQueryDsl::load::<i64>(hot::LockMessages { ids: ids() }, &mut fifth);
             let messages = RunQueryDsl::load::<OutboxColumns>(hot::SelectMessages { ids: ids() }, &mut sixth);
             let outcomes = async {

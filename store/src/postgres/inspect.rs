@@ -7,12 +7,13 @@ use diesel::sql_types::{BigInt, Bool, Timestamptz};
 use domain::base::clock::Clock;
 
 use super::address::Address;
-use super::columns::KeyColumns;
 use super::connection::connect;
 use super::migrate::{check_version, schema};
-use super::schema::{api_keys, events, presence, secrets};
+use crate::columns::KeyColumns;
 use crate::host::clock::SystemClock;
 use crate::inspection::Gateway;
+use crate::schema::{api_keys, events, presence, secrets};
+use crate::sql::At;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
 
 /// What can be said of a database, and of the PostgreSQL that keeps it.
@@ -78,16 +79,17 @@ fn look(address: &Address, secret: &str) -> anyhow::Result<Examination> {
     seen.write_ahead = true;
     if matches!(seen.schema, Schema::Older(_) | Schema::Current) {
         let newest = events::table.order(events::rid.desc()).select(events::created_at);
-        seen.last_event = newest.first(&mut conn).optional()?;
+        seen.last_event = newest.first::<At>(&mut conn).optional()?.map(|at| at.0);
         seen.keys = api_keys::table.filter(api_keys::revoked_at.is_null()).count().get_result(&mut conn)?;
-        seen.held_since = presence::table.find(1).select(presence::held_since).first(&mut conn).optional()?.flatten();
+        let held_since = presence::table.find(1).select(presence::held_since).first::<Option<At>>(&mut conn).optional()?;
+        seen.held_since = held_since.flatten().map(|at| at.0);
         let kept: Option<Vec<u8>> = secrets::table.find(secret).select(secrets::value).first(&mut conn).optional()?;
         seen.secret = kept.and_then(|kept| kept.try_into().ok());
         let mark = secrets::table.find(PRODUCTION_MARK).select(secrets::name).first::<String>(&mut conn).optional()?;
         seen.was_in_production = mark.is_some();
     }
     if seen.schema == Schema::Current {
-        let keys = api_keys::table.order(api_keys::rid).load::<KeyColumns>(&mut conn)?;
+        let keys = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(&mut conn)?;
         seen.gateways = Gateway::among(keys.into_iter().map(KeyColumns::into_view).collect::<Result<_, _>>()?);
     }
     Ok(Examination { inspection: seen, ahead, connections_free: server.connections_free, durable: server.durable })

@@ -6,7 +6,6 @@
 mod address;
 mod ahead;
 mod begin;
-mod columns;
 mod connection;
 mod desk;
 mod group;
@@ -19,7 +18,6 @@ mod outcome;
 mod pool;
 mod proof;
 mod rows;
-mod schema;
 mod session;
 mod statements;
 mod transaction;

@@ -12,15 +12,17 @@ use diesel::result::{DatabaseErrorKind, Error};
 use diesel_async::async_connection_wrapper::BlockOn;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::base::clock::Clock;
+use domain::base::ids::IntentId;
 use domain::base::time::{from_micros, micros};
 use futures_util::future::{BoxFuture, join_all};
 
 use super::ahead::Ahead;
-use super::columns::{IntentColumns, SuspensionColumns};
 use super::connection::{Connection, Pump};
 use super::proof::Proof;
 use super::statements as hot;
+use crate::columns::{IntentColumns, SuspensionColumns};
 use crate::rows::{IntentRow, RowsError, RowsResult, SuspensionRow, Table};
+use crate::sql::Key;
 
 /// How many ids the sequences of `events` and `tokens` give at a time; the migration says the same.
 const BLOCK: i64 = 64;
@@ -303,9 +305,8 @@ impl Session {
             return Ok(row);
         }
         self.lock(row.intent)?;
-        let (columns, intent) =
-            hot::SelectSuspensionAt { rid: row.rid }.get_result::<(SuspensionColumns, uuid::Uuid)>(self.conn()?)?;
-        columns.into_row(intent)
+        let (columns, intent) = hot::SelectSuspensionAt { rid: row.rid }.get_result::<(SuspensionColumns, Key)>(self.conn()?)?;
+        columns.into_row(IntentId(intent.0))
     }
 }
 

@@ -4,21 +4,32 @@
 //!
 //! The contract of a static id is that the text never depends on the values: the macro gives no way to make it.
 
-use chrono::{DateTime, Utc};
+use diesel::dsl::SqlTypeOf;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{Array, BigInt, Binary, Bool, Double, Integer, Json, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel::{QueryResult, RunQueryDsl};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::connection::Connection;
-use super::schema;
+use crate::columns::{
+    Columns, IntentColumns, OutboxColumns, SuspensionColumns, intent_columns, outbox_columns, suspension_columns,
+};
+use crate::schema;
+use crate::sql::{At, Document, Id, Key, Moment, Prose, Said, Written};
 
-type Time = DateTime<Utc>;
+/// A text, or several in parentheses: what the lists of columns are joined with.
+macro_rules! text {
+    ($text:literal) => {
+        $text
+    };
+    (($($piece:expr),* $(,)?)) => {
+        concat!($($piece),*)
+    };
+}
 
 macro_rules! statement {
-    ($(#[$doc:meta])* $name:ident { $($text:literal $field:ident: $rust:ty = $sql:ty),* $(,)? } $tail:literal $(-> $row:ty)?) => {
+    ($(#[$doc:meta])* $name:ident { $($text:tt $field:ident: $rust:ty = $sql:ty),* $(,)? } $tail:tt $(-> $row:ty)?) => {
         $(#[$doc])*
         pub(super) struct $name {
             $(pub(super) $field: $rust),*
@@ -32,10 +43,10 @@ macro_rules! statement {
         impl QueryFragment<Pg> for $name {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
                 $(
-                    out.push_sql($text);
+                    out.push_sql(text!($text));
                     out.push_bind_param::<$sql, $rust>(&self.$field)?;
                 )*
-                out.push_sql($tail);
+                out.push_sql(text!($tail));
                 Ok(())
             }
         }
@@ -45,6 +56,42 @@ macro_rules! statement {
         $(impl Query for $name {
             type SqlType = $row;
         })?
+    };
+}
+
+/// A row to insert: names and values stand in one list, and each value has the type that the schema gives its column.
+macro_rules! insert {
+    ($(#[$doc:meta])* $name:ident into $table:ident {
+        $first:ident: $first_rust:ty, $($column:ident: $rust:ty),* $(,)?
+    } $(with { $($fixed:ident = $text:literal),* })?) => {
+        $(#[$doc])*
+        pub(super) struct $name {
+            pub(super) $first: $first_rust,
+            $(pub(super) $column: $rust),*
+        }
+
+        impl QueryId for $name {
+            type QueryId = Self;
+            const HAS_STATIC_QUERY_ID: bool = true;
+        }
+
+        impl QueryFragment<Pg> for $name {
+            fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+                out.push_sql(concat!(
+                    "INSERT INTO ", stringify!($table), " (", $($(stringify!($fixed), ", ",)*)? stringify!($first),
+                    $(", ", stringify!($column),)* ") VALUES (", $($($text, ", ",)*)?
+                ));
+                out.push_bind_param::<SqlTypeOf<schema::$table::$first>, $first_rust>(&self.$first)?;
+                $(
+                    out.push_sql(", ");
+                    out.push_bind_param::<SqlTypeOf<schema::$table::$column>, $rust>(&self.$column)?;
+                )*
+                out.push_sql(")");
+                Ok(())
+            }
+        }
+
+        impl RunQueryDsl<Connection> for $name {}
     };
 }
 
@@ -71,38 +118,32 @@ impl Query for Begin {
 
 statement!(
     SelectIntent {
-        "SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, newest_suspension, \
-         has_leases, last_event, last_sequence, last_hash FROM intents WHERE id = " id: Uuid = SqlUuid,
-    } "" -> schema::intents::SqlType
+        ("SELECT ", intent_columns!(), " FROM intents WHERE id = ") id: Key = Id,
+    } "" -> <IntentColumns as Columns>::Sql
 );
 
 statement!(
     SelectIntentAt {
-        "SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, newest_suspension, \
-         has_leases, last_event, last_sequence, last_hash FROM intents WHERE rid = " rid: i64 = BigInt,
-    } "" -> schema::intents::SqlType
+        ("SELECT ", intent_columns!(), " FROM intents WHERE rid = ") rid: i64 = BigInt,
+    } "" -> <IntentColumns as Columns>::Sql
 );
 
 statement!(
     /// Waits for the row, then reads the time: in one SELECT the time would be read before the wait.
     LockIntent {
-        "WITH locked AS MATERIALIZED (SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, \
-         open_suspension, newest_suspension, has_leases, last_event, last_sequence, last_hash FROM intents WHERE id = "
-        id: Uuid = SqlUuid,
-    } " FOR NO KEY UPDATE) SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, \
-       newest_suspension, has_leases, last_event, last_sequence, last_hash, clock_timestamp() FROM locked"
-    -> (schema::intents::SqlType, Timestamptz)
+        ("WITH locked AS MATERIALIZED (SELECT ", intent_columns!(), " FROM intents WHERE id = ")
+        id: Key = Id,
+    } (" FOR NO KEY UPDATE) SELECT ", intent_columns!(), ", clock_timestamp() FROM locked")
+    -> (<IntentColumns as Columns>::Sql, Timestamptz)
 );
 
 statement!(
     /// As [`LockIntent`], by its row.
     LockIntentAt {
-        "WITH locked AS MATERIALIZED (SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, \
-         open_suspension, newest_suspension, has_leases, last_event, last_sequence, last_hash FROM intents WHERE rid = "
+        ("WITH locked AS MATERIALIZED (SELECT ", intent_columns!(), " FROM intents WHERE rid = ")
         rid: i64 = BigInt,
-    } " FOR NO KEY UPDATE) SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, \
-       newest_suspension, has_leases, last_event, last_sequence, last_hash, clock_timestamp() FROM locked"
-    -> (schema::intents::SqlType, Timestamptz)
+    } (" FOR NO KEY UPDATE) SELECT ", intent_columns!(), ", clock_timestamp() FROM locked")
+    -> (<IntentColumns as Columns>::Sql, Timestamptz)
 );
 
 statement!(
@@ -110,20 +151,16 @@ statement!(
     /// tables were small would read them whole when they have grown.
     LockIntents {
         "SELECT locked.* FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
-    } ") AS asked (id) CROSS JOIN LATERAL (SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, \
-       open_suspension, newest_suspension, has_leases, last_event, last_sequence, last_hash FROM intents \
-       WHERE intents.id = asked.id FOR NO KEY UPDATE SKIP LOCKED) AS locked" -> schema::intents::SqlType
+    } (") AS asked (id) CROSS JOIN LATERAL (SELECT ", intent_columns!(), " FROM intents \
+       WHERE intents.id = asked.id FOR NO KEY UPDATE SKIP LOCKED) AS locked") -> <IntentColumns as Columns>::Sql
 );
 
 statement!(
     /// The open suspensions of some intents.
     SelectOpen {
         "SELECT open.* FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
-    } ") AS asked (id) CROSS JOIN LATERAL (SELECT s.rid, s.id, s.intent, s.event, s.kind, s.version, s.attempt, s.response_type, \
-       s.choices, s.suspended_at, s.expires_at, s.fallback_policy, s.fallback_value, s.reached, s.requires_delivery, s.refusals, \
-       s.asker, s.asker_owner, s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, \
-       s.reminded_at, i.id AS intent_id FROM intents i JOIN suspensions s ON s.rid = i.open_suspension WHERE i.id = asked.id \
-       OFFSET 0) AS open" -> (schema::suspensions::SqlType, SqlUuid)
+    } (") AS asked (id) CROSS JOIN LATERAL (SELECT ", suspension_columns!(behind s), ", i.id AS intent_id FROM intents i JOIN suspensions s ON s.rid = i.open_suspension WHERE i.id = asked.id \
+       OFFSET 0) AS open") -> (<SuspensionColumns as Columns>::Sql, Id)
 );
 
 statement!(
@@ -140,9 +177,8 @@ statement!(
     /// The messages about the open suspensions of some intents.
     SelectMessages {
         "SELECT about.* FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
-    } ") AS asked (id) CROSS JOIN LATERAL (SELECT o.rid, o.id, o.suspension, o.attempt, o.channel, o.recipient, o.state, o.due_at, \
-       o.tries, o.lease, o.leased_by, o.sequence, o.detail, o.settled_at, o.queued_at, o.linked FROM intents i \
-       JOIN outbox o ON o.suspension = i.open_suspension WHERE i.id = asked.id OFFSET 0) AS about" -> schema::outbox::SqlType
+    } (") AS asked (id) CROSS JOIN LATERAL (SELECT ", outbox_columns!(behind o), " FROM intents i \
+       JOIN outbox o ON o.suspension = i.open_suspension WHERE i.id = asked.id OFFSET 0) AS about") -> <OutboxColumns as Columns>::Sql
 );
 
 statement!(
@@ -151,62 +187,56 @@ statement!(
         "SELECT kept.* FROM unnest(" keys: Vec<Vec<u8>> = Array<Binary>,
         ") AS asked (key_hash) CROSS JOIN LATERAL (SELECT day, key_hash, body_hash, outcome, created_at FROM idempotency \
          WHERE idempotency.key_hash = asked.key_hash AND day = ANY(" days: Vec<i32> = Array<Integer>,
-    } ") OFFSET 0) AS kept" -> schema::idempotency::SqlType
+    } ") OFFSET 0) AS kept" -> (Integer, Binary, Binary, Text, Moment)
 );
 
 statement!(
     SelectSuspension {
-        "SELECT s.rid, s.id, s.intent, s.event, s.kind, s.version, s.attempt, s.response_type, s.choices, s.suspended_at, \
-         s.expires_at, s.fallback_policy, s.fallback_value, s.reached, s.requires_delivery, s.refusals, s.asker, s.asker_owner, \
-         s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, s.reminded_at, i.id \
-         FROM suspensions s JOIN intents i ON i.rid = s.intent WHERE s.id = " id: Uuid = SqlUuid,
-    } "" -> (schema::suspensions::SqlType, SqlUuid)
+        ("SELECT ", suspension_columns!(behind s), ", i.id \
+         FROM suspensions s JOIN intents i ON i.rid = s.intent WHERE s.id = ") id: Key = Id,
+    } "" -> (<SuspensionColumns as Columns>::Sql, Id)
 );
 
 statement!(
     SelectSuspensionAt {
-        "SELECT s.rid, s.id, s.intent, s.event, s.kind, s.version, s.attempt, s.response_type, s.choices, s.suspended_at, \
-         s.expires_at, s.fallback_policy, s.fallback_value, s.reached, s.requires_delivery, s.refusals, s.asker, s.asker_owner, \
-         s.resolution, s.resolution_reason, s.resolved_at, s.response, s.resolved_by, s.metadata, s.reminded_at, i.id \
-         FROM suspensions s JOIN intents i ON i.rid = s.intent WHERE s.rid = " rid: i64 = BigInt,
-    } "" -> (schema::suspensions::SqlType, SqlUuid)
+        ("SELECT ", suspension_columns!(behind s), ", i.id \
+         FROM suspensions s JOIN intents i ON i.rid = s.intent WHERE s.rid = ") rid: i64 = BigInt,
+    } "" -> (<SuspensionColumns as Columns>::Sql, Id)
 );
 
-statement!(
-    InsertIntent {
-        "INSERT INTO intents (rid, id, status, version, creator, creator_owner, created_at, updated_at, has_leases, last_event, \
-         last_sequence, last_hash) VALUES (" rid: i64 = BigInt,
-        ", " id: Uuid = SqlUuid,
-        ", " status: i32 = Integer,
-        ", " version: i32 = Integer,
-        ", " creator: String = Text,
-        ", " creator_owner: String = Text,
-        ", " created_at: Time = Timestamptz,
-        ", " updated_at: Time = Timestamptz,
-    } ", false, 0, 0, '')"
+insert!(
+    InsertIntent into intents {
+        rid: i64,
+        id: Key,
+        status: i32,
+        version: i32,
+        creator: String,
+        creator_owner: String,
+        created_at: At,
+        updated_at: At,
+    } with { has_leases = "false", last_event = "0", last_sequence = "0", last_hash = "''" }
 );
 
-statement!(
-    InsertBody {
-        "INSERT INTO intent_bodies (rid, title, description, created_by, parent, depends_on, constraints, state, governance_policy, \
-         confidence) VALUES (" rid: i64 = BigInt,
-        ", " title: Value = Json,
-        ", " description: Value = Json,
-        ", " created_by: Value = Json,
-        ", " parent: Option<Uuid> = Nullable<SqlUuid>,
-        ", " depends_on: Value = Json,
-        ", " constraints: Value = Json,
-        ", " state: Value = Json,
-        ", " governance_policy: Option<Value> = Nullable<Json>,
-        ", " confidence: f64 = Double,
-    } ")"
+insert!(
+    InsertBody into intent_bodies {
+        rid: i64,
+        title: Said,
+        description: Said,
+        created_by: Said,
+        parent: Option<Key>,
+        depends_on: Written,
+        constraints: Written,
+        state: Written,
+        governance_policy: Option<Written>,
+        confidence: f64,
+    }
 );
 
 statement!(
     UpdateIntent {
         "UPDATE intents SET status = " status: i32 = Integer,
         ", version = " version: i32 = Integer,
-        ", updated_at = " updated_at: Time = Timestamptz,
+        ", updated_at = " updated_at: At = Moment,
         ", open_suspension = " open_suspension: Option<i64> = Nullable<BigInt>,
         ", newest_suspension = " newest_suspension: Option<i64> = Nullable<BigInt>,
         ", has_leases = " has_leases: bool = Bool,
@@ -217,39 +247,38 @@ statement!(
     } ""
 );
 
-statement!(
-    InsertEvent {
-        "INSERT INTO events (rid, intent, previous, event_type, created_at, bytes, hash) VALUES (" rid: i64 = BigInt,
-        ", " intent: i64 = BigInt,
-        ", " previous: Option<i64> = Nullable<BigInt>,
-        ", " event_type: String = Text,
-        ", " created_at: Time = Timestamptz,
-        ", " bytes: Vec<u8> = Binary,
-        ", " hash: Vec<u8> = Binary,
-    } ")"
+insert!(
+    InsertEvent into events {
+        rid: i64,
+        intent: i64,
+        previous: Option<i64>,
+        event_type: String,
+        created_at: At,
+        bytes: Vec<u8>,
+        hash: Vec<u8>,
+    }
 );
 
-statement!(
-    InsertSuspension {
-        "INSERT INTO suspensions (rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, \
-         fallback_policy, fallback_value, reached, requires_delivery, refusals, asker, asker_owner) VALUES (" rid: i64 = BigInt,
-        ", " id: Uuid = SqlUuid,
-        ", " intent: i64 = BigInt,
-        ", " event: i64 = BigInt,
-        ", " kind: i32 = Integer,
-        ", " version: i32 = Integer,
-        ", " attempt: i32 = Integer,
-        ", " response_type: i32 = Integer,
-        ", " choices: Value = Json,
-        ", " suspended_at: Time = Timestamptz,
-        ", " expires_at: Option<Time> = Nullable<Timestamptz>,
-        ", " fallback_policy: i32 = Integer,
-        ", " fallback_value: Option<Value> = Nullable<Json>,
-        ", " reached: bool = Bool,
-        ", " requires_delivery: bool = Bool,
-        ", 0, " asker: String = Text,
-        ", " asker_owner: String = Text,
-    } ")"
+insert!(
+    InsertSuspension into suspensions {
+        rid: i64,
+        id: Key,
+        intent: i64,
+        event: i64,
+        kind: i32,
+        version: i32,
+        attempt: i32,
+        response_type: i32,
+        choices: Written,
+        suspended_at: At,
+        expires_at: Option<At>,
+        fallback_policy: i32,
+        fallback_value: Option<Written>,
+        reached: bool,
+        requires_delivery: bool,
+        asker: String,
+        asker_owner: String,
+    } with { refusals = "0" }
 );
 
 statement!(
@@ -257,10 +286,10 @@ statement!(
     EndSuspension {
         "UPDATE suspensions SET resolution = " resolution: i32 = Integer,
         ", resolution_reason = " resolution_reason: Option<i32> = Nullable<Integer>,
-        ", resolved_at = " resolved_at: Time = Timestamptz,
-        ", response = " response: Option<Value> = Nullable<Json>,
+        ", resolved_at = " resolved_at: At = Moment,
+        ", response = " response: Option<Written> = Nullable<Document>,
         ", resolved_by = " resolved_by: Option<String> = Nullable<Text>,
-        ", metadata = " metadata: Option<Value> = Nullable<Json>,
+        ", metadata = " metadata: Option<Written> = Nullable<Document>,
         ", version = " version: i32 = Integer,
         " WHERE rid = " rid: i64 = BigInt,
     } " AND resolution IS NULL"
@@ -276,27 +305,27 @@ statement!(
     } ""
 );
 
-statement!(
-    InsertTimer {
-        "INSERT INTO timers (due_at, suspension, kind, attempt) VALUES (" due_at: Time = Timestamptz,
-        ", " suspension: i64 = BigInt,
-        ", " kind: i32 = Integer,
-        ", " attempt: i32 = Integer,
-    } ")"
+insert!(
+    InsertTimer into timers {
+        due_at: At,
+        suspension: i64,
+        kind: i32,
+        attempt: i32,
+    }
 );
 
-statement!(
-    InsertOutbox {
-        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, tries, due_at, sequence, queued_at) VALUES (" rid: i64 = BigInt,
-        ", " id: Uuid = SqlUuid,
-        ", " suspension: i64 = BigInt,
-        ", " attempt: i32 = Integer,
-        ", " channel: String = Text,
-        ", " recipient: String = Text,
-        ", 0, 0, " due_at: Time = Timestamptz,
-        ", " sequence: i32 = Integer,
-        ", " queued_at: Time = Timestamptz,
-    } ")"
+insert!(
+    InsertOutbox into outbox {
+        rid: i64,
+        id: Key,
+        suspension: i64,
+        attempt: i32,
+        channel: String,
+        recipient: String,
+        due_at: At,
+        sequence: i32,
+        queued_at: At,
+    } with { state = "0", tries = "0" }
 );
 
 statement!(
@@ -313,7 +342,7 @@ statement!(
     LeaseOutbox {
         "UPDATE outbox SET lease = " lease: Vec<u8> = Binary,
         ", leased_by = " leased_by: i32 = Integer,
-        ", due_at = " due_at: Time = Timestamptz,
+        ", due_at = " due_at: At = Moment,
         ", tries = " tries: i32 = Integer,
         ", linked = " linked: bool = Bool,
         " WHERE rid = " rid: i64 = BigInt,
@@ -323,21 +352,21 @@ statement!(
 statement!(
     FinishOutbox {
         "UPDATE outbox SET lease = NULL, leased_by = NULL, state = " state: i32 = Integer,
-        ", settled_at = " settled_at: Time = Timestamptz,
-        ", detail = coalesce(" detail: Option<Value> = Nullable<Json>,
+        ", settled_at = " settled_at: At = Moment,
+        ", detail = coalesce(" detail: Option<Said> = Nullable<Prose>,
         ", detail) WHERE rid = " rid: i64 = BigInt,
     } ""
 );
 
-statement!(
-    InsertToken {
-        "INSERT INTO tokens (rid, hash, suspension, recipient, created_at, delivery) VALUES (" rid: i64 = BigInt,
-        ", " hash: Vec<u8> = Binary,
-        ", " suspension: i64 = BigInt,
-        ", " recipient: String = Text,
-        ", " created_at: Time = Timestamptz,
-        ", " delivery: Option<Uuid> = Nullable<SqlUuid>,
-    } ")"
+insert!(
+    InsertToken into tokens {
+        rid: i64,
+        hash: Vec<u8>,
+        suspension: i64,
+        recipient: String,
+        created_at: At,
+        delivery: Option<Key>,
+    }
 );
 
 statement!(
@@ -356,12 +385,12 @@ statement!(
     } "" -> BigInt
 );
 
-statement!(
-    InsertSuspensionKey {
-        "INSERT INTO suspension_keys (key_hash, body_hash, suspension) VALUES (" key_hash: Vec<u8> = Binary,
-        ", " body_hash: Vec<u8> = Binary,
-        ", " suspension: i64 = BigInt,
-    } ")"
+insert!(
+    InsertSuspensionKey into suspension_keys {
+        key_hash: Vec<u8>,
+        body_hash: Vec<u8>,
+        suspension: i64,
+    }
 );
 
 statement!(
@@ -372,9 +401,9 @@ statement!(
         ", " key_hash: Vec<u8> = Binary,
         ", " body_hash: Vec<u8> = Binary,
         ", " outcome: String = Text,
-        ", " created_at: Time = Timestamptz,
+        ", " created_at: At = Moment,
         ") ON CONFLICT (day, key_hash) DO UPDATE SET body_hash = excluded.body_hash, outcome = excluded.outcome, \
-         created_at = excluded.created_at WHERE kept.created_at <= " counting_since: Time = Timestamptz,
+         created_at = excluded.created_at WHERE kept.created_at <= " counting_since: At = Moment,
     } ""
 );
 
@@ -409,7 +438,7 @@ statement!(
 statement!(
     /// Makes messages due that a server leased which lives no more: nobody holds the advisory lock under its number.
     ReleaseOutbox {
-        "UPDATE outbox SET lease = NULL, leased_by = NULL, due_at = " due_at: Time = Timestamptz,
+        "UPDATE outbox SET lease = NULL, leased_by = NULL, due_at = " due_at: At = Moment,
     } " WHERE state = 0 AND lease IS NOT NULL AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
        AND classid = 1886151011 AND objid = outbox.leased_by::bigint::oid)"

@@ -9,14 +9,14 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
-use domain::base::time::from_micros;
 
 use super::file::{beside, url_of};
 use super::mark::moved_to;
 use super::migrate::known_migrations;
-use super::schema::{api_keys, events, presence, secrets};
 use crate::inspection::Gateway;
 use crate::rows::prelude::*;
+use crate::schema::{api_keys, events, presence, secrets};
+use crate::sql::At;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
 
 /// What every SQLite file begins with.
@@ -52,8 +52,8 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
     seen.schema = schema(&mut conn)?;
     if matches!(seen.schema, Schema::Older(_) | Schema::Current) {
         seen.moved_to = moved_to(&mut conn)?;
-        let newest = events::table.order(events::rid.desc()).select(events::created_at).first(&mut conn).optional()?;
-        seen.last_event = newest.map(from_micros);
+        let newest = events::table.order(events::rid.desc()).select(events::created_at);
+        seen.last_event = newest.first::<At>(&mut conn).optional()?.map(|at| at.0);
         seen.keys = api_keys::table.filter(api_keys::revoked_at.is_null()).count().get_result(&mut conn)?;
         let kept: Option<Vec<u8>> = secrets::table.find(secret).select(secrets::value).first(&mut conn).optional()?;
         seen.secret = kept.and_then(|kept| kept.try_into().ok());
@@ -61,8 +61,8 @@ pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
         seen.was_in_production = mark.is_some();
     }
     if seen.schema == Schema::Current {
-        let held: Option<Option<i64>> = presence::table.select(presence::held_since).first(&mut conn).optional()?;
-        seen.held_since = held.flatten().map(from_micros);
+        let held = presence::table.select(presence::held_since).first::<Option<At>>(&mut conn).optional()?;
+        seen.held_since = held.flatten().map(|at| at.0);
         seen.gateways = Gateway::among(conn.keys().context("failed to read the keys")?);
     }
     Ok(seen)

@@ -1,6 +1,5 @@
 //! SQLite, the embedded default: one thread writes, a pool of read-only connections reads.
 
-mod columns;
 mod file;
 mod identity;
 mod inspect;
@@ -8,7 +7,6 @@ mod log_file;
 mod mark;
 mod migrate;
 mod rows;
-mod schema;
 #[cfg(feature = "simulator")]
 pub mod simulated;
 mod statements;

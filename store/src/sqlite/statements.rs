@@ -6,15 +6,30 @@
 //! SQLite itself prepares a statement anew whenever another value is bound to its `LIMIT`: the value may change its plan. Diesel's
 //! `first` is such a `LIMIT ?`, so one row is read with `get_result`, and a hot limit is written as a sum, which SQLite does not look into.
 
+use diesel::dsl::SqlTypeOf;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Binary, Bool, Double, Integer, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use diesel::{QueryResult, RunQueryDsl, SqliteConnection};
 
-use super::schema;
+use crate::columns::{
+    Columns, IntentColumns, OutboxColumns, SuspensionColumns, intent_columns, outbox_columns, suspension_columns,
+};
+use crate::schema;
+use crate::sql::{At, Document, Id, Key, Moment, Prose, Said, Written};
+
+/// A text, or several in parentheses: what the lists of columns are joined with.
+macro_rules! text {
+    ($text:literal) => {
+        $text
+    };
+    (($($piece:expr),* $(,)?)) => {
+        concat!($($piece),*)
+    };
+}
 
 macro_rules! statement {
-    ($(#[$doc:meta])* $name:ident { $($text:literal $field:ident: $rust:ty = $sql:ty),* $(,)? } $tail:literal $(-> $row:ty)?) => {
+    ($(#[$doc:meta])* $name:ident { $($text:tt $field:ident: $rust:ty = $sql:ty),* $(,)? } $tail:tt $(-> $row:ty)?) => {
         $(#[$doc])*
         pub(super) struct $name<'a> {
             $(pub(super) $field: &'a $rust),*
@@ -28,10 +43,10 @@ macro_rules! statement {
         impl QueryFragment<Sqlite> for $name<'_> {
             fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
                 $(
-                    out.push_sql($text);
+                    out.push_sql(text!($text));
                     out.push_bind_param::<$sql, $rust>(self.$field)?;
                 )*
-                out.push_sql($tail);
+                out.push_sql(text!($tail));
                 Ok(())
             }
         }
@@ -44,77 +59,108 @@ macro_rules! statement {
     };
 }
 
+/// A row to insert: names and values stand in one list, and each value has the type that the schema gives its column.
+macro_rules! insert {
+    ($(#[$doc:meta])* $name:ident into $($rest:tt)*) => {
+        insert!(@"INSERT" $(#[$doc])* $name into $($rest)*);
+    };
+    (@$verb:literal $(#[$doc:meta])* $name:ident into $table:ident {
+        $first:ident: $first_rust:ty, $($column:ident: $rust:ty),* $(,)?
+    } $(with { $($fixed:ident = $text:literal),* })?) => {
+        $(#[$doc])*
+        pub(super) struct $name<'a> {
+            pub(super) $first: &'a $first_rust,
+            $(pub(super) $column: &'a $rust),*
+        }
+
+        impl QueryId for $name<'_> {
+            type QueryId = $name<'static>;
+            const HAS_STATIC_QUERY_ID: bool = true;
+        }
+
+        impl QueryFragment<Sqlite> for $name<'_> {
+            fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+                out.push_sql(concat!(
+                    $verb, " INTO ", stringify!($table), " (", $($(stringify!($fixed), ", ",)*)? stringify!($first),
+                    $(", ", stringify!($column),)* ") VALUES (", $($($text, ", ",)*)?
+                ));
+                out.push_bind_param::<SqlTypeOf<schema::$table::$first>, $first_rust>(self.$first)?;
+                $(
+                    out.push_sql(", ");
+                    out.push_bind_param::<SqlTypeOf<schema::$table::$column>, $rust>(self.$column)?;
+                )*
+                out.push_sql(")");
+                Ok(())
+            }
+        }
+
+        impl RunQueryDsl<SqliteConnection> for $name<'_> {}
+    };
+}
+
 statement!(
     SelectIntent {
-        "SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, newest_suspension, \
-         has_leases, last_event, last_sequence, last_hash FROM intents WHERE id = " id: [u8] = Binary,
-    } "" -> schema::intents::SqlType
+        ("SELECT ", intent_columns!(), " FROM intents WHERE id = ") id: Key = Id,
+    } "" -> <IntentColumns as Columns>::Sql
 );
 
 statement!(
     SelectIntentAt {
-        "SELECT rid, id, status, version, creator, creator_owner, created_at, updated_at, open_suspension, newest_suspension, \
-         has_leases, last_event, last_sequence, last_hash FROM intents WHERE rid = " rid: i64 = BigInt,
-    } "" -> schema::intents::SqlType
+        ("SELECT ", intent_columns!(), " FROM intents WHERE rid = ") rid: i64 = BigInt,
+    } "" -> <IntentColumns as Columns>::Sql
 );
 
 statement!(
     SelectIntentId {
         "SELECT id FROM intents WHERE rid = " rid: i64 = BigInt,
-    } "" -> Binary
+    } "" -> Id
 );
 
 statement!(
     SelectSuspension {
-        "SELECT rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, fallback_policy, \
-         fallback_value, reached, requires_delivery, refusals, asker, asker_owner, resolution, resolution_reason, resolved_at, \
-         response, resolved_by, metadata, reminded_at FROM suspensions WHERE id = " id: [u8] = Binary,
-    } "" -> schema::suspensions::SqlType
+        ("SELECT ", suspension_columns!(), " FROM suspensions WHERE id = ") id: Key = Id,
+    } "" -> <SuspensionColumns as Columns>::Sql
 );
 
 statement!(
     SelectSuspensionAt {
-        "SELECT rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, fallback_policy, \
-         fallback_value, reached, requires_delivery, refusals, asker, asker_owner, resolution, resolution_reason, resolved_at, \
-         response, resolved_by, metadata, reminded_at FROM suspensions WHERE rid = " rid: i64 = BigInt,
-    } "" -> schema::suspensions::SqlType
+        ("SELECT ", suspension_columns!(), " FROM suspensions WHERE rid = ") rid: i64 = BigInt,
+    } "" -> <SuspensionColumns as Columns>::Sql
 );
 
-statement!(
-    InsertIntent {
-        "INSERT INTO intents (rid, id, status, version, creator, creator_owner, created_at, updated_at, has_leases, last_event, \
-         last_sequence, last_hash) VALUES (" rid: i64 = BigInt,
-        ", " id: [u8] = Binary,
-        ", " status: i32 = Integer,
-        ", " version: i32 = Integer,
-        ", " creator: str = Text,
-        ", " creator_owner: str = Text,
-        ", " created_at: i64 = BigInt,
-        ", " updated_at: i64 = BigInt,
-    } ", 0, 0, 0, x'')"
+insert!(
+    InsertIntent into intents {
+        rid: i64,
+        id: Key,
+        status: i32,
+        version: i32,
+        creator: str,
+        creator_owner: str,
+        created_at: At,
+        updated_at: At,
+    } with { has_leases = "0", last_event = "0", last_sequence = "0", last_hash = "x''" }
 );
 
-statement!(
-    InsertBody {
-        "INSERT INTO intent_bodies (rid, title, description, created_by, parent, depends_on, constraints, state, governance_policy, \
-         confidence) VALUES (" rid: i64 = BigInt,
-        ", " title: str = Text,
-        ", " description: str = Text,
-        ", " created_by: str = Text,
-        ", " parent: Option<Vec<u8>> = Nullable<Binary>,
-        ", " depends_on: str = Text,
-        ", " constraints: str = Text,
-        ", " state: str = Text,
-        ", " governance_policy: Option<String> = Nullable<Text>,
-        ", " confidence: f64 = Double,
-    } ")"
+insert!(
+    InsertBody into intent_bodies {
+        rid: i64,
+        title: Said,
+        description: Said,
+        created_by: Said,
+        parent: Option<Key>,
+        depends_on: Written,
+        constraints: Written,
+        state: Written,
+        governance_policy: Option<Written>,
+        confidence: f64,
+    }
 );
 
 statement!(
     UpdateIntent {
         "UPDATE intents SET status = " status: i32 = Integer,
         ", version = " version: i32 = Integer,
-        ", updated_at = " updated_at: i64 = BigInt,
+        ", updated_at = " updated_at: At = Moment,
         ", open_suspension = " open_suspension: Option<i64> = Nullable<BigInt>,
         ", newest_suspension = " newest_suspension: Option<i64> = Nullable<BigInt>,
         ", has_leases = " has_leases: bool = Bool,
@@ -125,39 +171,38 @@ statement!(
     } ""
 );
 
-statement!(
-    InsertEvent {
-        "INSERT INTO events (rid, intent, previous, event_type, created_at, bytes, hash) VALUES (" rid: i64 = BigInt,
-        ", " intent: i64 = BigInt,
-        ", " previous: Option<i64> = Nullable<BigInt>,
-        ", " event_type: str = Text,
-        ", " created_at: i64 = BigInt,
-        ", " bytes: [u8] = Binary,
-        ", " hash: [u8] = Binary,
-    } ")"
+insert!(
+    InsertEvent into events {
+        rid: i64,
+        intent: i64,
+        previous: Option<i64>,
+        event_type: str,
+        created_at: At,
+        bytes: [u8],
+        hash: [u8],
+    }
 );
 
-statement!(
-    InsertSuspension {
-        "INSERT INTO suspensions (rid, id, intent, event, kind, version, attempt, response_type, choices, suspended_at, expires_at, \
-         fallback_policy, fallback_value, reached, requires_delivery, refusals, asker, asker_owner) VALUES (" rid: i64 = BigInt,
-        ", " id: [u8] = Binary,
-        ", " intent: i64 = BigInt,
-        ", " event: i64 = BigInt,
-        ", " kind: i32 = Integer,
-        ", " version: i32 = Integer,
-        ", " attempt: i32 = Integer,
-        ", " response_type: i32 = Integer,
-        ", " choices: str = Text,
-        ", " suspended_at: i64 = BigInt,
-        ", " expires_at: Option<i64> = Nullable<BigInt>,
-        ", " fallback_policy: i32 = Integer,
-        ", " fallback_value: Option<String> = Nullable<Text>,
-        ", " reached: bool = Bool,
-        ", " requires_delivery: bool = Bool,
-        ", 0, " asker: str = Text,
-        ", " asker_owner: str = Text,
-    } ")"
+insert!(
+    InsertSuspension into suspensions {
+        rid: i64,
+        id: Key,
+        intent: i64,
+        event: i64,
+        kind: i32,
+        version: i32,
+        attempt: i32,
+        response_type: i32,
+        choices: Written,
+        suspended_at: At,
+        expires_at: Option<At>,
+        fallback_policy: i32,
+        fallback_value: Option<Written>,
+        reached: bool,
+        requires_delivery: bool,
+        asker: str,
+        asker_owner: str,
+    } with { refusals = "0" }
 );
 
 statement!(
@@ -165,10 +210,10 @@ statement!(
     EndSuspension {
         "UPDATE suspensions SET resolution = " resolution: i32 = Integer,
         ", resolution_reason = " resolution_reason: Option<i32> = Nullable<Integer>,
-        ", resolved_at = " resolved_at: i64 = BigInt,
-        ", response = " response: Option<String> = Nullable<Text>,
+        ", resolved_at = " resolved_at: At = Moment,
+        ", response = " response: Option<Written> = Nullable<Document>,
         ", resolved_by = " resolved_by: Option<String> = Nullable<Text>,
-        ", metadata = " metadata: Option<String> = Nullable<Text>,
+        ", metadata = " metadata: Option<Written> = Nullable<Document>,
         ", version = " version: i32 = Integer,
         " WHERE rid = " rid: i64 = BigInt,
     } " AND resolution IS NULL"
@@ -184,27 +229,27 @@ statement!(
     } ""
 );
 
-statement!(
-    InsertTimer {
-        "INSERT INTO timers (due_at, suspension, kind, attempt) VALUES (" due_at: i64 = BigInt,
-        ", " suspension: i64 = BigInt,
-        ", " kind: i32 = Integer,
-        ", " attempt: i32 = Integer,
-    } ")"
+insert!(
+    InsertTimer into timers {
+        due_at: At,
+        suspension: i64,
+        kind: i32,
+        attempt: i32,
+    }
 );
 
-statement!(
-    InsertOutbox {
-        "INSERT INTO outbox (rid, id, suspension, attempt, channel, recipient, state, tries, due_at, sequence, queued_at) VALUES (" rid: i64 = BigInt,
-        ", " id: [u8] = Binary,
-        ", " suspension: i64 = BigInt,
-        ", " attempt: i32 = Integer,
-        ", " channel: str = Text,
-        ", " recipient: str = Text,
-        ", 0, 0, " due_at: i64 = BigInt,
-        ", " sequence: i32 = Integer,
-        ", " queued_at: i64 = BigInt,
-    } ")"
+insert!(
+    InsertOutbox into outbox {
+        rid: i64,
+        id: Key,
+        suspension: i64,
+        attempt: i32,
+        channel: str,
+        recipient: str,
+        due_at: At,
+        sequence: i32,
+        queued_at: At,
+    } with { state = "0", tries = "0" }
 );
 
 statement!(
@@ -217,33 +262,31 @@ statement!(
 statement!(
     /// The state is written out, so that the partial index of what is queued serves it.
     SelectDueOutbox {
-        "SELECT rid, id, suspension, attempt, channel, recipient, state, due_at, tries, lease, sequence, detail, settled_at, \
-         queued_at, linked FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
-        " AND due_at <= " due_at: i64 = BigInt,
+        ("SELECT ", outbox_columns!(), " FROM outbox WHERE state = 0 AND channel = ") channel: str = Text,
+        " AND due_at <= " due_at: At = Moment,
         " ORDER BY due_at LIMIT 0 + " limit: i64 = BigInt,
-    } "" -> schema::outbox::SqlType
+    } "" -> <OutboxColumns as Columns>::Sql
 );
 
 statement!(
     /// When the first one behind so many that are due was, if there are more.
     SelectMoreDue {
         "SELECT due_at FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
-        " AND due_at <= " due_at: i64 = BigInt,
+        " AND due_at <= " due_at: At = Moment,
         " ORDER BY due_at LIMIT 1 OFFSET " keep: i64 = BigInt,
     } "" -> BigInt
 );
 
 statement!(
     SelectOutboxOf {
-        "SELECT rid, id, suspension, attempt, channel, recipient, state, due_at, tries, lease, sequence, detail, settled_at, \
-         queued_at, linked FROM outbox WHERE suspension = " suspension: i64 = BigInt,
-    } " ORDER BY rid" -> schema::outbox::SqlType
+        ("SELECT ", outbox_columns!(), " FROM outbox WHERE suspension = ") suspension: i64 = BigInt,
+    } " ORDER BY rid" -> <OutboxColumns as Columns>::Sql
 );
 
 statement!(
     LeaseOutbox {
         "UPDATE outbox SET lease = " lease: [u8] = Binary,
-        ", due_at = " due_at: i64 = BigInt,
+        ", due_at = " due_at: At = Moment,
         ", tries = " tries: i32 = Integer,
         ", linked = " linked: bool = Bool,
         " WHERE rid = " rid: i64 = BigInt,
@@ -253,21 +296,21 @@ statement!(
 statement!(
     FinishOutbox {
         "UPDATE outbox SET lease = NULL, state = " state: i32 = Integer,
-        ", settled_at = " settled_at: i64 = BigInt,
-        ", detail = coalesce(" detail: Option<String> = Nullable<Text>,
+        ", settled_at = " settled_at: At = Moment,
+        ", detail = coalesce(" detail: Option<Said> = Nullable<Prose>,
         ", detail) WHERE rid = " rid: i64 = BigInt,
     } ""
 );
 
-statement!(
-    InsertToken {
-        "INSERT INTO tokens (rid, hash, suspension, recipient, created_at, delivery) VALUES (" rid: i64 = BigInt,
-        ", " hash: [u8] = Binary,
-        ", " suspension: i64 = BigInt,
-        ", " recipient: str = Text,
-        ", " created_at: i64 = BigInt,
-        ", " delivery: Option<Vec<u8>> = Nullable<Binary>,
-    } ")"
+insert!(
+    InsertToken into tokens {
+        rid: i64,
+        hash: [u8],
+        suspension: i64,
+        recipient: str,
+        created_at: At,
+        delivery: Option<Key>,
+    }
 );
 
 statement!(
@@ -285,21 +328,22 @@ statement!(
     } "" -> BigInt
 );
 
-statement!(
-    InsertSuspensionKey {
-        "INSERT INTO suspension_keys (key_hash, body_hash, suspension) VALUES (" key_hash: [u8] = Binary,
-        ", " body_hash: [u8] = Binary,
-        ", " suspension: i64 = BigInt,
-    } ")"
+insert!(
+    InsertSuspensionKey into suspension_keys {
+        key_hash: [u8],
+        body_hash: [u8],
+        suspension: i64,
+    }
 );
 
-statement!(
+insert!(
+    @"INSERT OR REPLACE"
     /// A record older than 24 hours may still stand under this day and key: the new one takes its place.
-    InsertIdempotent {
-        "INSERT OR REPLACE INTO idempotency (day, key_hash, body_hash, outcome, created_at) VALUES (" day: i32 = Integer,
-        ", " key_hash: [u8] = Binary,
-        ", " body_hash: [u8] = Binary,
-        ", " outcome: str = Text,
-        ", " created_at: i64 = BigInt,
-    } ")"
+    InsertIdempotent into idempotency {
+        day: i32,
+        key_hash: [u8],
+        body_hash: [u8],
+        outcome: str,
+        created_at: At,
+    }
 );

@@ -3,10 +3,10 @@
 use diesel::prelude::*;
 
 use super::Writing;
-use crate::postgres::schema::agent_bytes;
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
 use crate::rows::{ReadBytes, RowsResult, WriteBytes};
+use crate::schema::agent_bytes;
 
 impl WriteBytes for Writing<'_> {
     fn add_agent_bytes(&mut self, agent: &str, day: i32, bytes: i64) -> RowsResult<()> {

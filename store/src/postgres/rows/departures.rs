@@ -4,10 +4,11 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 
 use super::Writing;
-use crate::postgres::schema::{departures, outbox, places};
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
 use crate::rows::{Code, DeliveryState, ReadDepartures, RowsResult, WriteDepartures};
+use crate::schema::{departures, outbox, places};
+use crate::sql::At;
 
 impl WriteDepartures for Writing<'_> {
     fn take_pair(&mut self, pair: i64) -> RowsResult<bool> {
@@ -17,7 +18,7 @@ impl WriteDepartures for Writing<'_> {
     }
 
     fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()> {
-        let row = (departures::pair.eq(pair), departures::left_at.eq(left_at), departures::outbox.eq(outbox));
+        let row = (departures::pair.eq(pair), departures::left_at.eq(At(left_at)), departures::outbox.eq(outbox));
         diesel::insert_into(departures::table).values(row).execute(self.session.conn()?)?;
         Ok(())
     }
@@ -26,15 +27,15 @@ impl WriteDepartures for Writing<'_> {
         // Rows whose messages have left, were dropped or have another place count no more. If they stayed, each look would walk over them.
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = outbox::table.filter(holds).filter(outbox::state.eq(DeliveryState::Queued.code()));
-        let counts_no_more = places::leaves_at.le(now).or(diesel::dsl::not(diesel::dsl::exists(waits)));
+        let counts_no_more = places::leaves_at.le(At(now)).or(diesel::dsl::not(diesel::dsl::exists(waits)));
         diesel::delete(places::table.filter(places::pair.eq(pair)).filter(counts_no_more)).execute(self.session.conn()?)?;
-        let row = (places::pair.eq(pair), places::leaves_at.eq(leaves_at), places::outbox.eq(outbox));
+        let row = (places::pair.eq(pair), places::leaves_at.eq(At(leaves_at)), places::outbox.eq(outbox));
         diesel::insert_into(places::table).values(row).on_conflict_do_nothing().execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn forget_departures(&mut self, pair: i64, before: DateTime<Utc>) -> RowsResult<()> {
-        let gone = departures::table.filter(departures::pair.eq(pair)).filter(departures::left_at.lt(before));
+        let gone = departures::table.filter(departures::pair.eq(pair)).filter(departures::left_at.lt(At(before)));
         diesel::delete(gone).execute(self.session.conn()?)?;
         Ok(())
     }
@@ -46,9 +47,9 @@ impl ReadDepartures for Session {
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = holds.and(outbox::state.eq(DeliveryState::Queued.code()));
         let found = places::table.inner_join(outbox::table.on(waits));
-        let found = found.filter(places::pair.eq(pair)).filter(places::leaves_at.gt(after)).order(places::leaves_at);
+        let found = found.filter(places::pair.eq(pair)).filter(places::leaves_at.gt(At(after))).order(places::leaves_at);
         let next = found.limit(i64::try_from(limit).unwrap_or(i64::MAX)).select(places::leaves_at);
-        Ok(next.load::<DateTime<Utc>>(self.conn()?)?)
+        Ok(next.load::<At>(self.conn()?)?.into_iter().map(|at| at.0).collect())
     }
 
     fn departures(
@@ -59,10 +60,9 @@ impl ReadDepartures for Session {
         limit: usize,
     ) -> RowsResult<Vec<DateTime<Utc>>> {
         // One that lies ahead was left by a clock that has been set back since.
-        let counts = departures::left_at.gt(since).and(departures::left_at.le(until));
+        let counts = departures::left_at.gt(At(since)).and(departures::left_at.le(At(until)));
         let found = departures::table.filter(departures::pair.eq(pair)).filter(counts).order(departures::left_at.desc());
         let newest = found.limit(i64::try_from(limit).unwrap_or(i64::MAX)).select(departures::left_at);
-        let times = newest.load::<DateTime<Utc>>(self.conn()?)?;
-        Ok(times)
+        Ok(newest.load::<At>(self.conn()?)?.into_iter().map(|at| at.0).collect())
     }
 }

@@ -6,10 +6,11 @@ use domain::log::{Hash, Sealed};
 
 use super::Writing;
 use crate::postgres::proof::Proof;
-use crate::postgres::schema::events;
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
 use crate::rows::{EventLink, NewEvent, ReadEvents, RowsError, RowsResult, WriteEvents};
+use crate::schema::events;
+use crate::sql::At;
 
 impl WriteEvents for Writing<'_> {
     fn insert_event(&mut self, event: &NewEvent<'_>) -> RowsResult<()> {
@@ -20,7 +21,7 @@ impl WriteEvents for Writing<'_> {
             intent: event.intent,
             previous: event.previous,
             event_type: event.event_type.to_owned(),
-            created_at: event.created_at,
+            created_at: At(event.created_at),
             bytes: event.sealed.bytes.clone(),
             hash,
         };
@@ -32,6 +33,7 @@ impl ReadEvents for Session {
     fn event_link(&mut self, rid: i64) -> RowsResult<EventLink> {
         let columns = (events::event_type, events::created_at, events::previous);
         let (event_type, created_at, previous) = events::table.find(rid).select(columns).first(self.conn()?)?;
+        let At(created_at) = created_at;
         Ok(EventLink { event_type, created_at, previous })
     }
 
@@ -44,6 +46,6 @@ impl ReadEvents for Session {
 
     /// Ids are drawn in blocks, so the newest row need not have the highest. Asked only where no server ever left a sign of life.
     fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
-        Ok(events::table.select(diesel::dsl::max(events::created_at)).first(self.conn()?)?)
+        Ok(events::table.select(diesel::dsl::max(events::created_at)).first::<Option<At>>(self.conn()?)?.map(|at| at.0))
     }
 }

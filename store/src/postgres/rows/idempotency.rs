@@ -5,11 +5,12 @@ use diesel::prelude::*;
 
 use super::Writing;
 use crate::postgres::key_lock::{IDEMPOTENCY_HOURS, lock_of};
-use crate::postgres::schema::idempotency;
 use crate::postgres::session::{Mode, Session};
 use crate::postgres::statements as hot;
 use crate::request::Idempotency;
 use crate::rows::{ReadIdempotency, RowsResult, WriteIdempotency, day};
+use crate::schema::idempotency;
+use crate::sql::At;
 
 impl WriteIdempotency for Writing<'_> {
     fn insert_idempotent(&mut self, key: Idempotency, now: DateTime<Utc>, outcome: &str) -> RowsResult<()> {
@@ -18,8 +19,8 @@ impl WriteIdempotency for Writing<'_> {
             key_hash: key.key_hash.to_vec(),
             body_hash: key.body_hash.to_vec(),
             outcome: outcome.to_owned(),
-            created_at: now,
-            counting_since: now - TimeDelta::hours(IDEMPOTENCY_HOURS),
+            created_at: At(now),
+            counting_since: At(now - TimeDelta::hours(IDEMPOTENCY_HOURS)),
         };
         self.session.later(write, Some("another request with the same key was first"))
     }
@@ -38,7 +39,7 @@ impl ReadIdempotency for Session {
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
         // Whoever was waited for may have begun later, on the next day.
         let kept = idempotency::table.filter(idempotency::day.eq_any([today + 1, today, today - 1]));
-        let kept = kept.filter(idempotency::key_hash.eq(key_hash.as_slice())).filter(idempotency::created_at.gt(since));
+        let kept = kept.filter(idempotency::key_hash.eq(key_hash.as_slice())).filter(idempotency::created_at.gt(At(since)));
         let columns = (idempotency::body_hash, idempotency::outcome);
         let kept = kept.select(columns).order(idempotency::day.desc());
         if self.mode == Mode::Snapshot {

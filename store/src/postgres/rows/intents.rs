@@ -6,38 +6,39 @@ use domain::base::ids::IntentId;
 use domain::intent::body::IntentBody;
 use serde_json::{Map, Value};
 
-use super::{Writing, json, json_option};
+use super::Writing;
+use crate::columns::{BodyColumns, IntentColumns, signed};
 use crate::filter::IntentFilter;
-use crate::postgres::columns::{BodyColumns, IntentColumns, signed};
-use crate::postgres::schema::{intent_bodies, intents};
 use crate::postgres::session::{Mode, Session};
 use crate::postgres::statements as hot;
 use crate::rows::{Code, IntentRow, ReadIntents, RowsError, RowsResult, WriteIntents};
+use crate::schema::{intent_bodies, intents};
+use crate::sql::{At, Key, Said, Written, written};
 
 impl WriteIntents for Writing<'_> {
     fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()> {
         let intent = &row.intent;
         let write = hot::InsertIntent {
             rid: row.rid,
-            id: intent.id.0,
+            id: Key(intent.id.0),
             status: intent.status.code(),
             version: signed(intent.version),
             creator: intent.created_by.name.clone(),
             creator_owner: intent.created_by.owner.clone(),
-            created_at: intent.created_at,
-            updated_at: intent.updated_at,
+            created_at: At(intent.created_at),
+            updated_at: At(intent.updated_at),
         };
         self.session.later(write, None)?;
         let write = hot::InsertBody {
             rid: row.rid,
-            title: json(&body.title)?,
-            description: json(&body.description)?,
-            created_by: json(&body.created_by)?,
-            parent: body.parent_intent_id.map(|id| id.0),
-            depends_on: json(&body.depends_on)?,
-            constraints: json(&body.constraints)?,
-            state: json(&body.state)?,
-            governance_policy: json_option(body.governance_policy.as_ref())?,
+            title: Said(body.title.clone()),
+            description: Said(body.description.clone()),
+            created_by: Said(body.created_by.clone()),
+            parent: body.parent_intent_id.map(|id| Key(id.0)),
+            depends_on: Written::of(&body.depends_on)?,
+            constraints: Written::of(&body.constraints)?,
+            state: Written::of(&body.state)?,
+            governance_policy: written(body.governance_policy.as_ref())?,
             confidence: body.confidence,
         };
         self.session.later(write, None)
@@ -48,7 +49,7 @@ impl WriteIntents for Writing<'_> {
         let write = hot::UpdateIntent {
             status: row.intent.status.code(),
             version: signed(row.intent.version),
-            updated_at: row.intent.updated_at,
+            updated_at: At(row.intent.updated_at),
             open_suspension: row.open_suspension,
             newest_suspension: row.newest_suspension,
             has_leases: row.has_leases,
@@ -62,7 +63,7 @@ impl WriteIntents for Writing<'_> {
 
     fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()> {
         diesel::update(intent_bodies::table.find(intent))
-            .set(intent_bodies::state.eq(json(state)?))
+            .set(intent_bodies::state.eq(Written::of(state)?))
             .execute(self.session.conn()?)?;
         Ok(())
     }
@@ -74,10 +75,10 @@ impl ReadIntents for Session {
             return Ok(Some(row));
         }
         if self.mode == Mode::Locking {
-            let found = hot::LockIntent { id: id.0 }.get_result::<(IntentColumns, DateTime<Utc>)>(self.conn()?);
+            let found = hot::LockIntent { id: Key(id.0) }.get_result::<(IntentColumns, DateTime<Utc>)>(self.conn()?);
             return found.optional()?.map(|found| self.locked_now(found)).transpose();
         }
-        let found = hot::SelectIntent { id: id.0 }.get_result::<IntentColumns>(self.conn()?);
+        let found = hot::SelectIntent { id: Key(id.0) }.get_result::<IntentColumns>(self.conn()?);
         found.optional()?.map(IntentColumns::into_row).transpose()
     }
 
@@ -89,12 +90,12 @@ impl ReadIntents for Session {
     }
 
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody> {
-        intent_bodies::table.find(intent).first::<BodyColumns>(self.conn()?)?.into_body()
+        let found = intent_bodies::table.find(intent).select(BodyColumns::selection());
+        Ok(found.first::<BodyColumns>(self.conn()?)?.into_body())
     }
 
     fn title(&mut self, intent: i64) -> RowsResult<String> {
-        let title = intent_bodies::table.find(intent).select(intent_bodies::title).first(self.conn()?)?;
-        Ok(serde_json::from_value(title)?)
+        Ok(intent_bodies::table.find(intent).select(intent_bodies::title).first::<Said>(self.conn()?)?.0)
     }
 
     fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>> {
@@ -109,6 +110,10 @@ impl ReadIntents for Session {
             query = query.filter(intents::rid.lt(before));
         }
         let page = query.order(intents::rid.desc()).limit(i64::from(filter.limit)).offset(i64::from(filter.offset));
-        page.load::<IntentColumns>(self.conn()?)?.into_iter().map(IntentColumns::into_row).collect()
+        page.select(IntentColumns::selection())
+            .load::<IntentColumns>(self.conn()?)?
+            .into_iter()
+            .map(IntentColumns::into_row)
+            .collect()
     }
 }

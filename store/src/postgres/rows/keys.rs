@@ -7,22 +7,23 @@ use domain::people::principal::Principal;
 use domain::wire::KeyView;
 
 use super::Writing;
-use crate::postgres::columns::KeyColumns;
-use crate::postgres::schema::{api_keys, secrets};
+use crate::columns::KeyColumns;
 use crate::postgres::session::Session;
 use crate::request::NewKey;
 use crate::rows::{Code, ReadKeys, RowsResult, WriteKeys};
+use crate::schema::{api_keys, secrets};
+use crate::sql::{At, Key};
 
 impl WriteKeys for Writing<'_> {
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()> {
         let row = (
-            api_keys::id.eq(key.id.0),
+            api_keys::id.eq(Key(key.id.0)),
             api_keys::name.eq(&key.name),
             api_keys::role.eq(key.role.code()),
             api_keys::subject.eq(&key.subject),
             api_keys::owner.eq(&key.owner),
             api_keys::hash.eq(key.hash.to_vec()),
-            api_keys::created_at.eq(now),
+            api_keys::created_at.eq(At(now)),
             api_keys::tied_to.eq(key.tied_to.as_ref().map(|names| names.join(" "))),
         );
         diesel::insert_into(api_keys::table).values(row).execute(self.session.conn()?)?;
@@ -30,10 +31,10 @@ impl WriteKeys for Writing<'_> {
     }
 
     fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool> {
-        let key = api_keys::table.filter(api_keys::id.eq(id.0));
+        let key = api_keys::table.filter(api_keys::id.eq(Key(id.0)));
         // Revoking again keeps the first time.
         diesel::update(key.filter(api_keys::revoked_at.is_null()))
-            .set(api_keys::revoked_at.eq(now))
+            .set(api_keys::revoked_at.eq(At(now)))
             .execute(self.session.conn()?)?;
         Ok(key.count().get_result::<i64>(self.session.conn()?)? == 1)
     }
@@ -49,16 +50,21 @@ impl WriteKeys for Writing<'_> {
 impl ReadKeys for Session {
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>> {
         let counting = api_keys::table.filter(api_keys::hash.eq(key_hash.as_slice())).filter(api_keys::revoked_at.is_null());
-        counting.first::<KeyColumns>(self.conn()?).optional()?.map(KeyColumns::into_principal).transpose()
+        counting
+            .select(KeyColumns::selection())
+            .first::<KeyColumns>(self.conn()?)
+            .optional()?
+            .map(KeyColumns::into_principal)
+            .transpose()
     }
 
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>> {
-        let key = api_keys::table.filter(api_keys::id.eq(id.0));
-        key.first::<KeyColumns>(self.conn()?).optional()?.map(KeyColumns::into_view).transpose()
+        let key = api_keys::table.filter(api_keys::id.eq(Key(id.0)));
+        key.select(KeyColumns::selection()).first::<KeyColumns>(self.conn()?).optional()?.map(KeyColumns::into_view).transpose()
     }
 
     fn keys(&mut self) -> RowsResult<Vec<KeyView>> {
-        let all = api_keys::table.order(api_keys::rid).load::<KeyColumns>(self.conn()?)?;
+        let all = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(self.conn()?)?;
         all.into_iter().map(KeyColumns::into_view).collect()
     }
 

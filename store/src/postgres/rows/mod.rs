@@ -13,8 +13,6 @@ mod suspensions;
 mod timers;
 mod tokens;
 
-use serde_json::Value;
-
 use crate::hub::Notice;
 use crate::postgres::session::Session;
 use crate::rows::{Rows, RowsResult, Table};
@@ -23,14 +21,6 @@ use crate::rows::{Rows, RowsResult, Table};
 pub(crate) struct Writing<'a> {
     pub(super) session: &'a mut Session,
     pub(super) notices: &'a mut Vec<Notice>,
-}
-
-fn json(value: &impl serde::Serialize) -> RowsResult<Value> {
-    Ok(serde_json::to_value(value)?)
-}
-
-fn json_option<T: serde::Serialize>(value: Option<&T>) -> RowsResult<Option<Value>> {
-    value.map(json).transpose()
 }
 
 impl Rows for Writing<'_> {

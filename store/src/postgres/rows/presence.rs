@@ -4,22 +4,23 @@ use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
 
 use super::Writing;
-use crate::postgres::columns::PresenceColumns;
-use crate::postgres::schema::presence;
+use crate::columns::PresenceColumns;
 use crate::postgres::session::{Session, overtaken};
 use crate::postgres::statements as hot;
 use crate::rows::{PresenceRow, ReadPresence, Restore, RowsResult, WritePresence};
+use crate::schema::presence;
+use crate::sql::At;
 
 impl WritePresence for Writing<'_> {
     fn save_presence(&mut self, row: &PresenceRow) -> RowsResult<()> {
         let recovery = row.recovery;
         let columns = (
-            presence::beat_at.eq(row.beat_at),
-            presence::held_since.eq(row.restore.held_since()),
+            presence::beat_at.eq(At(row.beat_at)),
+            presence::held_since.eq(row.restore.held_since().map(At)),
             presence::released.eq(row.restore == Restore::Released),
             presence::tokens_void_to.eq(row.tokens_void_to),
-            presence::absent_from.eq(recovery.map(|recovery| recovery.from)),
-            presence::absent_until.eq(recovery.map(|recovery| recovery.until)),
+            presence::absent_from.eq(recovery.map(|recovery| At(recovery.from))),
+            presence::absent_until.eq(recovery.map(|recovery| At(recovery.until))),
             presence::restored.eq(recovery.is_some_and(|recovery| recovery.restored)),
             presence::done_to.eq(recovery.map_or(0, |recovery| recovery.done_to)),
             presence::up_to.eq(recovery.map_or(0, |recovery| recovery.up_to)),
@@ -53,9 +54,10 @@ impl ReadPresence for Session {
     }
 
     fn presence(&mut self) -> RowsResult<Option<PresenceRow>> {
-        let found = presence::table.find(1).first::<PresenceColumns>(self.conn()?).optional()?;
+        let found = presence::table.find(1).select((PresenceColumns::selection(), presence::version));
+        let found = found.first::<(PresenceColumns, i64)>(self.conn()?).optional()?;
         // Read by every server and locked by none: whoever writes it proves that nobody wrote it meanwhile.
-        self.presence_version = found.as_ref().map(PresenceColumns::version);
-        Ok(found.map(PresenceColumns::into_row))
+        self.presence_version = found.as_ref().map(|(_, version)| *version);
+        Ok(found.map(|(columns, _)| columns.into_row()))
     }
 }

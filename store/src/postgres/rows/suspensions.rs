@@ -3,36 +3,36 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Integer, Nullable};
-use domain::base::ids::SuspensionId;
+use domain::base::ids::{IntentId, SuspensionId};
 use domain::suspension::Suspension;
-use uuid::Uuid;
 
-use super::{Writing, json, json_option};
-use crate::postgres::columns::{SuspensionColumns, signed};
-use crate::postgres::schema::{intents, suspension_keys, suspension_traces, suspensions};
+use super::Writing;
+use crate::columns::{SuspensionColumns, signed};
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
 use crate::request::Idempotency;
 use crate::rows::{Code, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
+use crate::schema::{intents, suspension_keys, suspension_traces, suspensions};
 use crate::span::TraceContext;
+use crate::sql::{At, Key, Written, written};
 
 impl WriteSuspensions for Writing<'_> {
     fn insert_suspension(&mut self, row: &SuspensionRow) -> RowsResult<()> {
         let suspension = &row.suspension;
         let write = hot::InsertSuspension {
             rid: row.rid,
-            id: suspension.id.0,
+            id: Key(suspension.id.0),
             intent: row.intent,
             event: row.event,
             kind: suspension.kind.code(),
             version: signed(suspension.version),
             attempt: signed(suspension.attempt),
             response_type: suspension.response_type.code(),
-            choices: json(&suspension.choices)?,
-            suspended_at: suspension.suspended_at,
-            expires_at: suspension.expires_at,
+            choices: Written::of(&suspension.choices)?,
+            suspended_at: At(suspension.suspended_at),
+            expires_at: suspension.expires_at.map(At),
             fallback_policy: suspension.fallback_policy.code(),
-            fallback_value: suspension.fallback_value.clone(),
+            fallback_value: written(suspension.fallback_value.as_ref())?,
             reached: suspension.reached,
             requires_delivery: suspension.requires_delivery,
             asker: suspension.asked_by.name.clone(),
@@ -46,10 +46,10 @@ impl WriteSuspensions for Writing<'_> {
         let write = hot::EndSuspension {
             resolution: ending.resolution.code(),
             resolution_reason: ending.reason.map(Code::code),
-            resolved_at: ending.at,
-            response: ending.response.clone(),
+            resolved_at: At(ending.at),
+            response: written(ending.response.as_ref())?,
             resolved_by: ending.by.clone(),
-            metadata: json_option(ending.metadata.as_ref())?,
+            metadata: written(ending.metadata.as_ref())?,
             version: signed(ended.version),
             rid,
         };
@@ -70,13 +70,15 @@ impl WriteSuspensions for Writing<'_> {
     }
 
     fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()> {
-        diesel::update(suspensions::table.find(suspension)).set(suspensions::reminded_at.eq(at)).execute(self.session.conn()?)?;
+        diesel::update(suspensions::table.find(suspension))
+            .set(suspensions::reminded_at.eq(At(at)))
+            .execute(self.session.conn()?)?;
         Ok(())
     }
 
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
         diesel::update(suspensions::table.find(suspension))
-            .set(suspensions::expires_at.eq(expires_at))
+            .set(suspensions::expires_at.eq(At(expires_at)))
             .execute(self.session.conn()?)?;
         Ok(())
     }
@@ -101,9 +103,9 @@ impl WriteSuspensions for Writing<'_> {
 
 impl ReadSuspensions for Session {
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
-        let found = hot::SelectSuspension { id: id.0 }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?).optional()?;
+        let found = hot::SelectSuspension { id: Key(id.0) }.get_result::<(SuspensionColumns, Key)>(self.conn()?).optional()?;
         let Some((columns, intent)) = found else { return Ok(None) };
-        let row = columns.into_row(intent)?;
+        let row = columns.into_row(IntentId(intent.0))?;
         // Named by somebody who has locked an intent. If it is not about that one it never was nor will be, and that is all it is read
         // for: nobody who holds the other one is waited for.
         if self.is_waited_for() && !self.locked.contains(&row.intent) {
@@ -116,8 +118,8 @@ impl ReadSuspensions for Session {
         if let Some(row) = self.ahead.suspension(rid) {
             return Ok(row);
         }
-        let (columns, intent) = hot::SelectSuspensionAt { rid }.get_result::<(SuspensionColumns, Uuid)>(self.conn()?)?;
-        self.settled(columns.into_row(intent)?)
+        let (columns, intent) = hot::SelectSuspensionAt { rid }.get_result::<(SuspensionColumns, Key)>(self.conn()?)?;
+        self.settled(columns.into_row(IntentId(intent.0))?)
     }
 
     fn suspensions(
@@ -128,7 +130,7 @@ impl ReadSuspensions for Session {
         limit: u32,
     ) -> RowsResult<Vec<SuspensionRow>> {
         let with_intent = suspensions::table.inner_join(intents::table.on(intents::rid.eq(suspensions::intent)));
-        let mut query = with_intent.select((suspensions::all_columns, intents::id)).into_boxed();
+        let mut query = with_intent.select((SuspensionColumns::selection(), intents::id)).into_boxed();
         if let Some(asker) = asker {
             query = query.filter(suspensions::asker.eq(asker));
         }
@@ -139,18 +141,18 @@ impl ReadSuspensions for Session {
             query = query.filter(suspensions::rid.lt(before));
         }
         let page = query.order(suspensions::rid.desc()).limit(i64::from(limit));
-        let page = page.load::<(SuspensionColumns, Uuid)>(self.conn()?)?;
-        page.into_iter().map(|(columns, intent)| columns.into_row(intent)).collect()
+        let page = page.load::<(SuspensionColumns, Key)>(self.conn()?)?;
+        page.into_iter().map(|(columns, intent)| columns.into_row(IntentId(intent.0))).collect()
     }
 
     fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>> {
         // Written out, so that the partial index of what ended without an answer serves it.
         let unanswered = suspensions::resolution.ne(diesel::dsl::sql::<Nullable<Integer>>("0"));
-        let since = suspensions::resolved_at.gt(since);
+        let since = suspensions::resolved_at.gt(At(since));
         let found = suspensions::table.filter(unanswered).filter(suspensions::intent.eq(intent)).filter(since);
         let newest = found.order(suspensions::resolved_at.desc()).limit(i64::from(limit));
-        let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<DateTime<Utc>>(self.conn()?)?;
-        Ok(times)
+        let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<At>(self.conn()?)?;
+        Ok(times.into_iter().map(|at| at.0).collect())
     }
 
     fn open_suspensions(&mut self) -> RowsResult<i64> {

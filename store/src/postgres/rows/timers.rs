@@ -4,16 +4,17 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 
 use super::Writing;
-use crate::postgres::columns::{TimerColumns, signed};
-use crate::postgres::schema::timers;
+use crate::columns::{TimerColumns, signed};
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
 use crate::rows::{Code, ReadTimers, RowsResult, TimerRow, WriteTimers};
+use crate::schema::timers;
+use crate::sql::At;
 
 impl WriteTimers for Writing<'_> {
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()> {
         let write = hot::InsertTimer {
-            due_at: timer.due_at,
+            due_at: At(timer.due_at),
             suspension: timer.suspension,
             kind: timer.kind.code(),
             attempt: signed(timer.attempt),
@@ -22,7 +23,7 @@ impl WriteTimers for Writing<'_> {
     }
 
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()> {
-        let key = (timer.due_at, timer.suspension, timer.kind.code(), signed(timer.attempt));
+        let key = (At(timer.due_at), timer.suspension, timer.kind.code(), signed(timer.attempt));
         diesel::delete(timers::table.find(key)).execute(self.session.conn()?)?;
         Ok(())
     }
@@ -31,14 +32,14 @@ impl WriteTimers for Writing<'_> {
 impl ReadTimers for Session {
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>> {
         // Those another server is just dealing with are its own.
-        let due = timers::table.filter(timers::due_at.le(now)).order(timers::due_at).limit(i64::from(limit));
-        let due = due.for_update().skip_locked().load::<TimerColumns>(self.conn()?)?;
+        let due = timers::table.filter(timers::due_at.le(At(now))).order(timers::due_at).limit(i64::from(limit));
+        let due = due.for_update().skip_locked().select(TimerColumns::selection()).load::<TimerColumns>(self.conn()?)?;
         due.into_iter().map(TimerColumns::into_row).collect()
     }
 
     fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool> {
         let (kind, attempt) = (timer.kind.code(), signed(timer.attempt));
-        let there = timers::table.find((timer.due_at, timer.suspension, kind, attempt));
+        let there = timers::table.find((At(timer.due_at), timer.suspension, kind, attempt));
         if diesel::select(diesel::dsl::exists(there)).get_result(self.conn()?)? {
             return Ok(true);
         }
@@ -49,6 +50,6 @@ impl ReadTimers for Session {
     }
 
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
-        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first(self.conn()?)?)
+        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).first::<Option<At>>(self.conn()?)?.map(|at| at.0))
     }
 }

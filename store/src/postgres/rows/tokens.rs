@@ -3,11 +3,12 @@
 use diesel::prelude::*;
 
 use super::Writing;
-use crate::postgres::columns::TokenColumns;
-use crate::postgres::schema::tokens;
+use crate::columns::TokenColumns;
 use crate::postgres::session::Session;
 use crate::postgres::statements as hot;
 use crate::rows::{ReadTokens, RowsResult, TokenRow, WriteTokens};
+use crate::schema::tokens;
+use crate::sql::{At, Key};
 
 impl WriteTokens for Writing<'_> {
     fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()> {
@@ -16,8 +17,8 @@ impl WriteTokens for Writing<'_> {
             hash: token.hash.clone(),
             suspension: token.suspension,
             recipient: token.recipient.clone(),
-            created_at: token.created_at,
-            delivery: token.delivery.map(|id| id.0),
+            created_at: At(token.created_at),
+            delivery: token.delivery.map(|id| Key(id.0)),
         };
         self.session.later(write, None)
     }
@@ -25,7 +26,12 @@ impl WriteTokens for Writing<'_> {
 
 impl ReadTokens for Session {
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {
-        Ok(tokens::table.find(rid).first::<TokenColumns>(self.conn()?).optional()?.map(TokenColumns::into_row))
+        Ok(tokens::table
+            .find(rid)
+            .select(TokenColumns::selection())
+            .first::<TokenColumns>(self.conn()?)
+            .optional()?
+            .map(TokenColumns::into_row))
     }
 
     fn newest_token(&mut self) -> RowsResult<i64> {

@@ -5,7 +5,7 @@ use diesel::sqlite::SqliteConnection;
 
 use super::Writing;
 use crate::rows::{ReadBytes, RowsResult, WriteBytes};
-use crate::sqlite::schema::agent_bytes;
+use crate::schema::agent_bytes;
 use crate::sqlite::statements as hot;
 
 impl WriteBytes for Writing<'_> {

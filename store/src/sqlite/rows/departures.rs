@@ -3,11 +3,11 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::base::time::{from_micros, micros};
 
 use super::Writing;
 use crate::rows::{Code, DeliveryState, ReadDepartures, RowsResult, WriteDepartures};
-use crate::sqlite::schema::{departures, outbox, places};
+use crate::schema::{departures, outbox, places};
+use crate::sql::At;
 
 impl WriteDepartures for Writing<'_> {
     /// The one who writes is the only one.
@@ -16,7 +16,7 @@ impl WriteDepartures for Writing<'_> {
     }
 
     fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()> {
-        let row = (departures::pair.eq(pair), departures::left_at.eq(micros(left_at)), departures::outbox.eq(outbox));
+        let row = (departures::pair.eq(pair), departures::left_at.eq(At(left_at)), departures::outbox.eq(outbox));
         diesel::insert_into(departures::table).values(row).execute(self.conn)?;
         Ok(())
     }
@@ -25,15 +25,15 @@ impl WriteDepartures for Writing<'_> {
         // Rows whose messages have left, were dropped or have another place count no more. If they stayed, each look would walk over them.
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = outbox::table.filter(holds).filter(outbox::state.eq(DeliveryState::Queued.code()));
-        let counts_no_more = places::leaves_at.le(micros(now)).or(diesel::dsl::not(diesel::dsl::exists(waits)));
+        let counts_no_more = places::leaves_at.le(At(now)).or(diesel::dsl::not(diesel::dsl::exists(waits)));
         diesel::delete(places::table.filter(places::pair.eq(pair)).filter(counts_no_more)).execute(self.conn)?;
-        let row = (places::pair.eq(pair), places::leaves_at.eq(micros(leaves_at)), places::outbox.eq(outbox));
+        let row = (places::pair.eq(pair), places::leaves_at.eq(At(leaves_at)), places::outbox.eq(outbox));
         diesel::insert_into(places::table).values(row).on_conflict_do_nothing().execute(self.conn)?;
         Ok(())
     }
 
     fn forget_departures(&mut self, pair: i64, before: DateTime<Utc>) -> RowsResult<()> {
-        let gone = departures::table.filter(departures::pair.eq(pair)).filter(departures::left_at.lt(micros(before)));
+        let gone = departures::table.filter(departures::pair.eq(pair)).filter(departures::left_at.lt(At(before)));
         diesel::delete(gone).execute(self.conn)?;
         Ok(())
     }
@@ -45,9 +45,9 @@ impl ReadDepartures for SqliteConnection {
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = holds.and(outbox::state.eq(DeliveryState::Queued.code()));
         let found = places::table.inner_join(outbox::table.on(waits));
-        let found = found.filter(places::pair.eq(pair)).filter(places::leaves_at.gt(micros(after))).order(places::leaves_at);
+        let found = found.filter(places::pair.eq(pair)).filter(places::leaves_at.gt(At(after))).order(places::leaves_at);
         let next = found.limit(i64::try_from(limit).unwrap_or(i64::MAX)).select(places::leaves_at);
-        Ok(next.load::<i64>(self)?.into_iter().map(from_micros).collect())
+        Ok(next.load::<At>(self)?.into_iter().map(|at| at.0).collect())
     }
 
     fn departures(
@@ -58,10 +58,9 @@ impl ReadDepartures for SqliteConnection {
         limit: usize,
     ) -> RowsResult<Vec<DateTime<Utc>>> {
         // One that lies ahead was left by a clock that has been set back since.
-        let counts = departures::left_at.gt(micros(since)).and(departures::left_at.le(micros(until)));
+        let counts = departures::left_at.gt(At(since)).and(departures::left_at.le(At(until)));
         let found = departures::table.filter(departures::pair.eq(pair)).filter(counts).order(departures::left_at.desc());
         let newest = found.limit(i64::try_from(limit).unwrap_or(i64::MAX)).select(departures::left_at);
-        let times = newest.load::<i64>(self)?;
-        Ok(times.into_iter().map(from_micros).collect())
+        Ok(newest.load::<At>(self)?.into_iter().map(|at| at.0).collect())
     }
 }

@@ -3,12 +3,12 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::base::time::{from_micros, micros};
 use domain::log::{Hash, Sealed};
 
 use super::Writing;
 use crate::rows::{EventLink, NewEvent, ReadEvents, RowsError, RowsResult, WriteEvents};
-use crate::sqlite::schema::events;
+use crate::schema::events;
+use crate::sql::At;
 use crate::sqlite::statements as hot;
 
 impl WriteEvents for Writing<'_> {
@@ -18,7 +18,7 @@ impl WriteEvents for Writing<'_> {
             intent: &event.intent,
             previous: &event.previous,
             event_type: event.event_type,
-            created_at: &micros(event.created_at),
+            created_at: &At(event.created_at),
             bytes: &event.sealed.bytes,
             hash: &event.sealed.hash.0,
         }
@@ -31,8 +31,8 @@ impl ReadEvents for SqliteConnection {
     fn event_link(&mut self, rid: i64) -> RowsResult<EventLink> {
         let columns = (events::event_type, events::created_at, events::previous);
         let (event_type, created_at, previous) =
-            events::table.find(rid).select(columns).get_result::<(String, i64, Option<i64>)>(self)?;
-        Ok(EventLink { event_type, created_at: from_micros(created_at), previous })
+            events::table.find(rid).select(columns).get_result::<(String, At, Option<i64>)>(self)?;
+        Ok(EventLink { event_type, created_at: created_at.0, previous })
     }
 
     fn event(&mut self, rid: i64) -> RowsResult<Sealed> {
@@ -43,7 +43,7 @@ impl ReadEvents for SqliteConnection {
     }
 
     fn newest_event_at(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
-        let newest = events::table.order(events::rid.desc()).select(events::created_at).first::<i64>(self).optional()?;
-        Ok(newest.map(from_micros))
+        let newest = events::table.order(events::rid.desc()).select(events::created_at).first::<At>(self).optional()?;
+        Ok(newest.map(|at| at.0))
     }
 }

@@ -3,12 +3,12 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::base::time::micros;
 
 use super::Writing;
 use crate::request::Idempotency;
 use crate::rows::{ReadIdempotency, RowsResult, WriteIdempotency, day};
-use crate::sqlite::schema::idempotency;
+use crate::schema::idempotency;
+use crate::sql::At;
 use crate::sqlite::statements as hot;
 
 /// How long an idempotency record counts, in hours.
@@ -21,7 +21,7 @@ impl WriteIdempotency for Writing<'_> {
             key_hash: &key.key_hash,
             body_hash: &key.body_hash,
             outcome,
-            created_at: &micros(now),
+            created_at: &At(now),
         }
         .execute(self.conn)?;
         Ok(())
@@ -42,7 +42,7 @@ impl WriteIdempotency for Writing<'_> {
 impl ReadIdempotency for SqliteConnection {
     fn idempotent(&mut self, key_hash: &[u8; 32], now: DateTime<Utc>) -> RowsResult<Option<(Vec<u8>, String)>> {
         let today = day(now);
-        let since = micros(now - TimeDelta::hours(IDEMPOTENCY_HOURS));
+        let since = At(now - TimeDelta::hours(IDEMPOTENCY_HOURS));
         for day in [today, today - 1] {
             let kept = idempotency::table.find((day, key_hash.as_slice())).filter(idempotency::created_at.gt(since));
             let columns = (idempotency::body_hash, idempotency::outcome);

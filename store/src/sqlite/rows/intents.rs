@@ -3,15 +3,15 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::IntentId;
-use domain::base::time::micros;
 use domain::intent::body::IntentBody;
 use serde_json::{Map, Value};
 
-use super::{Writing, json, json_option};
+use super::Writing;
+use crate::columns::{BodyColumns, IntentColumns, signed};
 use crate::filter::IntentFilter;
 use crate::rows::{Code, IntentRow, ReadIntents, RowsError, RowsResult, WriteIntents};
-use crate::sqlite::columns::{BodyColumns, IntentColumns, signed};
-use crate::sqlite::schema::{intent_bodies, intents};
+use crate::schema::{intent_bodies, intents};
+use crate::sql::{At, Key, Said, Written, written};
 use crate::sqlite::statements as hot;
 
 impl WriteIntents for Writing<'_> {
@@ -19,25 +19,25 @@ impl WriteIntents for Writing<'_> {
         let intent = &row.intent;
         hot::InsertIntent {
             rid: &row.rid,
-            id: intent.id.0.as_bytes(),
+            id: &Key(intent.id.0),
             status: &intent.status.code(),
             version: &signed(intent.version),
             creator: &intent.created_by.name,
             creator_owner: &intent.created_by.owner,
-            created_at: &micros(intent.created_at),
-            updated_at: &micros(intent.updated_at),
+            created_at: &At(intent.created_at),
+            updated_at: &At(intent.updated_at),
         }
         .execute(self.conn)?;
         hot::InsertBody {
             rid: &row.rid,
-            title: &body.title,
-            description: &body.description,
-            created_by: &body.created_by,
-            parent: &body.parent_intent_id.map(|id| id.0.as_bytes().to_vec()),
-            depends_on: &json(&body.depends_on)?,
-            constraints: &json(&body.constraints)?,
-            state: &json(&body.state)?,
-            governance_policy: &json_option(body.governance_policy.as_ref())?,
+            title: &Said(body.title.clone()),
+            description: &Said(body.description.clone()),
+            created_by: &Said(body.created_by.clone()),
+            parent: &body.parent_intent_id.map(|id| Key(id.0)),
+            depends_on: &Written::of(&body.depends_on)?,
+            constraints: &Written::of(&body.constraints)?,
+            state: &Written::of(&body.state)?,
+            governance_policy: &written(body.governance_policy.as_ref())?,
             confidence: &body.confidence,
         }
         .execute(self.conn)?;
@@ -49,7 +49,7 @@ impl WriteIntents for Writing<'_> {
         hot::UpdateIntent {
             status: &row.intent.status.code(),
             version: &signed(row.intent.version),
-            updated_at: &micros(row.intent.updated_at),
+            updated_at: &At(row.intent.updated_at),
             open_suspension: &row.open_suspension,
             newest_suspension: &row.newest_suspension,
             has_leases: &row.has_leases,
@@ -63,14 +63,14 @@ impl WriteIntents for Writing<'_> {
     }
 
     fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()> {
-        diesel::update(intent_bodies::table.find(intent)).set(intent_bodies::state.eq(json(state)?)).execute(self.conn)?;
+        diesel::update(intent_bodies::table.find(intent)).set(intent_bodies::state.eq(Written::of(state)?)).execute(self.conn)?;
         Ok(())
     }
 }
 
 impl ReadIntents for SqliteConnection {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>> {
-        hot::SelectIntent { id: id.0.as_bytes() }
+        hot::SelectIntent { id: &Key(id.0) }
             .get_result::<IntentColumns>(self)
             .optional()?
             .map(IntentColumns::into_row)
@@ -82,11 +82,12 @@ impl ReadIntents for SqliteConnection {
     }
 
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody> {
-        intent_bodies::table.find(intent).get_result::<BodyColumns>(self)?.into_body()
+        let found = intent_bodies::table.find(intent).select(BodyColumns::selection());
+        Ok(found.get_result::<BodyColumns>(self)?.into_body())
     }
 
     fn title(&mut self, intent: i64) -> RowsResult<String> {
-        Ok(intent_bodies::table.find(intent).select(intent_bodies::title).get_result(self)?)
+        Ok(intent_bodies::table.find(intent).select(intent_bodies::title).get_result::<Said>(self)?.0)
     }
 
     fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>> {
@@ -101,6 +102,6 @@ impl ReadIntents for SqliteConnection {
             query = query.filter(intents::rid.lt(before));
         }
         let page = query.order(intents::rid.desc()).limit(i64::from(filter.limit)).offset(i64::from(filter.offset));
-        page.load::<IntentColumns>(self)?.into_iter().map(IntentColumns::into_row).collect()
+        page.select(IntentColumns::selection()).load::<IntentColumns>(self)?.into_iter().map(IntentColumns::into_row).collect()
     }
 }

@@ -4,26 +4,26 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::KeyId;
-use domain::base::time::micros;
 use domain::people::principal::Principal;
 use domain::wire::KeyView;
 
 use super::Writing;
+use crate::columns::KeyColumns;
 use crate::request::NewKey;
 use crate::rows::{Code, ReadKeys, RowsResult, WriteKeys};
-use crate::sqlite::columns::KeyColumns;
-use crate::sqlite::schema::{api_keys, secrets};
+use crate::schema::{api_keys, secrets};
+use crate::sql::{At, Key};
 
 impl WriteKeys for Writing<'_> {
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()> {
         let row = (
-            api_keys::id.eq(key.id.0.as_bytes().to_vec()),
+            api_keys::id.eq(Key(key.id.0)),
             api_keys::name.eq(&key.name),
             api_keys::role.eq(key.role.code()),
             api_keys::subject.eq(&key.subject),
             api_keys::owner.eq(&key.owner),
             api_keys::hash.eq(key.hash.to_vec()),
-            api_keys::created_at.eq(micros(now)),
+            api_keys::created_at.eq(At(now)),
             api_keys::tied_to.eq(key.tied_to.as_ref().map(|names| names.join(" "))),
         );
         diesel::insert_into(api_keys::table).values(row).execute(self.conn)?;
@@ -31,10 +31,10 @@ impl WriteKeys for Writing<'_> {
     }
 
     fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool> {
-        let key = api_keys::table.filter(api_keys::id.eq(id.0.as_bytes().to_vec()));
+        let key = api_keys::table.filter(api_keys::id.eq(Key(id.0)));
         // Revoking again keeps the first time.
         diesel::update(key.clone().filter(api_keys::revoked_at.is_null()))
-            .set(api_keys::revoked_at.eq(micros(now)))
+            .set(api_keys::revoked_at.eq(At(now)))
             .execute(self.conn)?;
         Ok(key.count().get_result::<i64>(self.conn)? == 1)
     }
@@ -50,16 +50,21 @@ impl WriteKeys for Writing<'_> {
 impl ReadKeys for SqliteConnection {
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>> {
         let counting = api_keys::table.filter(api_keys::hash.eq(key_hash.as_slice())).filter(api_keys::revoked_at.is_null());
-        counting.get_result::<KeyColumns>(self).optional()?.map(KeyColumns::into_principal).transpose()
+        counting
+            .select(KeyColumns::selection())
+            .get_result::<KeyColumns>(self)
+            .optional()?
+            .map(KeyColumns::into_principal)
+            .transpose()
     }
 
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>> {
-        let key = api_keys::table.filter(api_keys::id.eq(id.0.as_bytes().to_vec()));
-        key.get_result::<KeyColumns>(self).optional()?.map(KeyColumns::into_view).transpose()
+        let key = api_keys::table.filter(api_keys::id.eq(Key(id.0)));
+        key.select(KeyColumns::selection()).get_result::<KeyColumns>(self).optional()?.map(KeyColumns::into_view).transpose()
     }
 
     fn keys(&mut self) -> RowsResult<Vec<KeyView>> {
-        let all = api_keys::table.order(api_keys::rid).load::<KeyColumns>(self)?;
+        let all = api_keys::table.order(api_keys::rid).select(KeyColumns::selection()).load::<KeyColumns>(self)?;
         all.into_iter().map(KeyColumns::into_view).collect()
     }
 

@@ -3,32 +3,32 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::IntentId;
-use domain::base::time::micros;
 use domain::suspension::lease::{Lease, LeaseStatus};
 
 use super::Writing;
+use crate::columns::{LeaseColumns, signed};
 use crate::rows::{Code, ReadLeases, RowsResult, WriteLeases};
-use crate::sqlite::columns::{LeaseColumns, signed, uuid};
-use crate::sqlite::schema::{intents, leases};
+use crate::schema::{intents, leases};
+use crate::sql::{At, Key, Said};
 
 impl WriteLeases for Writing<'_> {
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()> {
-        let id = lease.id.0.as_bytes().to_vec();
+        let id = Key(lease.id.0);
         let changes = (
             leases::status.eq(lease.status.code()),
-            leases::expires_at.eq(micros(lease.expires_at)),
-            leases::released_at.eq(lease.released_at.map(micros)),
+            leases::expires_at.eq(At(lease.expires_at)),
+            leases::released_at.eq(lease.released_at.map(At)),
             leases::duration_seconds.eq(signed(lease.duration_seconds)),
         );
-        if diesel::update(leases::table.filter(leases::id.eq(&id))).set(changes).execute(self.conn)? == 1 {
+        if diesel::update(leases::table.filter(leases::id.eq(id))).set(changes).execute(self.conn)? == 1 {
             return Ok(());
         }
         let new = (
-            leases::id.eq(&id),
+            leases::id.eq(id),
             leases::intent.eq(intent),
             leases::agent_id.eq(&lease.agent_id),
-            leases::scope.eq(&lease.scope),
-            leases::acquired_at.eq(micros(lease.acquired_at)),
+            leases::scope.eq(Said::from(lease.scope.as_str())),
+            leases::acquired_at.eq(At(lease.acquired_at)),
         );
         diesel::insert_into(leases::table).values((new, changes)).execute(self.conn)?;
         Ok(())
@@ -37,9 +37,9 @@ impl WriteLeases for Writing<'_> {
 
 impl ReadLeases for SqliteConnection {
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>> {
-        let intent_id = IntentId(uuid(&intents::table.find(intent).select(intents::id).get_result::<Vec<u8>>(self)?)?);
+        let intent_id = IntentId(intents::table.find(intent).select(intents::id).get_result::<Key>(self)?.0);
         let held = leases::table.filter(leases::intent.eq(intent)).filter(leases::status.ne(LeaseStatus::Released.code()));
-        let held = held.order(leases::rid).load::<LeaseColumns>(self)?;
+        let held = held.order(leases::rid).select(LeaseColumns::selection()).load::<LeaseColumns>(self)?;
         held.into_iter().map(|columns| columns.into_lease(intent_id)).collect()
     }
 }

@@ -18,7 +18,7 @@ use diesel::sqlite::SqliteConnection;
 
 use crate::hub::Notice;
 use crate::rows::{Rows, RowsResult, Table};
-use crate::sqlite::schema;
+use crate::schema;
 
 /// The writer's connection in one transaction, with the row ids it assigns and what it will announce.
 pub(crate) struct Writing<'a> {
@@ -50,14 +50,6 @@ impl RowIds {
             tokens: read(schema::tokens::table.select(max(schema::tokens::rid)).get_result(conn)?),
         })
     }
-}
-
-fn json(value: &impl serde::Serialize) -> RowsResult<String> {
-    Ok(serde_json::to_string(value)?)
-}
-
-fn json_option<T: serde::Serialize>(value: Option<&T>) -> RowsResult<Option<String>> {
-    value.map(json).transpose()
 }
 
 impl Rows for Writing<'_> {

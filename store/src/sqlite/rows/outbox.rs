@@ -4,30 +4,31 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::DeliveryId;
-use domain::base::time::{from_micros, micros};
+use domain::base::time::from_micros;
 use domain::suspension::delivery::BounceKind;
 
 use super::Writing;
+use crate::columns::{BounceColumns, OutboxColumns, signed};
 use crate::rows::{
     BounceRow, Code, DeliveryState, IS_NOT_REPLACED, OutboxRow, QueuedChannel, ReadOutbox, RowsResult, TryRow, WriteOutbox,
 };
+use crate::schema::{bounces, outbox};
 use crate::sending::LinePlace;
-use crate::sqlite::columns::{BounceColumns, OutboxColumns, signed};
-use crate::sqlite::schema::{bounces, outbox};
+use crate::sql::{At, Key, Said};
 use crate::sqlite::statements as hot;
 
 impl WriteOutbox for Writing<'_> {
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()> {
         hot::InsertOutbox {
             rid: &row.rid,
-            id: row.id.0.as_bytes(),
+            id: &Key(row.id.0),
             suspension: &row.suspension,
             attempt: &signed(row.attempt),
             channel: &row.channel,
             recipient: &row.recipient,
-            due_at: &micros(row.due_at),
+            due_at: &At(row.due_at),
             sequence: &signed(row.sequence),
-            queued_at: &micros(row.queued_at),
+            queued_at: &At(row.queued_at),
         }
         .execute(self.conn)?;
         Ok(())
@@ -40,14 +41,14 @@ impl WriteOutbox for Writing<'_> {
 
     fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()> {
         let TryRow { lease, due_at, tries, linked } = begun;
-        hot::LeaseOutbox { lease, due_at: &micros(*due_at), tries: &signed(*tries), linked, rid: &rid }.execute(self.conn)?;
+        hot::LeaseOutbox { lease, due_at: &At(*due_at), tries: &signed(*tries), linked, rid: &rid }.execute(self.conn)?;
         Ok(())
     }
 
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()> {
-        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(micros(due_at)));
+        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(At(due_at)));
         // What is none is not written.
-        let changes = (released, why.map(|why| outbox::detail.eq(why)));
+        let changes = (released, why.map(|why| outbox::detail.eq(Said::from(why))));
         diesel::update(outbox::table.find(rid)).set(changes).execute(self.conn)?;
         Ok(())
     }
@@ -55,19 +56,19 @@ impl WriteOutbox for Writing<'_> {
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64> {
         // Written out, so that the partial index of what is queued serves it.
         let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(micros(due_at)));
+        let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(At(due_at)));
         Ok(diesel::update(queued.filter(outbox::lease.is_not_null())).set(released).execute(self.conn)? as u64)
     }
 
     fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()> {
         let queued = (outbox::state.eq(DeliveryState::Queued.code()), outbox::tries.eq(0), outbox::lease.eq(None::<Vec<u8>>));
-        let due = (outbox::due_at.eq(micros(now)), outbox::settled_at.eq(micros(now)));
+        let due = (outbox::due_at.eq(At(now)), outbox::settled_at.eq(At(now)));
         diesel::update(outbox::table.find(rid)).set((queued, due)).execute(self.conn)?;
         Ok(())
     }
 
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()> {
-        hot::FinishOutbox { state: &state.code(), settled_at: &micros(now), detail: &detail.map(str::to_owned), rid: &rid }
+        hot::FinishOutbox { state: &state.code(), settled_at: &At(now), detail: &detail.map(Said::from), rid: &rid }
             .execute(self.conn)?;
         Ok(())
     }
@@ -76,8 +77,8 @@ impl WriteOutbox for Writing<'_> {
         let row = (
             bounces::outbox.eq(outbox),
             bounces::hard.eq(bounce.kind == BounceKind::Hard),
-            bounces::reported_at.eq(micros(bounce.reported_at)),
-            bounces::detail.eq(&bounce.detail),
+            bounces::reported_at.eq(At(bounce.reported_at)),
+            bounces::detail.eq(bounce.detail.clone().map(Said)),
         );
         diesel::replace_into(bounces::table).values(row).execute(self.conn)?;
         Ok(())
@@ -86,15 +87,15 @@ impl WriteOutbox for Writing<'_> {
 
 impl ReadOutbox for SqliteConnection {
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
-        let due = hot::SelectDueOutbox { channel, due_at: &micros(now), limit: &i64::from(limit) };
+        let due = hot::SelectDueOutbox { channel, due_at: &At(now), limit: &i64::from(limit) };
         due.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn undelivered(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
         let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-        let free = queued.filter(outbox::channel.eq(channel)).filter(outbox::lease.is_null().or(outbox::due_at.le(micros(now))));
+        let free = queued.filter(outbox::channel.eq(channel)).filter(outbox::lease.is_null().or(outbox::due_at.le(At(now))));
         let free = free.order(outbox::due_at).limit(i64::from(limit));
-        free.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
+        free.select(OutboxColumns::selection()).load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn due_beyond(
@@ -107,10 +108,10 @@ impl ReadOutbox for SqliteConnection {
     ) -> RowsResult<Vec<OutboxRow>> {
         let due = || {
             let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
-            queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(micros(now)))
+            queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(At(now)))
         };
         // The index alone tells when there are too few; looking at each of them is for the rare time when there may be too many.
-        let more = hot::SelectMoreDue { channel, due_at: &micros(now), keep: &i64::from(keep) };
+        let more = hot::SelectMoreDue { channel, due_at: &At(now), keep: &i64::from(keep) };
         if more.get_result::<i64>(self).optional()?.is_none() {
             return Ok(Vec::new());
         }
@@ -119,12 +120,12 @@ impl ReadOutbox for SqliteConnection {
             unleased.filter(diesel::dsl::sql::<diesel::sql_types::Bool>(IS_NOT_REPLACED))
         };
         let first = waiting().order((outbox::due_at, outbox::rid)).offset(i64::from(keep)).select((outbox::due_at, outbox::rid));
-        let Some((due_at, rid)) = first.first::<(i64, i64)>(self).optional()? else { return Ok(Vec::new()) };
+        let Some((due_at, rid)) = first.first::<(At, i64)>(self).optional()? else { return Ok(Vec::new()) };
         let beyond = waiting().filter(outbox::due_at.gt(due_at).or(outbox::due_at.eq(due_at).and(outbox::rid.ge(rid))));
-        let (due_at, rid) = (micros(before.due_at), before.rid);
+        let (due_at, rid) = (At(before.due_at), before.rid);
         let beyond = beyond.filter(outbox::due_at.lt(due_at).or(outbox::due_at.eq(due_at).and(outbox::rid.lt(rid))));
         let newest = beyond.order((outbox::due_at.desc(), outbox::rid.desc())).limit(i64::from(limit));
-        newest.load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
+        newest.select(OutboxColumns::selection()).load::<OutboxColumns>(self)?.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>> {
@@ -134,27 +135,44 @@ impl ReadOutbox for SqliteConnection {
     }
 
     fn newest_deliveries(&mut self, limit: u32) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
-        let newest = outbox::table.order(outbox::rid.desc()).limit(i64::from(limit)).load::<OutboxColumns>(self)?;
+        let newest = outbox::table
+            .order(outbox::rid.desc())
+            .limit(i64::from(limit))
+            .select(OutboxColumns::selection())
+            .load::<OutboxColumns>(self)?;
         newest.into_iter().map(OutboxColumns::into_both).collect()
     }
 
     fn delivery_of(&mut self, id: DeliveryId) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
-        let found = outbox::table.filter(outbox::id.eq(id.0.as_bytes().to_vec())).first::<OutboxColumns>(self).optional()?;
+        let found = outbox::table
+            .filter(outbox::id.eq(Key(id.0)))
+            .select(OutboxColumns::selection())
+            .first::<OutboxColumns>(self)
+            .optional()?;
         found.map(OutboxColumns::into_both).transpose()
     }
 
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
         let mut failed = outbox::table.filter(is_failed()).into_boxed();
         if let Some(before) = before {
-            failed = failed.filter(outbox::id.lt(before.0.as_bytes().to_vec()));
+            failed = failed.filter(outbox::id.lt(Key(before.0)));
         }
-        let page = failed.order(outbox::id.desc()).limit(i64::from(limit)).load::<OutboxColumns>(self)?;
+        let page = failed
+            .order(outbox::id.desc())
+            .limit(i64::from(limit))
+            .select(OutboxColumns::selection())
+            .load::<OutboxColumns>(self)?;
         page.into_iter().map(OutboxColumns::into_row).collect()
     }
 
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>> {
-        let failed = outbox::table.filter(is_failed()).filter(outbox::id.eq(id.0.as_bytes().to_vec()));
-        failed.get_result::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_row).transpose()
+        let failed = outbox::table.filter(is_failed()).filter(outbox::id.eq(Key(id.0)));
+        failed
+            .select(OutboxColumns::selection())
+            .get_result::<OutboxColumns>(self)
+            .optional()?
+            .map(OutboxColumns::into_row)
+            .transpose()
     }
 
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>> {
@@ -175,7 +193,13 @@ impl ReadOutbox for SqliteConnection {
     }
 
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
-        outbox::table.find(rid).get_result::<OutboxColumns>(self).optional()?.map(OutboxColumns::into_both).transpose()
+        outbox::table
+            .find(rid)
+            .select(OutboxColumns::selection())
+            .get_result::<OutboxColumns>(self)
+            .optional()?
+            .map(OutboxColumns::into_both)
+            .transpose()
     }
 
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>> {
@@ -184,7 +208,12 @@ impl ReadOutbox for SqliteConnection {
     }
 
     fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>> {
-        Ok(bounces::table.find(outbox).get_result::<BounceColumns>(self).optional()?.map(BounceColumns::into_row))
+        Ok(bounces::table
+            .find(outbox)
+            .select(BounceColumns::selection())
+            .get_result::<BounceColumns>(self)
+            .optional()?
+            .map(BounceColumns::into_row))
     }
 }
 

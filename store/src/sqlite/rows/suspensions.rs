@@ -5,15 +5,15 @@ use diesel::prelude::*;
 use diesel::sql_types::{Integer, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::base::ids::{IntentId, SuspensionId};
-use domain::base::time::{from_micros, micros};
 use domain::suspension::Suspension;
 
-use super::{Writing, json, json_option};
+use super::Writing;
+use crate::columns::{SuspensionColumns, signed};
 use crate::request::Idempotency;
 use crate::rows::{Code, ReadSuspensions, RowsError, RowsResult, SuspensionRow, WriteSuspensions};
+use crate::schema::{suspension_keys, suspension_traces, suspensions};
 use crate::span::TraceContext;
-use crate::sqlite::columns::{SuspensionColumns, signed, uuid};
-use crate::sqlite::schema::{suspension_keys, suspension_traces, suspensions};
+use crate::sql::{At, Key, Written, written};
 use crate::sqlite::statements as hot;
 
 impl WriteSuspensions for Writing<'_> {
@@ -21,18 +21,18 @@ impl WriteSuspensions for Writing<'_> {
         let suspension = &row.suspension;
         hot::InsertSuspension {
             rid: &row.rid,
-            id: suspension.id.0.as_bytes(),
+            id: &Key(suspension.id.0),
             intent: &row.intent,
             event: &row.event,
             kind: &suspension.kind.code(),
             version: &signed(suspension.version),
             attempt: &signed(suspension.attempt),
             response_type: &suspension.response_type.code(),
-            choices: &json(&suspension.choices)?,
-            suspended_at: &micros(suspension.suspended_at),
-            expires_at: &suspension.expires_at.map(micros),
+            choices: &Written::of(&suspension.choices)?,
+            suspended_at: &At(suspension.suspended_at),
+            expires_at: &suspension.expires_at.map(At),
             fallback_policy: &suspension.fallback_policy.code(),
-            fallback_value: &json_option(suspension.fallback_value.as_ref())?,
+            fallback_value: &written(suspension.fallback_value.as_ref())?,
             reached: &suspension.reached,
             requires_delivery: &suspension.requires_delivery,
             asker: &suspension.asked_by.name,
@@ -47,10 +47,10 @@ impl WriteSuspensions for Writing<'_> {
         let changed = hot::EndSuspension {
             resolution: &ending.resolution.code(),
             resolution_reason: &ending.reason.map(Code::code),
-            resolved_at: &micros(ending.at),
-            response: &json_option(ending.response.as_ref())?,
+            resolved_at: &At(ending.at),
+            response: &written(ending.response.as_ref())?,
             resolved_by: &ending.by,
-            metadata: &json_option(ending.metadata.as_ref())?,
+            metadata: &written(ending.metadata.as_ref())?,
             version: &signed(ended.version),
             rid: &rid,
         }
@@ -71,13 +71,13 @@ impl WriteSuspensions for Writing<'_> {
     }
 
     fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()> {
-        let reminded = suspensions::reminded_at.eq(micros(at));
+        let reminded = suspensions::reminded_at.eq(At(at));
         diesel::update(suspensions::table.find(suspension)).set(reminded).execute(self.conn)?;
         Ok(())
     }
 
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()> {
-        let moved = suspensions::expires_at.eq(micros(expires_at));
+        let moved = suspensions::expires_at.eq(At(expires_at));
         diesel::update(suspensions::table.find(suspension)).set(moved).execute(self.conn)?;
         Ok(())
     }
@@ -104,7 +104,7 @@ impl WriteSuspensions for Writing<'_> {
 
 impl ReadSuspensions for SqliteConnection {
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>> {
-        let found = hot::SelectSuspension { id: id.0.as_bytes() }.get_result::<SuspensionColumns>(self).optional()?;
+        let found = hot::SelectSuspension { id: &Key(id.0) }.get_result::<SuspensionColumns>(self).optional()?;
         found.map(|columns| with_intent_id(self, columns)).transpose()
     }
 
@@ -130,18 +130,22 @@ impl ReadSuspensions for SqliteConnection {
         if let Some(before) = before {
             query = query.filter(suspensions::rid.lt(before));
         }
-        let page = query.order(suspensions::rid.desc()).limit(i64::from(limit)).load::<SuspensionColumns>(self)?;
+        let page = query
+            .order(suspensions::rid.desc())
+            .limit(i64::from(limit))
+            .select(SuspensionColumns::selection())
+            .load::<SuspensionColumns>(self)?;
         page.into_iter().map(|columns| with_intent_id(self, columns)).collect()
     }
 
     fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>> {
         // Written out, so that the partial index of what ended without an answer serves it.
         let unanswered = suspensions::resolution.ne(diesel::dsl::sql::<Nullable<Integer>>("0"));
-        let since = suspensions::resolved_at.gt(micros(since));
+        let since = suspensions::resolved_at.gt(At(since));
         let found = suspensions::table.filter(unanswered).filter(suspensions::intent.eq(intent)).filter(since);
         let newest = found.order(suspensions::resolved_at.desc()).limit(i64::from(limit));
-        let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<i64>(self)?;
-        Ok(times.into_iter().map(from_micros).collect())
+        let times = newest.select(suspensions::resolved_at.assume_not_null()).load::<At>(self)?;
+        Ok(times.into_iter().map(|at| at.0).collect())
     }
 
     fn open_suspensions(&mut self) -> RowsResult<i64> {
@@ -176,6 +180,6 @@ fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
 
 /// A suspension's row links its intent by row; what is shown names it by id.
 fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
-    let id = hot::SelectIntentId { rid: &columns.intent() }.get_result::<Vec<u8>>(conn)?;
-    columns.into_row(IntentId(uuid(&id)?))
+    let id = hot::SelectIntentId { rid: &columns.intent() }.get_result::<Key>(conn)?;
+    columns.into_row(IntentId(id.0))
 }

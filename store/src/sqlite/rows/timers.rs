@@ -3,18 +3,18 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::base::time::{from_micros, micros};
 
 use super::Writing;
+use crate::columns::{TimerColumns, signed};
 use crate::rows::{Code, ReadTimers, RowsResult, TimerRow, WriteTimers};
-use crate::sqlite::columns::{TimerColumns, signed};
-use crate::sqlite::schema::timers;
+use crate::schema::timers;
+use crate::sql::At;
 use crate::sqlite::statements as hot;
 
 impl WriteTimers for Writing<'_> {
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()> {
         hot::InsertTimer {
-            due_at: &micros(timer.due_at),
+            due_at: &At(timer.due_at),
             suspension: &timer.suspension,
             kind: &timer.kind.code(),
             attempt: &signed(timer.attempt),
@@ -24,7 +24,7 @@ impl WriteTimers for Writing<'_> {
     }
 
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()> {
-        let key = (micros(timer.due_at), timer.suspension, timer.kind.code(), signed(timer.attempt));
+        let key = (At(timer.due_at), timer.suspension, timer.kind.code(), signed(timer.attempt));
         diesel::delete(timers::table.find(key)).execute(self.conn)?;
         Ok(())
     }
@@ -32,12 +32,12 @@ impl WriteTimers for Writing<'_> {
 
 impl ReadTimers for SqliteConnection {
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>> {
-        let due = timers::table.filter(timers::due_at.le(micros(now))).order(timers::due_at).limit(i64::from(limit));
-        due.load::<TimerColumns>(self)?.into_iter().map(TimerColumns::into_row).collect()
+        let due = timers::table.filter(timers::due_at.le(At(now))).order(timers::due_at).limit(i64::from(limit));
+        due.select(TimerColumns::selection()).load::<TimerColumns>(self)?.into_iter().map(TimerColumns::into_row).collect()
     }
 
     fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool> {
-        let key = (micros(timer.due_at), timer.suspension, timer.kind.code(), signed(timer.attempt));
+        let key = (At(timer.due_at), timer.suspension, timer.kind.code(), signed(timer.attempt));
         if diesel::select(diesel::dsl::exists(timers::table.find(key))).get_result(self)? {
             return Ok(true);
         }
@@ -48,6 +48,6 @@ impl ReadTimers for SqliteConnection {
     }
 
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>> {
-        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).get_result::<Option<i64>>(self)?.map(from_micros))
+        Ok(timers::table.select(diesel::dsl::min(timers::due_at)).get_result::<Option<At>>(self)?.map(|at| at.0))
     }
 }

@@ -2,12 +2,12 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::base::time::micros;
 
 use super::Writing;
+use crate::columns::TokenColumns;
 use crate::rows::{ReadTokens, RowsResult, TokenRow, WriteTokens};
-use crate::sqlite::columns::TokenColumns;
-use crate::sqlite::schema::tokens;
+use crate::schema::tokens;
+use crate::sql::{At, Key};
 use crate::sqlite::statements as hot;
 
 impl WriteTokens for Writing<'_> {
@@ -17,8 +17,8 @@ impl WriteTokens for Writing<'_> {
             hash: &token.hash,
             suspension: &token.suspension,
             recipient: &token.recipient,
-            created_at: &micros(token.created_at),
-            delivery: &token.delivery.map(|id| id.0.as_bytes().to_vec()),
+            created_at: &At(token.created_at),
+            delivery: &token.delivery.map(|id| Key(id.0)),
         }
         .execute(self.conn)?;
         Ok(())
@@ -27,7 +27,8 @@ impl WriteTokens for Writing<'_> {
 
 impl ReadTokens for SqliteConnection {
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>> {
-        tokens::table.find(rid).get_result::<TokenColumns>(self).optional()?.map(TokenColumns::into_row).transpose()
+        let found = tokens::table.find(rid).select(TokenColumns::selection()).get_result::<TokenColumns>(self);
+        Ok(found.optional()?.map(TokenColumns::into_row))
     }
 
     fn newest_token(&mut self) -> RowsResult<i64> {

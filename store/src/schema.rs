@@ -1,15 +1,18 @@
-//! The tables as diesel sees them; `migrations/sqlite` is the truth, and a test compares the two.
+//! The tables of both databases as diesel sees them. `migrations` is the truth, and a test compares it with this.
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::{Id, Moment};
+
     intents (rid) {
         rid -> BigInt,
-        id -> Binary,
+        id -> Id,
         status -> Integer,
         version -> Integer,
         creator -> Text,
         creator_owner -> Text,
-        created_at -> BigInt,
-        updated_at -> BigInt,
+        created_at -> Moment,
+        updated_at -> Moment,
         open_suspension -> Nullable<BigInt>,
         newest_suspension -> Nullable<BigInt>,
         has_leases -> Bool,
@@ -20,47 +23,56 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::{Document, Id, Prose};
+
     intent_bodies (rid) {
         rid -> BigInt,
-        title -> Text,
-        description -> Text,
-        created_by -> Text,
-        parent -> Nullable<Binary>,
-        depends_on -> Text,
-        constraints -> Text,
-        state -> Text,
-        governance_policy -> Nullable<Text>,
+        title -> Prose,
+        description -> Prose,
+        created_by -> Prose,
+        parent -> Nullable<Id>,
+        depends_on -> Document,
+        constraints -> Document,
+        state -> Document,
+        governance_policy -> Nullable<Document>,
         confidence -> Double,
     }
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::Moment;
+
     events (rid) {
         rid -> BigInt,
         intent -> BigInt,
         previous -> Nullable<BigInt>,
         event_type -> Text,
-        created_at -> BigInt,
+        created_at -> Moment,
         bytes -> Binary,
         hash -> Binary,
     }
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::{Document, Id, Moment};
+
     suspensions (rid) {
         rid -> BigInt,
-        id -> Binary,
+        id -> Id,
         intent -> BigInt,
         event -> BigInt,
         kind -> Integer,
         version -> Integer,
         attempt -> Integer,
         response_type -> Integer,
-        choices -> Text,
-        suspended_at -> BigInt,
-        expires_at -> Nullable<BigInt>,
+        choices -> Document,
+        suspended_at -> Moment,
+        expires_at -> Nullable<Moment>,
         fallback_policy -> Integer,
-        fallback_value -> Nullable<Text>,
+        fallback_value -> Nullable<Document>,
         reached -> Bool,
         requires_delivery -> Bool,
         refusals -> Integer,
@@ -68,11 +80,11 @@ diesel::table! {
         asker_owner -> Text,
         resolution -> Nullable<Integer>,
         resolution_reason -> Nullable<Integer>,
-        resolved_at -> Nullable<BigInt>,
-        response -> Nullable<Text>,
+        resolved_at -> Nullable<Moment>,
+        response -> Nullable<Document>,
         resolved_by -> Nullable<Text>,
-        metadata -> Nullable<Text>,
-        reminded_at -> Nullable<BigInt>,
+        metadata -> Nullable<Document>,
+        reminded_at -> Nullable<Moment>,
     }
 }
 
@@ -85,18 +97,24 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::Moment;
+
     idempotency (day, key_hash) {
         day -> Integer,
         key_hash -> Binary,
         body_hash -> Binary,
         outcome -> Text,
-        created_at -> BigInt,
+        created_at -> Moment,
     }
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::Moment;
+
     timers (due_at, suspension, kind, attempt) {
-        due_at -> BigInt,
+        due_at -> Moment,
         suspension -> BigInt,
         kind -> Integer,
         attempt -> Integer,
@@ -104,62 +122,76 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::{Id, Prose, Moment};
+
     outbox (rid) {
         rid -> BigInt,
-        id -> Binary,
+        id -> Id,
         suspension -> BigInt,
         attempt -> Integer,
         channel -> Text,
         recipient -> Text,
         state -> Integer,
-        due_at -> BigInt,
+        due_at -> Moment,
         tries -> Integer,
         lease -> Nullable<Binary>,
+        /// Of PostgreSQL alone.
+        leased_by -> Nullable<Integer>,
         sequence -> Integer,
-        detail -> Nullable<Text>,
-        settled_at -> Nullable<BigInt>,
-        queued_at -> BigInt,
+        detail -> Nullable<Prose>,
+        settled_at -> Nullable<Moment>,
+        queued_at -> Moment,
         linked -> Nullable<Bool>,
     }
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::{Id, Moment};
+
     tokens (rid) {
         rid -> BigInt,
         hash -> Binary,
         suspension -> BigInt,
         recipient -> Text,
-        created_at -> BigInt,
-        delivery -> Nullable<Binary>,
+        created_at -> Moment,
+        delivery -> Nullable<Id>,
     }
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::{Id, Prose, Moment};
+
     leases (rid) {
         rid -> BigInt,
-        id -> Binary,
+        id -> Id,
         intent -> BigInt,
         agent_id -> Text,
-        scope -> Text,
+        scope -> Prose,
         status -> Integer,
-        acquired_at -> BigInt,
-        expires_at -> BigInt,
-        released_at -> Nullable<BigInt>,
+        acquired_at -> Moment,
+        expires_at -> Moment,
+        released_at -> Nullable<Moment>,
         duration_seconds -> Integer,
     }
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::{Id, Moment};
+
     api_keys (rid) {
         rid -> BigInt,
-        id -> Binary,
+        id -> Id,
         name -> Text,
         role -> Integer,
         subject -> Text,
         owner -> Text,
         hash -> Binary,
-        created_at -> BigInt,
-        revoked_at -> Nullable<BigInt>,
+        created_at -> Moment,
+        revoked_at -> Nullable<Moment>,
         tied_to -> Nullable<Text>,
     }
 }
@@ -181,14 +213,19 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::Moment;
+
     presence (rid) {
         rid -> BigInt,
-        beat_at -> BigInt,
-        held_since -> Nullable<BigInt>,
+        /// Of PostgreSQL alone.
+        version -> BigInt,
+        beat_at -> Moment,
+        held_since -> Nullable<Moment>,
         released -> Bool,
         tokens_void_to -> BigInt,
-        absent_from -> Nullable<BigInt>,
-        absent_until -> Nullable<BigInt>,
+        absent_from -> Nullable<Moment>,
+        absent_until -> Nullable<Moment>,
         restored -> Bool,
         done_to -> BigInt,
         up_to -> BigInt,
@@ -203,28 +240,38 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::{Prose, Moment};
+
     bounces (outbox) {
         outbox -> BigInt,
         hard -> Bool,
-        reported_at -> BigInt,
-        detail -> Nullable<Text>,
+        reported_at -> Moment,
+        detail -> Nullable<Prose>,
     }
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::Moment;
+
     departures (pair, left_at, outbox) {
         pair -> BigInt,
-        left_at -> BigInt,
+        left_at -> Moment,
         outbox -> BigInt,
     }
 }
 
 diesel::table! {
+    use diesel::sql_types::*;
+    use crate::sql::Moment;
+
     places (pair, leaves_at, outbox) {
         pair -> BigInt,
-        leaves_at -> BigInt,
+        leaves_at -> Moment,
         outbox -> BigInt,
     }
 }
 
 diesel::allow_tables_to_appear_in_same_query!(places, outbox);
+diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);

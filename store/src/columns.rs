@@ -1,0 +1,446 @@
+//! Rows as the databases hold them, and what they mean: short conversions, once for both.
+//!
+//! A struct lists the columns it reads, by their names in [`schema`](crate::schema). Its list is written into statements as well, so that no
+//! position in a text decides what a value means.
+
+use diesel::Queryable;
+use diesel::expression::Expression;
+use domain::base::ids::{DeliveryId, IntentId, KeyId, LeaseId, SuspensionId};
+use domain::intent::Intent;
+use domain::intent::body::IntentBody;
+use domain::people::principal::{Assurance, Credential, Principal};
+use domain::suspension::delivery::BounceKind;
+use domain::suspension::lease::Lease;
+use domain::suspension::{Asker, Ending, Suspension, SuspensionChoice};
+use domain::wire::KeyView;
+use serde_json::Value;
+
+use crate::rows::{
+    BounceRow, Code, DeliveryState, IntentRow, OutboxRow, PresenceRow, Recovery, Restore, RowsError, RowsResult, SuspensionRow,
+    TimerRow, TokenRow, last_hash, names,
+};
+use crate::schema;
+use crate::sql::{At, Json, Key, Said};
+
+fn unsigned(number: i32) -> RowsResult<u32> {
+    u32::try_from(number).map_err(|_| RowsError::Inconsistent("a negative count"))
+}
+
+/// Counts are far below 2^31; a larger one is capped rather than wrapped.
+pub(crate) fn signed(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
+
+/// The columns a struct reads.
+pub(crate) trait Columns {
+    /// Their types, in order.
+    type Sql;
+}
+
+/// The names of columns as statements list them.
+macro_rules! listed {
+    ($name:ident: $($column:ident),*) => {};
+    ($name:ident, $list:ident: $first:ident $(, $column:ident)*) => {
+        macro_rules! $list {
+            () => { concat!(stringify!($first) $(, ", ", stringify!($column))*) };
+        }
+        pub(crate) use $list;
+    };
+    ($name:ident, $list:ident behind $alias:ident: $first:ident $(, $column:ident)*) => {
+        macro_rules! $list {
+            () => { concat!(stringify!($first) $(, ", ", stringify!($column))*) };
+            (behind $alias) => {
+                concat!(
+                    stringify!($alias), ".", stringify!($first)
+                    $(, ", ", stringify!($alias), ".", stringify!($column))*
+                )
+            };
+        }
+        pub(crate) use $list;
+    };
+}
+
+/// A struct of columns and, where statements list them, a macro of their names: `$list!()`, or `$list!(behind s)` with the alias of the
+/// table before each.
+macro_rules! columns {
+    ($(#[$doc:meta])* $name:ident of $table:ident $(as $list:ident $(behind $alias:ident)?)? {
+        $first:ident: $first_rust:ty, $($column:ident: $rust:ty),* $(,)?
+    }) => {
+        $(#[$doc])*
+        #[derive(Queryable)]
+        pub(crate) struct $name {
+            $first: $first_rust,
+            $($column: $rust),*
+        }
+
+        impl $name {
+            /// The columns, for a query of diesel's.
+            pub(crate) fn selection() -> (schema::$table::$first, $(schema::$table::$column),*) {
+                (schema::$table::$first, $(schema::$table::$column),*)
+            }
+        }
+
+        impl Columns for $name {
+            type Sql = (
+                <schema::$table::$first as Expression>::SqlType,
+                $(<schema::$table::$column as Expression>::SqlType),*
+            );
+        }
+
+        listed!($name $(, $list $(behind $alias)?)?: $first $(, $column)*);
+    };
+}
+
+columns!(
+    IntentColumns of intents as intent_columns {
+        rid: i64,
+        id: Key,
+        status: i32,
+        version: i32,
+        creator: String,
+        creator_owner: String,
+        created_at: At,
+        updated_at: At,
+        open_suspension: Option<i64>,
+        newest_suspension: Option<i64>,
+        has_leases: bool,
+        last_event: i64,
+        last_sequence: i64,
+        last_hash: Vec<u8>,
+    }
+);
+
+impl IntentColumns {
+    pub(crate) fn into_row(self) -> RowsResult<IntentRow> {
+        Ok(IntentRow {
+            rid: self.rid,
+            intent: Intent {
+                id: IntentId(self.id.0),
+                status: Code::from_code(self.status)?,
+                version: unsigned(self.version)?,
+                created_by: Asker { name: self.creator, owner: self.creator_owner },
+                created_at: self.created_at.0,
+                updated_at: self.updated_at.0,
+                open: None,
+                ended: Vec::new(),
+                leases: Vec::new(),
+            },
+            open_suspension: self.open_suspension,
+            newest_suspension: self.newest_suspension,
+            has_leases: self.has_leases,
+            last_event: self.last_event,
+            last_sequence: u64::try_from(self.last_sequence).map_err(|_| RowsError::Inconsistent("a negative sequence"))?,
+            last_hash: last_hash(&self.last_hash)?,
+        })
+    }
+}
+
+columns!(
+    BodyColumns of intent_bodies {
+        title: Said,
+        description: Said,
+        created_by: Said,
+        parent: Option<Key>,
+        depends_on: Json<Vec<IntentId>>,
+        constraints: Json<Value>,
+        state: Json<serde_json::Map<String, Value>>,
+        governance_policy: Option<Json<Value>>,
+        confidence: f64,
+    }
+);
+
+impl BodyColumns {
+    pub(crate) fn into_body(self) -> IntentBody {
+        IntentBody {
+            title: self.title.0,
+            description: self.description.0,
+            created_by: self.created_by.0,
+            parent_intent_id: self.parent.map(|id| IntentId(id.0)),
+            depends_on: self.depends_on.0,
+            constraints: self.constraints.0,
+            state: self.state.0,
+            governance_policy: self.governance_policy.map(|policy| policy.0),
+            confidence: self.confidence,
+        }
+    }
+}
+
+columns!(
+    SuspensionColumns of suspensions as suspension_columns behind s {
+        rid: i64,
+        id: Key,
+        intent: i64,
+        event: i64,
+        kind: i32,
+        version: i32,
+        attempt: i32,
+        response_type: i32,
+        choices: Json<Vec<SuspensionChoice>>,
+        suspended_at: At,
+        expires_at: Option<At>,
+        fallback_policy: i32,
+        fallback_value: Option<Json<Value>>,
+        reached: bool,
+        requires_delivery: bool,
+        refusals: i32,
+        asker: String,
+        asker_owner: String,
+        resolution: Option<i32>,
+        resolution_reason: Option<i32>,
+        resolved_at: Option<At>,
+        response: Option<Json<Value>>,
+        resolved_by: Option<String>,
+        metadata: Option<Json<serde_json::Map<String, Value>>>,
+        reminded_at: Option<At>,
+    }
+);
+
+impl SuspensionColumns {
+    /// The row of its intent.
+    pub(crate) fn intent(&self) -> i64 {
+        self.intent
+    }
+
+    pub(crate) fn into_row(mut self, intent_id: IntentId) -> RowsResult<SuspensionRow> {
+        let ending = self.ending()?;
+        Ok(SuspensionRow {
+            rid: self.rid,
+            intent: self.intent,
+            event: self.event,
+            suspension: Suspension {
+                id: SuspensionId(self.id.0),
+                intent_id,
+                kind: Code::from_code(self.kind)?,
+                version: unsigned(self.version)?,
+                attempt: unsigned(self.attempt)?,
+                response_type: Code::from_code(self.response_type)?,
+                choices: self.choices.0,
+                suspended_at: self.suspended_at.0,
+                expires_at: self.expires_at.map(|at| at.0),
+                fallback_policy: Code::from_code(self.fallback_policy)?,
+                fallback_value: self.fallback_value.map(|value| value.0),
+                reached: self.reached,
+                requires_delivery: self.requires_delivery,
+                refusals: unsigned(self.refusals)?,
+                asked_by: Asker { name: self.asker, owner: self.asker_owner },
+                ending,
+                reminded_at: self.reminded_at.map(|at| at.0),
+            },
+        })
+    }
+
+    fn ending(&mut self) -> RowsResult<Option<Ending>> {
+        let Some(resolution) = self.resolution else { return Ok(None) };
+        Ok(Some(Ending {
+            resolution: Code::from_code(resolution)?,
+            reason: self.resolution_reason.map(Code::from_code).transpose()?,
+            at: self.resolved_at.ok_or(RowsError::Inconsistent("an ended suspension without a time"))?.0,
+            response: self.response.take().map(|response| response.0),
+            by: self.resolved_by.take(),
+            metadata: self.metadata.take().map(|metadata| metadata.0),
+        }))
+    }
+}
+
+columns!(
+    TimerColumns of timers {
+        due_at: At,
+        suspension: i64,
+        kind: i32,
+        attempt: i32,
+    }
+);
+
+impl TimerColumns {
+    pub(crate) fn into_row(self) -> RowsResult<TimerRow> {
+        Ok(TimerRow {
+            due_at: self.due_at.0,
+            suspension: self.suspension,
+            kind: Code::from_code(self.kind)?,
+            attempt: unsigned(self.attempt)?,
+        })
+    }
+}
+
+columns!(
+    OutboxColumns of outbox as outbox_columns behind o {
+        rid: i64,
+        id: Key,
+        suspension: i64,
+        attempt: i32,
+        channel: String,
+        recipient: String,
+        state: i32,
+        due_at: At,
+        tries: i32,
+        lease: Option<Vec<u8>>,
+        sequence: i32,
+        detail: Option<Said>,
+        settled_at: Option<At>,
+        queued_at: At,
+        linked: Option<bool>,
+    }
+);
+
+impl OutboxColumns {
+    /// The message, and where it stands.
+    pub(crate) fn into_both(self) -> RowsResult<(OutboxRow, DeliveryState)> {
+        let state = Code::from_code(self.state)?;
+        Ok((self.into_row()?, state))
+    }
+
+    pub(crate) fn into_row(self) -> RowsResult<OutboxRow> {
+        Ok(OutboxRow {
+            rid: self.rid,
+            id: DeliveryId(self.id.0),
+            suspension: self.suspension,
+            attempt: unsigned(self.attempt)?,
+            channel: self.channel,
+            recipient: self.recipient,
+            tries: unsigned(self.tries)?,
+            due_at: self.due_at.0,
+            lease: self.lease,
+            sequence: unsigned(self.sequence)?,
+            detail: self.detail.map(|detail| detail.0),
+            settled_at: self.settled_at.map(|at| at.0),
+            queued_at: self.queued_at.0,
+            linked: self.linked,
+        })
+    }
+}
+
+columns!(
+    BounceColumns of bounces {
+        hard: bool,
+        reported_at: At,
+        detail: Option<Said>,
+    }
+);
+
+impl BounceColumns {
+    pub(crate) fn into_row(self) -> BounceRow {
+        let kind = if self.hard { BounceKind::Hard } else { BounceKind::Soft };
+        BounceRow { kind, reported_at: self.reported_at.0, detail: self.detail.map(|detail| detail.0) }
+    }
+}
+
+columns!(
+    TokenColumns of tokens {
+        rid: i64,
+        hash: Vec<u8>,
+        suspension: i64,
+        recipient: String,
+        created_at: At,
+        delivery: Option<Key>,
+    }
+);
+
+impl TokenColumns {
+    pub(crate) fn into_row(self) -> TokenRow {
+        TokenRow {
+            rid: self.rid,
+            hash: self.hash,
+            suspension: self.suspension,
+            recipient: self.recipient,
+            created_at: self.created_at.0,
+            delivery: self.delivery.map(|id| DeliveryId(id.0)),
+        }
+    }
+}
+
+columns!(
+    PresenceColumns of presence {
+        beat_at: At,
+        held_since: Option<At>,
+        released: bool,
+        tokens_void_to: i64,
+        absent_from: Option<At>,
+        absent_until: Option<At>,
+        restored: bool,
+        done_to: i64,
+        up_to: i64,
+    }
+);
+
+impl PresenceColumns {
+    pub(crate) fn into_row(self) -> PresenceRow {
+        let Self { restored, done_to, up_to, .. } = self;
+        let recovery = |(from, until): (At, At)| Recovery { from: from.0, until: until.0, restored, done_to, up_to };
+        PresenceRow {
+            beat_at: self.beat_at.0,
+            restore: Restore::of(self.held_since.map(|at| at.0), self.released),
+            tokens_void_to: self.tokens_void_to,
+            recovery: self.absent_from.zip(self.absent_until).map(recovery),
+        }
+    }
+}
+
+columns!(
+    LeaseColumns of leases {
+        id: Key,
+        agent_id: String,
+        scope: Said,
+        status: i32,
+        acquired_at: At,
+        expires_at: At,
+        released_at: Option<At>,
+        duration_seconds: i32,
+    }
+);
+
+impl LeaseColumns {
+    pub(crate) fn into_lease(self, intent_id: IntentId) -> RowsResult<Lease> {
+        Ok(Lease {
+            id: LeaseId(self.id.0),
+            intent_id,
+            agent_id: self.agent_id,
+            scope: self.scope.0,
+            status: Code::from_code(self.status)?,
+            acquired_at: self.acquired_at.0,
+            created_at: self.acquired_at.0,
+            expires_at: self.expires_at.0,
+            released_at: self.released_at.map(|at| at.0),
+            duration_seconds: unsigned(self.duration_seconds)?,
+        })
+    }
+}
+
+columns!(
+    KeyColumns of api_keys {
+        id: Key,
+        name: String,
+        role: i32,
+        subject: String,
+        owner: String,
+        created_at: At,
+        revoked_at: Option<At>,
+        tied_to: Option<String>,
+    }
+);
+
+impl KeyColumns {
+    pub(crate) fn into_view(self) -> RowsResult<KeyView> {
+        Ok(KeyView {
+            id: KeyId(self.id.0),
+            name: self.name,
+            role: Code::from_code(self.role)?,
+            subject: self.subject,
+            owner: self.owner,
+            tied_to: self.tied_to.as_deref().map(names),
+            created_at: self.created_at.0,
+            revoked_at: self.revoked_at.map(|at| at.0),
+        })
+    }
+
+    pub(crate) fn into_principal(self) -> RowsResult<Principal> {
+        Ok(Principal {
+            credential: Some(Credential::ApiKey(KeyId(self.id.0))),
+            name: self.name,
+            subject: self.subject,
+            owner: self.owner,
+            role: Code::from_code(self.role)?,
+            tied_to: self.tied_to.as_deref().map(names),
+            assurance: Assurance::ApiKey,
+        })
+    }
+}
