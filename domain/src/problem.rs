@@ -147,6 +147,11 @@ impl Rejection {
         Self::Invalid { errors: vec![FieldError::new(field, rule, message)] }
     }
 
+    /// Refuses a caller that asks for what only the server itself does.
+    pub fn server_only() -> Self {
+        Self::Forbidden { reason: "only the server itself does this".into() }
+    }
+
     /// The row of the table: stable code, HTTP status, title.
     pub fn entry(&self) -> Entry {
         match self {

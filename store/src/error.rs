@@ -27,5 +27,8 @@ impl From<Rejection> for StoreError {
     }
 }
 
+/// What a caller wants, or what is wrong with its request. The unit authorizes the caller first: only one that may do it is told what is wrong.
+pub type Wanted<T> = Result<T, Rejection>;
+
 /// The result of one unit of work.
 pub type Unit<'a, T> = BoxFuture<'a, Result<T, StoreError>>;

@@ -154,7 +154,8 @@ impl Method {
             (Role::Channel, _) => Self::Channel,
             (_, Assurance::EmailLink) => Self::EmailLink,
             (_, Assurance::ApiKey) => Self::ApiKey,
-            (_, Assurance::Server) => Self::Server,
+            // No account of the machine answers a question.
+            (_, Assurance::Server | Assurance::Local) => Self::Server,
         }
     }
 }

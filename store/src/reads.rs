@@ -9,8 +9,9 @@ use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
 use domain::suspension::lease::Lease;
 use domain::suspension::{ResolutionReason, delivery};
-use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentPage, IntentView, SuspensionPage, SuspensionRecord};
+use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 
+use super::error::Wanted;
 use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, SuspensionFilter};
 use super::link::{LinkToken, LinkView};
 use super::standing::{Hold, Standing};
@@ -80,7 +81,17 @@ pub(super) fn intent<R: ReadRows>(rows: &mut R, principal: &Principal, id: Inten
     }
 }
 
-pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: IntentFilter) -> RowsResult<IntentPage> {
+/// What a caller may have who walks through a list of the whole server.
+fn walked<F>(principal: &Principal, action: Action, filter: Wanted<F>) -> Wanted<F> {
+    authorize(principal, action, Object::Server)?;
+    filter
+}
+
+pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: Wanted<IntentFilter>) -> Decided<IntentPage> {
+    let filter = match walked(principal, Action::Browse, filter) {
+        Ok(filter) => filter,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
     // One row more than asked for says whether there is another page.
     let found = rows.intents(own_only(principal), IntentFilter { limit: filter.limit + 1, ..filter })?;
     let (mut intents, mut bytes, mut last) = (Vec::new(), 0, None);
@@ -96,7 +107,7 @@ pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: 
             break;
         }
     }
-    Ok(IntentPage { intents, next_cursor: cursor(last, found.last().map(|row| row.rid)) })
+    Ok(Ok(IntentPage { intents, next_cursor: cursor(last, found.last().map(|row| row.rid)) }))
 }
 
 /// Where the page after this one begins, if what was found goes on behind the last row looked at.
@@ -121,7 +132,7 @@ pub(super) fn events<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
     id: IntentId,
-    filter: &EventFilter,
+    filter: Wanted<EventFilter>,
 ) -> Decided<Vec<String>> {
     let row = match readable(rows, principal, id)? {
         Ok(row) => row,
@@ -130,6 +141,10 @@ pub(super) fn events<R: ReadRows>(
     if let Err(rejection) = may(rows, principal, Action::Browse, &row, row.newest_suspension)? {
         return Ok(Err(rejection));
     }
+    let filter = match filter {
+        Ok(filter) => filter,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
     let mut next = (row.last_sequence > 0).then_some(row.last_event);
     let (mut walked, mut skipped, mut bytes) = (0, 0, 0);
     let mut served: Vec<String> = Vec::new();
@@ -173,13 +188,17 @@ pub(super) fn deliveries<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
     id: SuspensionId,
-    filter: DeliveryFilter,
+    filter: Wanted<DeliveryFilter>,
 ) -> Decided<DeliveryPage> {
     let Some(row) = rows.suspension(id)? else { return Ok(Err(Rejection::NotFound)) };
     let intent = rows.intent_at(row.intent)?;
     if let Err(rejection) = may(rows, principal, Action::Browse, &intent, Some(row.rid))? {
         return Ok(Err(rejection));
     }
+    let filter = match filter {
+        Ok(filter) => filter,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
     // One more than asked for says whether there is another page.
     let to_come = rows.deliveries(row.rid)?.into_iter().filter(|(row, _)| i64::from(row.sequence) > filter.after);
     let mut found: Vec<_> = to_come.take(filter.limit as usize + 1).collect();
@@ -190,7 +209,15 @@ pub(super) fn deliveries<R: ReadRows>(
     Ok(Ok(DeliveryPage { deliveries, next_cursor }))
 }
 
-pub(super) fn failed_deliveries<R: ReadRows>(rows: &mut R, filter: FailedFilter) -> RowsResult<DeliveryPage> {
+pub(super) fn failed_deliveries<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    filter: Wanted<FailedFilter>,
+) -> Decided<DeliveryPage> {
+    let filter = match walked(principal, Action::ReadDeliveries, filter) {
+        Ok(filter) => filter,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
     // One row more than asked for says whether there is another page.
     let mut found = rows.failed_deliveries(filter.before, filter.limit + 1)?;
     let more = found.len() > filter.limit as usize;
@@ -201,7 +228,7 @@ pub(super) fn failed_deliveries<R: ReadRows>(rows: &mut R, filter: FailedFilter)
         let suspension_id = rows.suspension_at(row.suspension)?.suspension.id;
         deliveries.push(delivery_view(rows, suspension_id, row, DeliveryState::Failed)?);
     }
-    Ok(DeliveryPage { deliveries, next_cursor })
+    Ok(Ok(DeliveryPage { deliveries, next_cursor }))
 }
 
 /// A message as shown, with what was reported of it.
@@ -234,10 +261,14 @@ pub(super) fn delivery_view<R: ReadRows>(
 pub(super) fn suspensions<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
-    filter: &SuspensionFilter,
-) -> RowsResult<SuspensionPage> {
+    filter: Wanted<SuspensionFilter>,
+) -> Decided<SuspensionPage> {
+    let filter = match walked(principal, Action::Browse, filter) {
+        Ok(filter) => filter,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
     let found = match &filter.asked_under {
-        Some(key_hash) => asked_under(rows, key_hash, filter)?.into_iter().collect(),
+        Some(key_hash) => asked_under(rows, key_hash, &filter)?.into_iter().collect(),
         // One row more than asked for says whether there is another page.
         None => rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?,
     };
@@ -256,7 +287,7 @@ pub(super) fn suspensions<R: ReadRows>(
             break;
         }
     }
-    Ok(SuspensionPage { suspensions, next_cursor: cursor(last, found.last().map(|row| row.rid)) })
+    Ok(Ok(SuspensionPage { suspensions, next_cursor: cursor(last, found.last().map(|row| row.rid)) }))
 }
 
 fn asked_under<R: ReadRows>(rows: &mut R, key_hash: &[u8; 32], filter: &SuspensionFilter) -> RowsResult<Option<SuspensionRow>> {
@@ -266,15 +297,18 @@ fn asked_under<R: ReadRows>(rows: &mut R, key_hash: &[u8; 32], filter: &Suspensi
     Ok(listed.then_some(row))
 }
 
-pub(super) fn standing<R: ReadRows>(rows: &mut R) -> RowsResult<Standing> {
+pub(super) fn standing<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided<Standing> {
+    if let Err(rejection) = authorize(principal, Action::ReadMetrics, Object::Server) {
+        return Ok(Err(rejection));
+    }
     let (queued, leased) = rows.queued_deliveries()?;
-    Ok(Standing {
+    Ok(Ok(Standing {
         questions_open: rows.open_suspensions()?,
         deliveries_queued: queued - leased,
         deliveries_leased: leased,
         next_deadline: rows.next_timer()?,
         next_delivery: rows.queued_channels()?.first().map(|queued| queued.next_due),
-    })
+    }))
 }
 
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
@@ -317,4 +351,12 @@ pub(crate) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<
         Restore::Over if presence.recovery.is_some() || is_away => Some(Hold::Recovery),
         Restore::Over => None,
     })
+}
+
+/// All keys, oldest first.
+pub(super) fn keys<R: ReadRows>(rows: &mut R, principal: &Principal) -> Decided<Vec<KeyView>> {
+    if let Err(rejection) = authorize(principal, Action::ManageKeys, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    Ok(Ok(rows.keys()?))
 }

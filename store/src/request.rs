@@ -1,7 +1,7 @@
 //! Writes as callers ask for them, and what they get.
 
 use domain::base::field::FieldError;
-use domain::base::ids::{IntentId, KeyId, SuspensionId};
+use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
 use domain::intent::body::IntentBody;
 use domain::intent::command::Command;
 use domain::intent::status::Status;
@@ -35,14 +35,31 @@ pub struct Idempotency {
 #[derive(Clone, Debug)]
 pub struct Request {
     pub principal: Principal,
-    pub action: Action,
     pub target: Target,
     pub precondition: Precondition,
     pub idempotency: Option<Idempotency>,
-    /// The command, or the fields that break rules: those are told only to who may act.
-    pub command: Result<Command, Vec<FieldError>>,
+    /// The command, or why it could not be read.
+    pub command: Result<Command, Unreadable>,
     /// The caller's span, if it named one.
     pub trace_parent: Option<TraceContext>,
+}
+
+/// A command whose fields break rules. The caller hears which ones only if it may do what it meant.
+#[derive(Clone, Debug)]
+pub struct Unreadable {
+    /// What the caller meant to do.
+    pub action: Action,
+    pub errors: Vec<FieldError>,
+}
+
+impl Request {
+    /// What the caller must be allowed to do: the command says so itself. `None` for what only the server does.
+    pub fn action(&self) -> Option<Action> {
+        match &self.command {
+            Ok(command) => command.action(),
+            Err(unreadable) => Some(unreadable.action),
+        }
+    }
 }
 
 /// What a write is aimed at.
@@ -51,6 +68,13 @@ pub enum Target {
     Intent(IntentId),
     /// The intent of this suspension.
     Suspension(SuspensionId),
+}
+
+/// A message that is to be sent again.
+#[derive(Clone, Copy, Debug)]
+pub struct Redrive {
+    pub id: DeliveryId,
+    pub idempotency: Option<Idempotency>,
 }
 
 /// A new intent, with everything that is checked before it exists.

@@ -1,7 +1,7 @@
 //! The tables of both databases as diesel sees them. `migrations` is the truth, and a test compares it with this.
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
     use crate::sql::{Id, Moment};
 
     intents (rid) {
@@ -23,7 +23,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Double, Nullable};
     use crate::sql::{Document, Id, Prose};
 
     intent_bodies (rid) {
@@ -41,7 +41,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Binary, Nullable, Text};
     use crate::sql::Moment;
 
     events (rid) {
@@ -56,7 +56,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
     use crate::sql::{Document, Id, Moment};
 
     suspensions (rid) {
@@ -97,7 +97,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{Binary, Integer, Text};
     use crate::sql::Moment;
 
     idempotency (day, key_hash) {
@@ -110,7 +110,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Integer};
     use crate::sql::Moment;
 
     timers (due_at, suspension, kind, attempt) {
@@ -122,7 +122,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
     use crate::sql::{Id, Prose, Moment};
 
     outbox (rid) {
@@ -147,7 +147,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Binary, Nullable, Text};
     use crate::sql::{Id, Moment};
 
     tokens (rid) {
@@ -161,7 +161,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Integer, Nullable, Text};
     use crate::sql::{Id, Prose, Moment};
 
     leases (rid) {
@@ -179,7 +179,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
     use crate::sql::{Id, Moment};
 
     api_keys (rid) {
@@ -213,7 +213,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Bool, Nullable};
     use crate::sql::Moment;
 
     presence (rid) {
@@ -240,7 +240,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::{BigInt, Bool, Nullable};
     use crate::sql::{Prose, Moment};
 
     bounces (outbox) {
@@ -252,7 +252,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::BigInt;
     use crate::sql::Moment;
 
     departures (pair, left_at, outbox) {
@@ -263,7 +263,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    use diesel::sql_types::*;
+    use diesel::sql_types::BigInt;
     use crate::sql::Moment;
 
     places (pair, leaves_at, outbox) {

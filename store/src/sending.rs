@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::DeliveryId;
-use domain::people::principal::Principal;
 use domain::suspension::delivery::BounceKind;
 use domain::suspension::{Question, Suspension};
 
@@ -119,8 +118,6 @@ pub enum DeliveryResult {
 /// A report that a message came back.
 #[derive(Clone, Debug)]
 pub struct BounceReport {
-    /// Who reports it.
-    pub principal: Principal,
     pub token: BounceToken,
     pub kind: BounceKind,
     pub detail: Option<String>,

@@ -10,13 +10,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::backend::Backend;
-use crate::error::{StoreError, Unit};
+use crate::error::{StoreError, Unit, Wanted};
 use crate::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, SuspensionFilter};
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::link::{LinkToken, LinkView};
 use crate::mailbox::{MailboxView, mailbox};
-use crate::request::{CreateIntent, Idempotency, NewKey, Outcome, Request};
+use crate::request::{CreateIntent, NewKey, Outcome, Redrive, Request};
 use crate::rows::prelude::*;
 use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn};
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
@@ -39,17 +39,17 @@ pub trait Store: Send + Sync + 'static {
     /// Reads an intent.
     fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView>;
     /// Lists the intents the principal may read, newest first.
-    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage>;
+    fn intents(&self, principal: Principal, filter: Wanted<IntentFilter>) -> Unit<'_, IntentPage>;
     /// Reads events as served.
-    fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>>;
+    fn events(&self, principal: Principal, id: IntentId, filter: Wanted<EventFilter>) -> Unit<'_, Vec<String>>;
     /// Reads the leases of an intent.
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>>;
     /// Reads a suspension.
     fn suspension(&self, principal: Principal, id: SuspensionId) -> Unit<'_, SuspensionRecord>;
     /// Lists the suspensions the principal may read.
-    fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage>;
+    fn suspensions(&self, principal: Principal, filter: Wanted<SuspensionFilter>) -> Unit<'_, SuspensionPage>;
     /// Lists the messages about a suspension, in their order.
-    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage>;
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: Wanted<DeliveryFilter>) -> Unit<'_, DeliveryPage>;
     /// Opens an answer link; `None` for a token nobody minted.
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
     /// Reads at most `limit` questions that wait and at most `limit` messages, newest first; for the mailbox of development mode, whatever
@@ -66,21 +66,21 @@ pub trait Store: Send + Sync + 'static {
     /// Records what became of a leased message; a lease that was lost changes nothing and returns false.
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
     /// Records that a message came back, and what follows from it; `NotFound` for a token nobody made.
-    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView>;
+    fn report_bounce(&self, principal: Principal, report: Wanted<BounceReport>) -> Unit<'_, DeliveryView>;
     /// Lists messages that have failed, over all questions.
-    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage>;
+    fn failed_deliveries(&self, principal: Principal, filter: Wanted<FailedFilter>) -> Unit<'_, DeliveryPage>;
     /// Sends a message again that has failed, and records who asked for it; `NotFound` if none has this id.
-    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView>;
+    fn redrive(&self, principal: Principal, redrive: Wanted<Redrive>) -> Unit<'_, DeliveryView>;
     /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
     fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>>;
     /// Keeps a new key.
-    fn create_key(&self, key: NewKey) -> Unit<'_, KeyView>;
+    fn create_key(&self, principal: Principal, key: Wanted<NewKey>) -> Unit<'_, KeyView>;
     /// Lists keys, oldest first.
-    fn keys(&self) -> Unit<'_, Vec<KeyView>>;
+    fn keys(&self, principal: Principal) -> Unit<'_, Vec<KeyView>>;
     /// Stops a key from counting; `NotFound` if there is none.
-    fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView>;
+    fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
     /// From now on the deadline loop runs: that it does not turn for more than a minute is an absence of the server.
     fn attend(&self);
     /// Makes good for an absence of the server, a bounded step at a time: first it is recorded. A server that starts takes one step; the
@@ -103,7 +103,7 @@ pub trait Store: Send + Sync + 'static {
     /// Looks at a page of the open questions after a row, and gives those a timer back that have lost it.
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
     /// What stands open right now, in one snapshot.
-    fn standing(&self) -> Unit<'_, Standing>;
+    fn standing(&self, principal: Principal) -> Unit<'_, Standing>;
     /// Proves that a write can be committed.
     fn probe(&self) -> Unit<'_, ()>;
     /// Where commits are announced.
@@ -127,12 +127,12 @@ impl<B: Backend> Store for B {
         self.authorized("intent", move |rows| reads::intent(rows, &principal, id))
     }
 
-    fn intents(&self, principal: Principal, filter: IntentFilter) -> Unit<'_, IntentPage> {
-        self.read("intents", move |rows| reads::intents(rows, &principal, filter))
+    fn intents(&self, principal: Principal, filter: Wanted<IntentFilter>) -> Unit<'_, IntentPage> {
+        self.authorized("intents", move |rows| reads::intents(rows, &principal, filter))
     }
 
-    fn events(&self, principal: Principal, id: IntentId, filter: EventFilter) -> Unit<'_, Vec<String>> {
-        self.authorized("events", move |rows| reads::events(rows, &principal, id, &filter))
+    fn events(&self, principal: Principal, id: IntentId, filter: Wanted<EventFilter>) -> Unit<'_, Vec<String>> {
+        self.authorized("events", move |rows| reads::events(rows, &principal, id, filter))
     }
 
     fn leases(&self, principal: Principal, id: IntentId) -> Unit<'_, Vec<Lease>> {
@@ -144,11 +144,11 @@ impl<B: Backend> Store for B {
         self.authorized("suspension", move |rows| reads::suspension(rows, &principal, id))
     }
 
-    fn suspensions(&self, principal: Principal, filter: SuspensionFilter) -> Unit<'_, SuspensionPage> {
-        self.read("suspensions", move |rows| reads::suspensions(rows, &principal, &filter))
+    fn suspensions(&self, principal: Principal, filter: Wanted<SuspensionFilter>) -> Unit<'_, SuspensionPage> {
+        self.authorized("suspensions", move |rows| reads::suspensions(rows, &principal, filter))
     }
 
-    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: DeliveryFilter) -> Unit<'_, DeliveryPage> {
+    fn deliveries(&self, principal: Principal, id: SuspensionId, filter: Wanted<DeliveryFilter>) -> Unit<'_, DeliveryPage> {
         self.authorized("deliveries", move |rows| reads::deliveries(rows, &principal, id, filter))
     }
 
@@ -186,16 +186,16 @@ impl<B: Backend> Store for B {
         self.write("complete_delivery", move |rows, env| units::complete::complete_delivery(rows, env, rid, &lease, &result))
     }
 
-    fn report_bounce(&self, report: BounceReport) -> Unit<'_, DeliveryView> {
-        self.decide("report_bounce", move |rows, env| units::complete::report_bounce(rows, env, &report))
+    fn report_bounce(&self, principal: Principal, report: Wanted<BounceReport>) -> Unit<'_, DeliveryView> {
+        self.decide("report_bounce", move |rows, env| units::complete::report_bounce(rows, env, &principal, &report))
     }
 
-    fn failed_deliveries(&self, filter: FailedFilter) -> Unit<'_, DeliveryPage> {
-        self.read("failed_deliveries", move |rows| reads::failed_deliveries(rows, filter))
+    fn failed_deliveries(&self, principal: Principal, filter: Wanted<FailedFilter>) -> Unit<'_, DeliveryPage> {
+        self.authorized("failed_deliveries", move |rows| reads::failed_deliveries(rows, &principal, filter))
     }
 
-    fn redrive(&self, principal: Principal, idempotency: Option<Idempotency>, id: DeliveryId) -> Unit<'_, DeliveryView> {
-        self.decide("redrive", move |rows, env| units::redrive::redrive(rows, env, &principal, idempotency, id))
+    fn redrive(&self, principal: Principal, redrive: Wanted<Redrive>) -> Unit<'_, DeliveryView> {
+        self.decide("redrive", move |rows, env| units::redrive::redrive(rows, env, &principal, &redrive))
     }
 
     fn release_deliveries(&self) -> Unit<'_, u64> {
@@ -206,16 +206,16 @@ impl<B: Backend> Store for B {
         self.look_up("principal", move |rows| rows.principal(&key_hash))
     }
 
-    fn create_key(&self, key: NewKey) -> Unit<'_, KeyView> {
-        self.write("create_key", move |rows, env| units::keys::create_key(rows, env, &key))
+    fn create_key(&self, principal: Principal, key: Wanted<NewKey>) -> Unit<'_, KeyView> {
+        self.decide("create_key", move |rows, env| units::keys::create_key(rows, env, &principal, &key))
     }
 
-    fn keys(&self) -> Unit<'_, Vec<KeyView>> {
-        self.read("keys", ReadKeys::keys)
+    fn keys(&self, principal: Principal) -> Unit<'_, Vec<KeyView>> {
+        self.authorized("keys", move |rows| reads::keys(rows, &principal))
     }
 
-    fn revoke_key(&self, id: KeyId) -> Unit<'_, KeyView> {
-        self.decide("revoke_key", move |rows, env| units::keys::revoke_key(rows, env, id))
+    fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView> {
+        self.decide("revoke_key", move |rows, env| units::keys::revoke_key(rows, env, &principal, &id))
     }
 
     fn attend(&self) {
@@ -273,8 +273,8 @@ impl<B: Backend> Store for B {
         .boxed()
     }
 
-    fn standing(&self) -> Unit<'_, Standing> {
-        self.read("standing", reads::standing)
+    fn standing(&self, principal: Principal) -> Unit<'_, Standing> {
+        self.authorized("standing", move |rows| reads::standing(rows, &principal))
     }
 
     fn probe(&self) -> Unit<'_, ()> {

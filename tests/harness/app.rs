@@ -29,6 +29,7 @@ use placet_server::worker::deliveries::{Deliveries, Resources};
 use placet_server::worker::lane::Lane;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use store::host::account;
 use store::host::clock::SystemEntropy;
 use store::{Database, Store};
 use tempfile::TempDir;
@@ -339,7 +340,7 @@ impl TestApp {
 
     async fn keep_key(&self, request: CreateKeyRequest, secret: &SecretString) {
         let key = new_key(request, secret, KeyId(SystemEntropy.uuid(self.clock.now())), None).unwrap();
-        self.store().create_key(key).await.unwrap();
+        self.store().create_key(account::principal(), Ok(key)).await.unwrap();
     }
 
     /// A worker over the same queue whose mails go through `channel`.

@@ -8,7 +8,7 @@ use domain::intent::status::Status;
 use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Principal, Role};
 use serde_json::{Map, json};
-use store::{CreateIntent, NewIntent, Precondition, Request, Target};
+use store::{CreateIntent, NewIntent, Precondition, Request, Target, Unreadable};
 
 /// Somebody with a key of their own, who speaks for nobody else.
 pub fn principal(name: &str, role: Role) -> Principal {
@@ -49,11 +49,10 @@ pub fn create(principal: &Principal, id: IntentId, body: IntentBody) -> CreateIn
 pub fn write(principal: &Principal, action: Action, target: Target, command: Result<Command, Vec<FieldError>>) -> Request {
     Request {
         principal: principal.clone(),
-        action,
         target,
         precondition: Precondition::None,
         idempotency: None,
-        command,
+        command: command.map_err(|errors| Unreadable { action, errors }),
         trace_parent: None,
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use harness::postgres::{Cluster, PASSWORD, Scratch};
+use store::host::account;
 use store::host::clock::{SystemClock, SystemEntropy};
 use store::postgres::{Address, CONNECTIONS_MIN};
 use store::sqlite::Exclusive;
@@ -38,7 +39,7 @@ async fn a_certificate_of_the_named_authority_for_the_named_host_is_believed() {
     ] {
         let store = reach(&format!("{base}{parameters}")).await.unwrap();
         store.probe().await.unwrap();
-        store.keys().await.unwrap();
+        store.keys(account::principal()).await.unwrap();
         assert!(connections(&scratch, encrypted).await >= 3, "{parameters}: one that listens, one that writes, one that reads");
         assert_eq!(connections(&scratch, !encrypted).await, 0, "{parameters}");
         store.close().await;

@@ -14,6 +14,7 @@ use placet_server::edge::keys::{generate, hash};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 use store::NewKey;
+use store::host::account;
 use store::host::clock::SystemEntropy;
 
 /// A key as an older program kept it: with its names as they were given.
@@ -22,7 +23,7 @@ async fn key_of_before(app: &TestApp, role: Role, name: &str, owner: &str) -> Ap
     let id = KeyId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH));
     let [name, subject, owner] = [name, name, owner].map(str::to_owned);
     let key = NewKey { id, name, role, subject, owner, tied_to: None, hash: hash(secret.expose_secret()) };
-    app.store().create_key(key).await.unwrap();
+    app.store().create_key(account::principal(), Ok(key)).await.unwrap();
     Api::new(&app.base, Some(secret.expose_secret()))
 }
 

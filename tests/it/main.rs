@@ -3,6 +3,7 @@
 mod addresses;
 mod allowance;
 mod answer_page;
+mod authority;
 mod backup;
 mod browser;
 mod clock;

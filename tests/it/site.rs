@@ -103,10 +103,10 @@ impl Site {
     /// Looks for events of a type in the log of the oldest intent; how many there are.
     pub(crate) async fn events(&self, event_type: Option<&str>) -> Result<usize, StoreError> {
         let filter = IntentFilter { limit: 100, offset: 0, status: None, before: None };
-        let intents = self.store.intents(self.agent.clone(), filter).await?.intents;
+        let intents = self.store.intents(self.agent.clone(), Ok(filter)).await?.intents;
         let event_type = event_type.map(str::to_owned);
         let filter = EventFilter { limit: 100, offset: 0, event_type, since: None, all: true };
-        Ok(self.store.events(self.agent.clone(), intents[intents.len() - 1].id, filter).await?.len())
+        Ok(self.store.events(self.agent.clone(), intents[intents.len() - 1].id, Ok(filter)).await?.len())
     }
 
     /// Gives people more time.
@@ -150,7 +150,7 @@ impl Site {
 
     /// The messages about a question.
     pub(crate) async fn messages(&self, id: SuspensionId) -> Vec<DeliveryView> {
-        self.store.deliveries(self.agent.clone(), id, DeliveryFilter { limit: 100, after: 0 }).await.unwrap().deliveries
+        self.store.deliveries(self.agent.clone(), id, Ok(DeliveryFilter { limit: 100, after: 0 })).await.unwrap().deliveries
     }
 }
 

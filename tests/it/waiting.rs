@@ -170,7 +170,7 @@ on_each_store! {
         let made = admin.post("api/v1/keys", json!({"role": "agent", "name": "test-agent"})).await.ok();
         let doomed = Api::new(&app.base, Some(made["key"].as_str().unwrap()));
         let wait = begin(&doomed, &id, "wait=50").await;
-        app.store().revoke_key(made["id"].as_str().unwrap().parse().unwrap()).await.unwrap();
+        app.store().revoke_key(store::host::account::principal(), Ok(made["id"].as_str().unwrap().parse().unwrap())).await.unwrap();
         app.clock.jump(chrono::TimeDelta::seconds(1)); // What was found of a key is believed for a second.
         assert_eq!(woken(wait).await.problem(), (401, "unauthorized"));
     }

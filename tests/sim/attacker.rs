@@ -6,7 +6,6 @@ use domain::base::ids::{Entropy, IntentId, SuspensionId};
 use domain::intent::body::{Patch, PatchOp};
 use domain::intent::command::{Command, Respond};
 use domain::intent::status::Status;
-use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use futures_util::FutureExt;
@@ -68,7 +67,7 @@ fn target(world: &World) -> Option<(IntentId, String, String)> {
 }
 
 /// What is tried, by whom.
-fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, Principal, Action, Command) {
+fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, Principal, Command) {
     let team = format!("team-{}", creator.trim_start_matches("agent-").parse::<u64>().unwrap_or(0) % 2);
     let respond = |suspension_id: String| {
         Command::Respond(Box::new(Respond {
@@ -79,21 +78,15 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
         }))
     };
     match world.draw(|chance| chance.below(8)) {
-        0 => ("answers its own question", principal(creator, &team, Role::Agent), Action::Respond, respond(named)),
-        1 => (
-            "answers with a second key of its owner",
-            principal("second", &team, Role::Operator),
-            Action::Respond,
-            respond(named),
-        ),
+        0 => ("answers its own question", principal(creator, &team, Role::Agent), respond(named)),
+        1 => ("answers with a second key of its owner", principal("second", &team, Role::Operator), respond(named)),
         2 => {
             let other = SuspensionId(world.entropy.uuid(world.executor.now())).expose();
-            ("answers under an id it made up", principal("mallory", "mallory", Role::Operator), Action::Respond, respond(other))
+            ("answers under an id it made up", principal("mallory", "mallory", Role::Operator), respond(other))
         }
         3 => (
             "patches _suspension",
             principal(creator, &team, Role::Agent),
-            Action::PatchState,
             Command::PatchState {
                 patches: vec![Patch {
                     op: PatchOp::Set,
@@ -103,23 +96,20 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
                 agent_id: creator.to_owned(),
             },
         ),
-        4 => ("answers as an auditor", principal("auditor", "auditor", Role::Auditor), Action::Respond, respond(named)),
+        4 => ("answers as an auditor", principal("auditor", "auditor", Role::Auditor), respond(named)),
         6 => (
             "lifts its own suspension",
             principal(creator, &team, Role::Agent),
-            Action::SetStatus,
             Command::SetStatus { status: Status::Active, reason: None },
         ),
         5 => (
             "takes back another's question",
             principal("agent-99", "team-99", Role::Agent),
-            Action::SetStatus,
             Command::SetStatus { status: Status::Active, reason: None },
         ),
         _ => (
             "sets the status of a suspended intent",
             principal(creator, &team, Role::Agent),
-            Action::SetStatus,
             Command::SetStatus { status: Status::SuspendedAwaitingInput, reason: None },
         ),
     }
@@ -128,10 +118,9 @@ fn draw_trespass(world: &World, creator: &str, named: String) -> (&'static str, 
 /// Sends a write that must be refused, whatever the state of the intent.
 async fn trespass(world: &Arc<World>) {
     let Some((id, creator, named)) = target(world) else { return };
-    let (what, principal, action, command) = draw_trespass(world, &creator, named);
+    let (what, principal, command) = draw_trespass(world, &creator, named);
     let request = Request {
         principal,
-        action,
         target: Target::Intent(id),
         precondition: Precondition::None,
         idempotency: None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::people::principal::Role;
+use domain::people::principal::{Principal, Role};
 use domain::suspension::delivery::BounceKind;
 use futures_util::FutureExt;
 use harness::requests;
@@ -68,6 +68,11 @@ fn is_anothers_row(world: &World, mail: &Mail) -> bool {
     row.and_then(|row| watch.messages.get(&row)).is_some_and(|other| hyphenated(&other.id) != mail.delivery)
 }
 
+/// Who reports.
+fn gateway() -> Principal {
+    requests::principal("bounces", Role::Channel)
+}
+
 async fn report(world: &Arc<World>, mail: &Mail, kind: BounceKind) {
     let Some(token) = BounceToken::parse(&mail.bounce_token) else {
         world.fail(format!("I11: a message carries no token to return by: {}", mail.bounce_token));
@@ -77,14 +82,9 @@ async fn report(world: &Arc<World>, mail: &Mail, kind: BounceKind) {
         world.watch.lock().unwrap().returned.insert(mail.delivery.clone());
     }
     for _ in 0..TRIES {
-        let report = BounceReport {
-            principal: requests::principal("bounces", Role::Channel),
-            token,
-            kind,
-            detail: Some("550 no such mailbox".to_owned()),
-        };
+        let report = BounceReport { token, kind, detail: Some("550 no such mailbox".to_owned()) };
         let what = format!("{}'s mail is reported as {kind:?}", mail.recipient);
-        let reported = world.call(what, |store| async move { store.report_bounce(report).await }.boxed()).await;
+        let reported = world.call(what, |store| async move { store.report_bounce(gateway(), Ok(report)).await }.boxed()).await;
         match reported {
             Ok(view) => {
                 world.coverage.count("return reported");
@@ -110,10 +110,13 @@ async fn forge(world: &Arc<World>, mail: &Mail) {
     let last = if proof.ends_with('0') { '1' } else { '0' };
     let forged = format!("{row}.{}{last}", &proof[..proof.len() - 1]);
     let Some(token) = BounceToken::parse(&forged) else { return };
-    let report =
-        BounceReport { principal: requests::principal("bounces", Role::Channel), token, kind: BounceKind::Hard, detail: None };
+    let report = BounceReport { token, kind: BounceKind::Hard, detail: None };
     world.coverage.count("return forged");
-    if world.call("a forged return", |store| async move { store.report_bounce(report).await }.boxed()).await.is_ok() {
+    if world
+        .call("a forged return", |store| async move { store.report_bounce(gateway(), Ok(report)).await }.boxed())
+        .await
+        .is_ok()
+    {
         world.fail("I32: a forged report of a return was believed");
     }
 }

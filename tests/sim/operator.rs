@@ -5,14 +5,13 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use domain::intent::command::{Command, Later};
 use domain::intent::event::ExtensionCause;
-use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::problem::Rejection;
 use domain::wire::SuspensionRecord;
 use futures_util::FutureExt;
 use placet_server::edge::keys::hash;
 use serde_json::{Value, json};
-use store::{FailedFilter, Idempotency, Outcome, Precondition, Request, SuspensionFilter, Target};
+use store::{FailedFilter, Idempotency, Outcome, Precondition, Redrive, Request, SuspensionFilter, Target};
 
 use crate::executor::{MILLISECOND, SECOND};
 use crate::person::{accepted, refused, request, value_for};
@@ -62,7 +61,8 @@ fn principal(name: &str) -> Principal {
 /// One of the open questions.
 async fn choose(world: &Arc<World>, name: &str) -> Option<SuspensionRecord> {
     let (who, filter) = (principal(name), SuspensionFilter { limit: 10, open: true, before: None, asked_under: None });
-    let listed = world.call(format!("{name} lists"), |store| async move { store.suspensions(who, filter).await }.boxed()).await;
+    let listed =
+        world.call(format!("{name} lists"), |store| async move { store.suspensions(who, Ok(filter)).await }.boxed()).await;
     let open = listed.ok()?.suspensions;
     world.draw(|chance| (!open.is_empty()).then(|| chance.pick(&open).clone()))
 }
@@ -84,17 +84,16 @@ async fn answer(world: &Arc<World>, name: &str, turn: u64, record: &SuspensionRe
 /// Gives people more time, or has them reminded.
 async fn nudge(world: &Arc<World>, name: &str, record: &SuspensionRecord) {
     let id = record.id;
-    let (what, action, command) = if world.draw(|chance| chance.happens(50)) {
+    let (what, command) = if world.draw(|chance| chance.happens(50)) {
         wait_for_the_deadline(world, &id.expose()).await;
         let later = Later::By(TimeDelta::seconds(world.draw(|chance| chance.within(1..=world.plan.scale_seconds))));
         let cause = ExtensionCause::Request;
-        ("extends", Action::Extend, Command::Extend { suspension_id: id, later, reason: None, cause })
+        ("extends", Command::Extend { suspension_id: id, later, reason: None, cause })
     } else {
-        ("reminds", Action::Remind, Command::Remind { suspension_id: id, asked: None })
+        ("reminds", Command::Remind { suspension_id: id, asked: None })
     };
     let request = Request {
         principal: principal(name),
-        action,
         target: Target::Suspension(id),
         precondition: Precondition::None,
         idempotency: None,
@@ -122,9 +121,12 @@ async fn wait_for_the_deadline(world: &Arc<World>, question: &str) {
 
 /// Sends a message again that has failed; says whether there was one.
 async fn redrive(world: &Arc<World>, name: &str) -> bool {
-    let filter = FailedFilter { limit: 5, before: None };
-    let listed = world
-        .call(format!("{name} lists what failed"), move |store| async move { store.failed_deliveries(filter).await }.boxed());
+    // Whoever sends again what has failed is an admin as well.
+    let who = Principal { role: Role::Admin, ..principal(name) };
+    let (filter, admin) = (FailedFilter { limit: 5, before: None }, who.clone());
+    let listed = world.call(format!("{name} lists what failed"), move |store| {
+        async move { store.failed_deliveries(who, Ok(filter)).await }.boxed()
+    });
     let Ok(page) = listed.await else { return false };
     if let Some(unknown) = page.deliveries.iter().find(|delivery| !is_known(world, &delivery.id.to_string())) {
         world.fail(format!("I22: {} is listed as failed, and is no message", unknown.id));
@@ -138,9 +140,9 @@ async fn redrive(world: &Arc<World>, name: &str) -> bool {
         return false;
     };
     wait_for_the_deadline(world, &question).await;
-    let who = principal(name);
+    let wanted = Ok(Redrive { id, idempotency: None });
     let sent =
-        world.call(format!("{name} sends {id} again"), move |store| async move { store.redrive(who, None, id).await }.boxed());
+        world.call(format!("{name} sends {id} again"), move |store| async move { store.redrive(admin, wanted).await }.boxed());
     if let Ok(view) = sent.await
         && view.id != id
     {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::time::micros;
 use domain::intent::command::{Command, Respond};
-use domain::people::authority::Action;
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::{ResponseType, Suspension, SuspensionChoice};
@@ -143,7 +142,6 @@ pub(crate) fn request(
 ) -> Request {
     Request {
         principal,
-        action: Action::Respond,
         target: Target::Intent(intent),
         precondition: Precondition::None,
         idempotency,

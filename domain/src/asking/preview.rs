@@ -3,9 +3,31 @@
 use chrono::{DateTime, Utc};
 
 use crate::asking::policy::{Accepted, AskingPolicy};
+use crate::base::field::FieldError;
+use crate::base::ids::SuspensionId;
 use crate::base::words;
+use crate::people::authority::{Action, Object, authorize};
+use crate::people::principal::Principal;
+use crate::problem::Rejection;
 use crate::suspension::plan::{Plan, Silence};
-use crate::wire::{AtTheEnd, ScheduledAttempt, SuspensionPreview, What};
+use crate::wire::{AtTheEnd, ScheduledAttempt, SuspendRequest, SuspensionPreview, What};
+
+/// Says what a question would do if `principal` asked it at `now`.
+///
+/// # Errors
+///
+/// `Forbidden`, or the fields that asking would refuse.
+pub fn preview(
+    principal: &Principal,
+    body: Result<SuspendRequest, Vec<FieldError>>,
+    id: SuspensionId,
+    policy: &AskingPolicy,
+    now: DateTime<Utc>,
+) -> Result<SuspensionPreview, Rejection> {
+    authorize(principal, Action::Preview, Object::Server)?;
+    let accepted = body.and_then(|body| policy.accept(body, id)).map_err(|errors| Rejection::Invalid { errors })?;
+    Ok(SuspensionPreview::of(accepted, policy, now))
+}
 
 impl SuspensionPreview {
     /// What an accepted question would do if it were asked at `now`.

@@ -68,6 +68,8 @@ pub enum Assurance {
     ApiKey,
     /// The server itself, on a timer.
     Server,
+    /// An account of a machine that can open the database.
+    Local,
 }
 
 /// By which credential somebody acts. The log names it, because names can be given twice.
@@ -111,6 +113,20 @@ impl Principal {
             role: Role::Admin,
             tied_to: None,
             assurance: Assurance::Server,
+        }
+    }
+
+    /// An account that works on the database itself, by the command line: `local:<uid>@<host>`. It may do what an admin may.
+    pub fn local(account: &str) -> Self {
+        let name = format!("local:{account}");
+        Self {
+            credential: None,
+            name: name.clone(),
+            subject: name.clone(),
+            owner: name,
+            role: Role::Admin,
+            tied_to: None,
+            assurance: Assurance::Local,
         }
     }
 

@@ -5,13 +5,11 @@ use actix_web::{HttpRequest, HttpResponse};
 use domain::base::field::FieldError;
 use domain::base::quotation::without_links;
 use domain::base::text::visible_line;
-use domain::people::authority::Action;
-use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::wire::{BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, DeliveryPage, DeliveryView, RETURNED_TO_MAX};
 use serde_json::Value;
 use store::bounce::BounceToken;
-use store::{BounceReport, DeliveryFilter, FailedFilter};
+use store::{BounceReport, DeliveryFilter, FailedFilter, Redrive};
 
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
@@ -40,11 +38,8 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
         limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
         after: query.parsed("cursor", "a cursor of this list", |text| text.parse().ok()).unwrap_or(0),
     };
-    let checked = query.finish(true);
-    // After the read: whether there is something to read comes first.
-    let page = shared.store.deliveries(caller.principal, id, filter).await?;
-    checked?;
-    Ok(HttpResponse::Ok().json(page))
+    let filter = query.wanted(true, filter);
+    Ok(HttpResponse::Ok().json(shared.store.deliveries(caller.principal, id, filter).await?))
 }
 
 /// Lists the messages that have failed, over all questions, newest first; for admins and auditors.
@@ -53,15 +48,15 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     ("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"), ("cursor" = Option<String>, Query)),
     responses((status = 200, body = DeliveryPage), (status = 403), (status = 422)))]
 pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
-    Caller::of(&request)?.may(Action::ReadDeliveries)?;
+    let caller = Caller::of(&request)?;
     let mut query = Query::new(request.query_string());
     query.parsed("state", "failed", |text| (text == "failed").then_some(()));
     let filter = FailedFilter {
         limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
         before: query.parsed("cursor", "a cursor of this list", |text| text.parse().ok()),
     };
-    query.finish(true)?;
-    Ok(HttpResponse::Ok().json(shared.store.failed_deliveries(filter).await?))
+    let filter = query.wanted(true, filter);
+    Ok(HttpResponse::Ok().json(shared.store.failed_deliveries(caller.principal, filter).await?))
 }
 
 /// Sends a message again that has failed, while its question is open; for admins.
@@ -75,12 +70,12 @@ pub(super) async fn failed(request: HttpRequest, shared: Data<Shared>) -> Result
     (status = 507, description = "`no_room`: the server's disk is nearly full, and what is left is kept for answers")))]
 pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    caller.may(Action::Redrive)?;
-    let id = request.match_info().get("delivery_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;
+    let id = request.match_info().get("delivery_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound);
     // It takes no body: the id alone tells two requests apart.
     let key = idempotency(&request, &caller.principal, "POST /deliveries/{id}/redrive", &Json(Value::Null));
-    let key = key.map_err(|error| Rejection::Invalid { errors: vec![error] })?;
-    Ok(HttpResponse::Ok().json(shared.store.redrive(caller.principal, key, id).await?))
+    let key = key.map_err(|error| Rejection::Invalid { errors: vec![error] });
+    let redrive = id.and_then(|id| Ok(Redrive { id, idempotency: key? }));
+    Ok(HttpResponse::Ok().json(shared.store.redrive(caller.principal, redrive).await?))
 }
 
 /// Reports that a message came back; for keys with the role `channel`.
@@ -91,12 +86,11 @@ pub(super) async fn redrive(request: HttpRequest, shared: Data<Shared>) -> Resul
 pub(super) async fn report_bounce(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
-    caller.may(Action::ReportBounce)?;
-    let report = body.into().and_then(|body| report(caller.principal, body)).map_err(|errors| Rejection::Invalid { errors })?;
-    Ok(HttpResponse::Ok().json(BounceReceipt::from(shared.store.report_bounce(report).await?)))
+    let report = body.into().and_then(report).map_err(|errors| Rejection::Invalid { errors });
+    Ok(HttpResponse::Ok().json(BounceReceipt::from(shared.store.report_bounce(caller.principal, report).await?)))
 }
 
-fn report(principal: Principal, body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
+fn report(body: BounceRequest) -> Result<BounceReport, Vec<FieldError>> {
     let mut errors = Vec::new();
     let length = body.returned_to.chars().count();
     if length == 0 || length > RETURNED_TO_MAX {
@@ -110,7 +104,7 @@ fn report(principal: Principal, body: BounceRequest) -> Result<BounceReport, Vec
         // A report may quote the mail, and with it the link.
         Some(token) if errors.is_empty() => {
             let detail = body.detail.map(|detail| visible_line(&without_links(&detail)));
-            Ok(BounceReport { principal, token, kind: body.kind, detail })
+            Ok(BounceReport { token, kind: body.kind, detail })
         }
         None if errors.is_empty() => {
             let message = "is no token of a message, and no address with one behind a plus";

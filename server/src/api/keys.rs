@@ -3,7 +3,6 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use domain::base::ids::KeyId;
-use domain::people::authority::Action;
 use domain::problem::Rejection;
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 use secrecy::ExposeSecret;
@@ -27,14 +26,16 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
-    caller.may(Action::ManageKeys)?;
-    let invalid = |errors| Rejection::Invalid { errors };
-    let body: CreateKeyRequest = body.into().map_err(invalid)?;
-    let secret = generate(body.role, &*shared.entropy);
+    let by = caller.principal.name.clone();
     let id = KeyId(shared.entropy.uuid(shared.clock.now()));
-    let key = new_key(body, &secret, id, Some(&shared.asking.channels.names())).map_err(invalid)?;
-    let key = shared.store.create_key(key).await?;
-    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, key.owner, by = caller.principal.name, "a key was made");
+    let mut secret = None;
+    let key = body.into().and_then(|body: CreateKeyRequest| {
+        let secret = secret.insert(generate(body.role, &*shared.entropy));
+        new_key(body, secret, id, Some(&shared.asking.channels.names()))
+    });
+    let key = shared.store.create_key(caller.principal, key.map_err(|errors| Rejection::Invalid { errors })).await?;
+    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, key.owner, by, "a key was made");
+    let secret = secret.unwrap_or_default();
     let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
     Ok(HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(created))
 }
@@ -42,8 +43,8 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
 /// Lists keys, oldest first, without their secrets.
 #[utoipa::path(get, path = "/api/v1/keys", tag = "keys", responses((status = 200, body = KeyList), (status = 403)))]
 pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
-    Caller::of(&request)?.may(Action::ManageKeys)?;
-    Ok(HttpResponse::Ok().json(KeyList { keys: shared.store.keys().await? }))
+    let caller = Caller::of(&request)?;
+    Ok(HttpResponse::Ok().json(KeyList { keys: shared.store.keys(caller.principal).await? }))
 }
 
 /// Revokes a key; it stops counting at once on this server, within a second on others.
@@ -51,10 +52,10 @@ pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<H
     responses((status = 200, body = KeyView), (status = 403), (status = 404)))]
 pub(super) async fn revoke(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
-    caller.may(Action::ManageKeys)?;
-    let id = request.match_info().get("key_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound)?;
-    let key = shared.store.revoke_key(id).await?;
-    shared.authenticator.forget(id);
-    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, by = caller.principal.name, "a key was revoked");
+    let by = caller.principal.name.clone();
+    let id = request.match_info().get("key_id").and_then(|text| text.parse().ok()).ok_or(Rejection::NotFound);
+    let key = shared.store.revoke_key(caller.principal, id).await?;
+    shared.authenticator.forget(key.id);
+    tracing::info!(key.id = %key.id, key.name, key.role = %key.role, by, "a key was revoked");
     Ok(HttpResponse::Ok().json(key))
 }

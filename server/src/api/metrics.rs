@@ -3,7 +3,6 @@
 use actix_web::http::Method;
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse};
-use domain::people::authority::Action;
 use domain::problem::edge;
 
 use crate::edge::auth;
@@ -20,8 +19,8 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 #[utoipa::path(get, path = "/metrics", tag = "health", security(("api_key" = []), ("bearer" = [])),
     responses((status = 200, body = String, content_type = "application/openmetrics-text"), (status = 401), (status = 403), (status = 503)))]
 pub(super) async fn metrics(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
-    auth::scraper(&shared, &request).await?.may(Action::ReadMetrics)?;
-    let standing = shared.store.standing().await?;
+    let caller = auth::scraper(&shared, &request).await?;
+    let standing = shared.store.standing(caller.principal).await?;
     shared.metrics.hold(shared.store.hold().await?);
     let exposition = shared.metrics.exposition(&standing, shared.clock.now());
     let exposition = exposition.map_err(|error| {

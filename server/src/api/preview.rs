@@ -2,9 +2,8 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
+use domain::asking::preview;
 use domain::base::ids::SuspensionId;
-use domain::people::authority::{Action, Object, authorize};
-use domain::problem::Rejection;
 use domain::wire::{SuspendRequest, SuspensionPreview};
 
 use crate::edge::admission::Work;
@@ -26,10 +25,7 @@ pub(super) fn routes(routes: &mut Routes<'_>) {
 pub(super) async fn preview(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let body = Json::of(&request)?;
-    authorize(&caller.principal, Action::Preview, Object::Server)?;
     let now = shared.clock.now();
-    let body = body.into::<SuspendRequest>();
-    let accepted = body.and_then(|body| shared.asking.accept(body, SuspensionId(shared.entropy.uuid(now))));
-    let accepted = accepted.map_err(|errors| Rejection::Invalid { errors })?;
-    Ok(HttpResponse::Ok().json(SuspensionPreview::of(accepted, &shared.asking, now)))
+    let id = SuspensionId(shared.entropy.uuid(now));
+    Ok(HttpResponse::Ok().json(preview::preview(&caller.principal, body.into(), id, &shared.asking, now)?))
 }

@@ -11,6 +11,7 @@ use domain::base::name;
 use domain::people::principal::Role;
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyView};
 use secrecy::{ExposeSecret, SecretString};
+use store::host::account;
 use store::host::clock::{SystemClock, SystemEntropy};
 use store::sqlite::Exclusive;
 use store::{self, Store, Surroundings};
@@ -102,7 +103,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
         KeysCommand::Revoke(args) => {
             let store = open_existing(&args.database).await?;
             let id = id(&*store, &args.id).await?;
-            let key = store.revoke_key(id).await.with_context(|| format!("failed to revoke {id}"))?;
+            let key = store.revoke_key(account::principal(), Ok(id)).await.with_context(|| format!("failed to revoke {id}"))?;
             Ok(say(format!("Revoked {} ({}); a running server stops accepting it within a second.", key.id, key.name))?)
         }
         KeysCommand::Import(args) => import(args).await,
@@ -114,7 +115,7 @@ async fn id(store: &dyn Store, typed: &str) -> anyhow::Result<KeyId> {
     if let Ok(id) = typed.parse() {
         return Ok(id);
     }
-    let keys = store.keys().await?;
+    let keys = store.keys(account::principal()).await?;
     let named = keys.iter().filter(|key| name::is_same(&key.name, typed) && key.revoked_at.is_none());
     let ids: Vec<String> = named.map(|key| format!("{} ({}, made {})", key.id, key.role, key.created_at.date_naive())).collect();
     match ids.as_slice() {
@@ -153,7 +154,7 @@ async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString
         let errors: Vec<String> = errors.iter().map(|error| format!("--{} {}", error.field, error.message)).collect();
         anyhow::anyhow!(errors.join("; "))
     })?;
-    Ok(open(database).await?.create_key(key).await?)
+    Ok(open(database).await?.create_key(account::principal(), Ok(key)).await?)
 }
 
 async fn create(args: CreateArgs) -> anyhow::Result<()> {
@@ -170,7 +171,7 @@ async fn create(args: CreateArgs) -> anyhow::Result<()> {
 }
 
 async fn list(args: ListArgs) -> anyhow::Result<()> {
-    for key in open_existing(&args.database).await?.keys().await? {
+    for key in open_existing(&args.database).await?.keys(account::principal()).await? {
         if args.json {
             say(serde_json::to_string(&key)?)?;
         } else {

@@ -13,6 +13,7 @@ use domain::people::principal::Role;
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use store::Store;
+use store::host::account;
 use store::host::clock::{SystemClock, SystemEntropy};
 use store::host::task::spawn_named;
 use url::Url;
@@ -118,7 +119,7 @@ async fn look_for_itself(public_url: Url, instance: Instance) {
 
 /// A server nobody has a key for is of no use: development makes one, anything else says how.
 async fn first_key(store: &dyn Store, mode: Mode, database: &DatabaseArgs) -> anyhow::Result<()> {
-    if !store.keys().await?.is_empty() {
+    if !store.keys(account::principal()).await?.is_empty() {
         return Ok(());
     }
     let flags = database.flags();
@@ -147,7 +148,7 @@ pub(super) async fn make_key(store: &dyn Store, role: Role, name: &str) -> anyho
     let request = CreateKeyRequest { role, name: name.to_owned(), subject: None, owner: None, tied_to: None, unbound: false };
     let id = KeyId(SystemEntropy.uuid(SystemClock.now()));
     let key = new_key(request, &secret, id, None).map_err(|errors| anyhow::anyhow!("the name {name:?} {}", errors[0].message))?;
-    store.create_key(key).await?;
+    store.create_key(account::principal(), Ok(key)).await?;
     Ok(secret)
 }
 

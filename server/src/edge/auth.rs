@@ -11,9 +11,8 @@ use actix_web::http::Method;
 use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage, HttpRequest, web};
-use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
-use domain::problem::{Rejection, edge};
+use domain::problem::edge;
 use tracing::Instrument;
 
 use super::admission::{Class, Work};
@@ -134,10 +133,5 @@ impl Caller {
     pub(crate) async fn again(&self, shared: &Shared) -> Result<Self, Failure> {
         let principal = shared.authenticator.principal(self.key_hash).await?.ok_or_else(unauthorized)?;
         Ok(Self { principal, key_hash: self.key_hash })
-    }
-
-    /// Refuses who may not do this to the server as a whole.
-    pub(crate) fn may(&self, action: Action) -> Result<(), Rejection> {
-        authorize(&self.principal, action, Object::Server)
     }
 }

@@ -236,6 +236,7 @@ mod tests {
 
     use super::super::keys::{hash, new_key};
     use super::*;
+    use store::host::account;
     use store::host::clock::SystemEntropy;
     use store::sqlite::Exclusive;
     use store::{self, Database, Surroundings};
@@ -272,7 +273,8 @@ mod tests {
             tied_to: None,
             unbound: false,
         };
-        store.create_key(new_key(request, &SecretString::from("known"), KNOWN, None).unwrap()).await.unwrap();
+        let key = new_key(request, &SecretString::from("known"), KNOWN, None).unwrap();
+        store.create_key(account::principal(), Ok(key)).await.unwrap();
         let authenticator = Arc::new(Authenticator::new(store, clock.clone()));
         assert!(authenticator.principal(hash("known")).await.unwrap().is_some());
         (folder, clock, authenticator)

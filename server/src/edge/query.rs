@@ -56,6 +56,11 @@ impl Query {
         parsed
     }
 
+    /// What the parameters say, or what is wrong with them: on our surface unknown ones as well.
+    pub(crate) fn wanted<F>(self, refuse_unknown: bool, filter: F) -> Result<F, Rejection> {
+        self.finish(refuse_unknown).map(|()| filter)
+    }
+
     /// Refuses what was wrong; unknown parameters too, on our surface.
     pub(crate) fn finish(mut self, refuse_unknown: bool) -> Result<(), Rejection> {
         if refuse_unknown {

@@ -5,7 +5,7 @@ use domain::base::field::FieldError;
 use domain::intent::command::Command;
 use domain::people::authority::Action;
 use serde::de::DeserializeOwned;
-use store::{Outcome, Request, Target};
+use store::{Outcome, Request, Target, Unreadable};
 
 use super::auth::Caller;
 use super::body::{Json, idempotency, if_match};
@@ -15,6 +15,7 @@ use super::shared::Shared;
 
 /// One kind of write to an intent: what it needs, and where its idempotency keys live.
 pub(crate) struct Write {
+    /// What the command will be; its own word counts once it is read.
     pub(crate) action: Action,
     pub(crate) scope: &'static str,
     pub(crate) if_match_required: bool,
@@ -45,14 +46,15 @@ impl Write {
         command: impl FnOnce(T) -> Result<Command, Vec<FieldError>>,
     ) -> Result<Outcome, Failure> {
         let key = idempotency(request, &caller.principal, self.scope, &body);
+        let unreadable = |errors| Unreadable { action: self.action, errors };
         let (idempotency, command) = match key {
-            Ok(idempotency) => (idempotency, body.into().and_then(command)),
-            Err(error) => (None, Err(vec![error])),
+            Ok(idempotency) => (idempotency, body.into().and_then(command).map_err(unreadable)),
+            Err(error) => (None, Err(unreadable(vec![error]))),
         };
         let precondition = if_match(request, self.if_match_required);
         let trace_parent = request.headers().get("traceparent").and_then(|value| value.to_str().ok()?.parse().ok());
         let principal = caller.principal;
-        let write = Request { principal, action: self.action, target, precondition, idempotency, command, trace_parent };
+        let write = Request { principal, target, precondition, idempotency, command, trace_parent };
         Ok(shared.store.execute(write).await?)
     }
 }

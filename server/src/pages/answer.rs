@@ -27,7 +27,7 @@ use domain::suspension::{
 use domain::wire::RespondRequest;
 use serde_json::{Map, Value};
 use store::link::LinkToken;
-use store::{LinkView, Precondition, Request, StoreError, Target};
+use store::{LinkView, Precondition, Request, StoreError, Target, Unreadable};
 
 use super::Pages;
 use super::context::{FIELD_PREFIX, FIELDS_MAX};
@@ -237,7 +237,6 @@ fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
     let metadata = (!comment.is_empty()).then(|| Map::from_iter([("comment".to_owned(), Value::from(comment))]));
     Request {
         principal: Principal::link_holder(&link.recipient, link.delivery),
-        action: Action::Respond,
         target: Target::Intent(link.suspension.intent_id),
         precondition: Precondition::None,
         idempotency: None,
@@ -249,7 +248,8 @@ fn answer(link: &LinkView, value: Value, comment: &str) -> Request {
             responded_by: None,
             metadata,
         })
-        .map(|respond| Command::Respond(Box::new(respond))),
+        .map(|respond| Command::Respond(Box::new(respond)))
+        .map_err(|errors| Unreadable { action: Action::Respond, errors }),
     }
 }
 

@@ -13,7 +13,6 @@ use domain::base::words;
 use domain::intent::body::IntentBody;
 use domain::intent::command::Command;
 use domain::intent::status::Status;
-use domain::people::authority::Action;
 use domain::people::principal::{Assurance, Principal, Role};
 use domain::suspension::channel::EMAIL;
 use domain::suspension::delivery::DeliveryState;
@@ -275,7 +274,6 @@ async fn put(shared: &Shared, title: &str, accepted: Accepted) -> Result<(), Sto
     shared.store.create(CreateIntent { principal: principal.clone(), idempotency: None, intent }).await?;
     let request = Request {
         principal,
-        action: Action::Suspend,
         target: Target::Intent(id),
         precondition: Precondition::None,
         idempotency: None,

@@ -44,3 +44,63 @@ impl From<anyhow::Error> for MigrateError {
         Self(error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use diesel::prelude::*;
+    use diesel::sql_types::Text;
+    use diesel::sqlite::Sqlite;
+
+    use super::*;
+    use crate::schema;
+
+    /// Columns that only PostgreSQL has, where several servers share the tables.
+    const ONLY_POSTGRES: [&str; 2] = ["outbox.leased_by", "presence.version"];
+
+    type Tables = BTreeMap<String, BTreeSet<String>>;
+
+    #[derive(QueryableByName)]
+    struct Column {
+        #[diesel(sql_type = Text)]
+        of_table: String,
+        #[diesel(sql_type = Text)]
+        name: String,
+    }
+
+    /// The tables and columns the migrations make.
+    fn migrated() -> Tables {
+        let mut conn = SqliteConnection::establish(":memory:").unwrap();
+        migrate(&mut conn).unwrap();
+        let columns = "SELECT m.name AS of_table, c.name AS name FROM sqlite_schema m, pragma_table_info(m.name) c \
+                       WHERE m.type = 'table' AND m.name NOT LIKE '\\_\\_%' ESCAPE '\\' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+        let mut tables = Tables::new();
+        for column in diesel::sql_query(columns).load::<Column>(&mut conn).unwrap() {
+            tables.entry(column.of_table).or_default().insert(column.name);
+        }
+        tables
+    }
+
+    /// Puts the columns of one table into the map, as diesel would name them in a query.
+    macro_rules! described {
+        ($tables:ident: $($table:ident)*) => {$(
+            let query = diesel::debug_query::<Sqlite, _>(&schema::$table::table.select(schema::$table::all_columns)).to_string();
+            let list = query.split(" FROM ").next().unwrap().trim_start_matches("SELECT ");
+            let names = list.split(", ").map(|column| column.split('`').nth(3).unwrap().to_owned());
+            $tables.insert(stringify!($table).to_owned(), names.collect());
+        )*};
+    }
+
+    #[test]
+    fn the_described_tables_are_those_of_the_migrations() {
+        let mut described = Tables::new();
+        described!(described: intents intent_bodies events suspensions suspension_keys idempotency timers outbox tokens leases);
+        described!(described: api_keys agent_bytes secrets presence suspension_traces bounces departures places);
+        for only in ONLY_POSTGRES {
+            let (table, column) = only.split_once('.').unwrap();
+            assert!(described.get_mut(table).unwrap().remove(column), "{only}");
+        }
+        assert_eq!(described, migrated());
+    }
+}

@@ -1,6 +1,8 @@
 //! What became of messages: as their worker says, as a report says, and those whose worker is gone.
 
 use domain::base::planted::{Bug, planted};
+use domain::people::authority::{Action, Object, authorize};
+use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::suspension::delivery::{BounceKind, Fate};
 use domain::wire::DeliveryView;
@@ -10,6 +12,7 @@ use super::finish::finish_delivery;
 use super::queue::settle;
 use super::secret::secret;
 use crate::bounce::BOUNCE_SECRET;
+use crate::error::Wanted;
 use crate::fact::{Attempted, Fact};
 use crate::hub::Notice;
 use crate::reads::{self, hold};
@@ -73,12 +76,24 @@ fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow)
 }
 
 /// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
-pub(crate) fn report_bounce<R: Rows>(rows: &mut R, env: &Env<'_>, report: &BounceReport) -> Decided<DeliveryView> {
+pub(crate) fn report_bounce<R: Rows>(
+    rows: &mut R,
+    env: &Env<'_>,
+    principal: &Principal,
+    report: &Wanted<BounceReport>,
+) -> Decided<DeliveryView> {
+    if let Err(rejection) = authorize(principal, Action::ReportBounce, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let report = match report {
+        Ok(report) => report,
+        Err(rejection) => return Ok(Err(rejection.clone())),
+    };
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let found = rows.reads().delivery(report.token.row())?;
     let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id) || planted(Bug::BounceUnproven));
     // What became of messages by other channels is not a gateway's to say.
-    let found = found.filter(|(row, _)| report.principal.reports_on(&row.channel));
+    let found = found.filter(|(row, _)| principal.reports_on(&row.channel));
     let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
     let (rid, now) = (row.rid, env.clock.now());
     let suspension = rows.reads().suspension_at(row.suspension)?;

@@ -49,18 +49,19 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     // Read here, in the transaction. What is due is due by the clock alone: one event written by a clock that was ahead must not make
     // deadlines bind early. Only the log's own times never run backwards.
     let now = env.clock.now();
+    let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
-    match admit(rows, &loaded, request, &handed_for, now)? {
+    match admit(rows, &loaded, request, action, &handed_for, now)? {
         Err(rejection) => return Ok(Err(rejection)),
         Ok(Some(replayed)) => return Ok(Ok(replayed)),
         Ok(None) => {}
     }
-    if let Err(rejection) = allowance::admit(rows, env, &request.principal, request.action, Some(&loaded), now)? {
+    if let Err(rejection) = allowance::admit(rows, env, &request.principal, action, Some(&loaded), now)? {
         return Ok(Err(rejection));
     }
     let command = match &request.command {
         Ok(command) => &completed(rows, env, &loaded, &handed_for, command)?,
-        Err(errors) => return Ok(Err(Rejection::Invalid { errors: errors.clone() })),
+        Err(unreadable) => return Ok(Err(Rejection::Invalid { errors: unreadable.errors.clone() })),
     };
     if let Precondition::Version(version) = request.precondition {
         let current_version = loaded.version_of(request.target);
@@ -152,12 +153,13 @@ fn admit<R: Rows>(
     rows: &mut R,
     loaded: &Loaded,
     request: &Request,
+    action: Action,
     handed_for: &[String],
     now: DateTime<Utc>,
 ) -> Decided<Option<Outcome>> {
     let asked_by = loaded.suspensions.first().map(|row| &row.suspension.asked_by);
     let object = Object::Intent { created_by: &loaded.intent.created_by, asked_by, handed_for };
-    if let Err(rejection) = authorize(&request.principal, request.action, object) {
+    if let Err(rejection) = authorize(&request.principal, action, object) {
         return Ok(Err(rejection));
     }
     if let Ok(command) = &request.command
@@ -169,7 +171,7 @@ fn admit<R: Rows>(
         return Ok(Err(Rejection::IfMatchRequired));
     }
     let Some(key) = request.idempotency else { return Ok(Ok(None)) };
-    if request.action == Action::Suspend {
+    if action == Action::Suspend {
         let Some((body_hash, suspension)) = rows.reads().suspension_key(&key.key_hash)? else { return Ok(Ok(None)) };
         if body_hash != key.body_hash {
             return Ok(Err(Rejection::IdempotencyMismatch));
@@ -206,7 +208,7 @@ fn named(loaded: &Loaded, request: &Request) -> Option<i64> {
 
 fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: &Outcome, now: DateTime<Utc>) -> RowsResult<()> {
     let Some(key) = request.idempotency else { return Ok(()) };
-    if request.action == Action::Suspend {
+    if request.action() == Some(Action::Suspend) {
         if planted(Bug::QuestionsKeyNotKept) {
             return Ok(());
         }

@@ -1,10 +1,9 @@
 //! Sending a message again that was given up.
 
-use domain::base::ids::DeliveryId;
 use domain::base::planted::{Bug, planted};
 use domain::intent::command::Command;
 use domain::intent::decide::decide;
-use domain::people::authority::Action;
+use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
 use domain::wire::DeliveryView;
@@ -15,12 +14,14 @@ use super::loaded::load_of;
 use super::log::append;
 use super::message::as_logged;
 use super::outcome::kept_under;
+use crate::error::Wanted;
 use crate::fact::{Fact, Settled};
 use crate::hub::Notice;
+use crate::reads;
+use crate::request::Redrive;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, DeliveryState, RowsError};
 use crate::surroundings::Env;
-use crate::{Idempotency, reads};
 
 /// Queues it as if it had never been tried, and lets its channel work again if it was thought gone. It stays the same message: a receiver
 /// that has had it after all knows it by its id.
@@ -28,9 +29,15 @@ pub(crate) fn redrive<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
     principal: &Principal,
-    idempotency: Option<Idempotency>,
-    id: DeliveryId,
+    redrive: &Wanted<Redrive>,
 ) -> Decided<DeliveryView> {
+    if let Err(rejection) = authorize(principal, Action::Redrive, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let Redrive { id, idempotency } = match redrive {
+        Ok(redrive) => *redrive,
+        Err(rejection) => return Ok(Err(rejection.clone())),
+    };
     let now = env.clock.now();
     // Before the look: once it is queued again, it is no message that has failed.
     if let Some(key) = idempotency {

@@ -146,7 +146,7 @@ impl Ledger {
     pub(super) async fn check(&mut self, store: &Arc<dyn Store>) -> Result<(), String> {
         let auditor = principal("auditor", Role::Auditor);
         let filter = IntentFilter { limit: PAGE, offset: 0, status: None, before: None };
-        let listed = read(|| store.intents(auditor.clone(), filter)).await?.intents;
+        let listed = read(|| store.intents(auditor.clone(), Ok(filter))).await?.intents;
         let mut titles = BTreeSet::new();
         if let Some(twice) = listed.iter().find(|intent| !titles.insert(&intent.title)) {
             return Err(format!("one key made two intents: {}", twice.title));
@@ -165,7 +165,7 @@ impl Ledger {
         for (id, version) in there {
             self.intents.entry(id).or_default().version = version;
             let filter = EventFilter { limit: PAGE, offset: 0, event_type: None, since: None, all: true };
-            let served = read(|| store.events(auditor.clone(), id, filter.clone())).await?;
+            let served = read(|| store.events(auditor.clone(), id, Ok(filter.clone()))).await?;
             self.see_events(id, served)?;
         }
         Ok(())
@@ -173,7 +173,7 @@ impl Ledger {
 
     async fn check_questions(&mut self, store: &Arc<dyn Store>, auditor: &Principal) -> Result<(), String> {
         let filter = SuspensionFilter { limit: PAGE, open: false, before: None, asked_under: None };
-        let records = read(|| store.suspensions(auditor.clone(), filter.clone())).await?.suspensions;
+        let records = read(|| store.suspensions(auditor.clone(), Ok(filter.clone()))).await?.suspensions;
         let mut asked = BTreeSet::new();
         if let Some(twice) = records.iter().find(|record| !asked.insert(&record.question)) {
             return Err(format!("one key asked two questions: {}", twice.question));
@@ -189,7 +189,7 @@ impl Ledger {
                 continue;
             }
             let filter = DeliveryFilter { limit: PAGE, after: 0 };
-            let deliveries = read(|| store.deliveries(auditor.clone(), record.id, filter)).await?.deliveries;
+            let deliveries = read(|| store.deliveries(auditor.clone(), record.id, Ok(filter))).await?.deliveries;
             let is_sent = |id: &DeliveryId| deliveries.iter().any(|of| of.id == *id && of.state == DeliveryState::Sent);
             if !sent.iter().all(is_sent) {
                 return Err(format!("a message about {} was reported sent, and is not: {deliveries:?}", record.question));
@@ -202,7 +202,7 @@ impl Ledger {
     pub(super) async fn open(store: &Arc<dyn Store>) -> Result<Vec<SuspensionRecord>, String> {
         let filter = SuspensionFilter { limit: PAGE, open: true, before: None, asked_under: None };
         let auditor = principal("auditor", Role::Auditor);
-        Ok(read(|| store.suspensions(auditor.clone(), filter.clone())).await?.suspensions)
+        Ok(read(|| store.suspensions(auditor.clone(), Ok(filter.clone()))).await?.suspensions)
     }
 }
 

@@ -26,7 +26,7 @@ impl WriteDepartures for Writing<'_> {
     fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()> {
         // Rows whose messages have left, were dropped or have another place count no more. If they stayed, each look would walk over them.
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
-        let waits = outbox::table.filter(holds).filter(outbox::state.eq(DeliveryState::Queued.code()));
+        let waits = outbox::table.filter(holds).filter(outbox::state.eq(DeliveryState::Queued.code())).select(outbox::rid);
         let counts_no_more = places::leaves_at.le(At(now)).or(diesel::dsl::not(diesel::dsl::exists(waits)));
         diesel::delete(places::table.filter(places::pair.eq(pair)).filter(counts_no_more)).execute(self.session.conn()?)?;
         let row = (places::pair.eq(pair), places::leaves_at.eq(At(leaves_at)), places::outbox.eq(outbox));

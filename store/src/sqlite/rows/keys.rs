@@ -33,9 +33,7 @@ impl WriteKeys for Writing<'_> {
     fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool> {
         let key = api_keys::table.filter(api_keys::id.eq(Key(id.0)));
         // Revoking again keeps the first time.
-        diesel::update(key.clone().filter(api_keys::revoked_at.is_null()))
-            .set(api_keys::revoked_at.eq(At(now)))
-            .execute(self.conn)?;
+        diesel::update(key.filter(api_keys::revoked_at.is_null())).set(api_keys::revoked_at.eq(At(now))).execute(self.conn)?;
         Ok(key.count().get_result::<i64>(self.conn)? == 1)
     }
 

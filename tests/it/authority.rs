@@ -1,0 +1,211 @@
+//! Who may use which unit of the store: every unit, every role, one's own intent, a sibling's and another's.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use domain::base::field::FieldError;
+use domain::base::ids::{IntentId, SuspensionId};
+use domain::intent::command::Command;
+use domain::people::authority::Action;
+use domain::people::principal::{Principal, Role};
+use domain::problem::Rejection;
+use harness::{on_each_store, requests};
+use serde_json::json;
+use store::{Store, StoreError, Target, Unit};
+
+/// The units that a caller asks for: each is told who that is, and each has a column in the table.
+const ASKED_FOR: [&str; 16] = [
+    "execute",
+    "create",
+    "intent",
+    "intents",
+    "events",
+    "leases",
+    "suspension",
+    "suspensions",
+    "deliveries",
+    "report_bounce",
+    "failed_deliveries",
+    "redrive",
+    "create_key",
+    "keys",
+    "revoke_key",
+    "standing",
+];
+
+/// The units that nobody asks for: the server's own work, and what proves itself by a secret (a link) or is only there in development.
+const OWN: [&str; 22] = [
+    "link",
+    "mailbox",
+    "open_mail",
+    "fire_deadlines",
+    "lease_deliveries",
+    "complete_delivery",
+    "release_deliveries",
+    "principal",
+    "attend",
+    "recover",
+    "depart",
+    "hold_after_restore",
+    "release",
+    "hold",
+    "secret",
+    "was_in_production",
+    "forget_expired",
+    "sweep_timers",
+    "probe",
+    "hub",
+    "close",
+    "closed",
+];
+
+/// What commands ask to be allowed to do.
+const ACTIONS: [Action; 9] = [
+    Action::PatchState,
+    Action::SetStatus,
+    Action::AppendEvent,
+    Action::Lease,
+    Action::Suspend,
+    Action::Respond,
+    Action::Cancel,
+    Action::Extend,
+    Action::Remind,
+];
+
+/// A unit without a principal that does something for a caller would authorize nothing.
+#[test]
+fn every_unit_of_the_store_is_told_who_asks_or_is_the_servers_own() {
+    let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/src/store.rs")).unwrap();
+    let body = source.split("pub trait Store").nth(1).unwrap().split("\n}\n").next().unwrap();
+    let units: Vec<(&str, &str)> =
+        body.split("\n    fn ").skip(1).map(|unit| unit.split(';').next().unwrap().split_once('(').unwrap()).collect();
+    let who = ["principal: Principal", "request: Request", "request: CreateIntent"];
+    let says_who = |parameters: &str| who.iter().any(|who| parameters.contains(who));
+    let names = |told| units.iter().filter(move |(_, parameters)| says_who(parameters) == told).map(|(name, _)| *name).collect();
+    let (told, own): (BTreeSet<&str>, BTreeSet<&str>) = (names(true), names(false));
+    assert_eq!(told, ASKED_FOR.into_iter().collect(), "each of these has a column in the table below");
+    assert_eq!(own, OWN.into_iter().collect(), "each of these is the server's own, or its caller must be named and authorized");
+}
+
+/// What came of a try, as the table has it; a request that is wrong in itself is told so only where the caller may ask.
+async fn cell<T>(unit: Unit<'_, T>) -> String {
+    match unit.await {
+        Ok(_) | Err(StoreError::Rejected(Rejection::Invalid { .. })) => "yes".to_owned(),
+        Err(StoreError::Rejected(Rejection::NotFound)) => "404".to_owned(),
+        Err(StoreError::Rejected(Rejection::Forbidden { .. })) => "403".to_owned(),
+        Err(StoreError::Rejected(Rejection::SelfResponse)) => "self".to_owned(),
+        Err(other) => other.to_string(),
+    }
+}
+
+fn wrong<T>() -> Result<T, Rejection> {
+    Err(Rejection::invalid("limit", "range", "is wrong"))
+}
+
+/// Tries every unit as one principal: the unit, and what came of it.
+async fn column(store: &dyn Store, who: &Principal, intent: IntentId, question: SuspensionId) -> Vec<(String, String)> {
+    let me = || who.clone();
+    let mut cells = Vec::new();
+    for action in ACTIONS {
+        let errors = vec![FieldError::new("field", "rule", "is wrong")];
+        let request = requests::write(who, action, Target::Intent(intent), Err(errors));
+        cells.push((format!("execute {action:?}"), cell(store.execute(request)).await));
+    }
+    let mut push = |unit: &str, came_of_it| cells.push((unit.to_owned(), came_of_it));
+    let create = store::CreateIntent { principal: me(), idempotency: None, intent: Err(Vec::new()) };
+    push("create", cell(store.create(create)).await);
+    push("intent", cell(store.intent(me(), intent)).await);
+    push("intents", cell(store.intents(me(), wrong())).await);
+    push("events", cell(store.events(me(), intent, wrong())).await);
+    push("leases", cell(store.leases(me(), intent)).await);
+    push("suspension", cell(store.suspension(me(), question)).await);
+    push("suspensions", cell(store.suspensions(me(), wrong())).await);
+    push("deliveries", cell(store.deliveries(me(), question, wrong())).await);
+    push("report_bounce", cell(store.report_bounce(me(), wrong())).await);
+    push("failed_deliveries", cell(store.failed_deliveries(me(), wrong())).await);
+    push("redrive", cell(store.redrive(me(), wrong())).await);
+    push("create_key", cell(store.create_key(me(), wrong())).await);
+    push("keys", cell(store.keys(me())).await);
+    push("revoke_key", cell(store.revoke_key(me(), wrong())).await);
+    push("standing", cell(store.standing(me())).await);
+    cells
+}
+
+/// A line for each unit; for each role, what came of it at one's own intent, at one of the same owner, and at another's.
+fn table(tried: &[Vec<(String, String)>]) -> String {
+    let roles: Vec<String> = Role::ALL.iter().map(|role| format!("{:14}", role.as_str())).collect();
+    let mut lines = vec![format!("own, sibling, foreign  | {}", roles.join(" | "))];
+    for (line, (unit, _)) in tried[0].iter().enumerate() {
+        let of_role = |cells: &[Vec<(String, String)>]| {
+            cells.iter().map(|cells| format!("{:4}", cells[line].1)).collect::<Vec<_>>().join(" ")
+        };
+        lines.push(format!("{unit:22} | {}", tried.chunks(3).map(of_role).collect::<Vec<_>>().join(" | ")));
+    }
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+on_each_store! {
+    async fn the_table_of_units_and_roles_is_this_one(app: &mut TestApp) {
+        let (intent, id) = app.ask(json!({})).await;
+        let question = SuspensionId::parse(&id).unwrap();
+        let store = app.store();
+        let asker = store.intent(requests::principal("admin", Role::Admin), intent).await.unwrap().created_by;
+        let mut tried = Vec::new();
+        for role in Role::ALL {
+            for (name, owner) in [(&*asker, &*asker), ("other", &*asker), ("other", "other")] {
+                let who = Principal { owner: owner.to_owned(), ..requests::principal(name, role) };
+                tried.push(column(&*store, &who, intent, question).await);
+            }
+        }
+        let expected = "\
+own, sibling, foreign  | agent          | operator       | admin          | auditor        | channel
+execute PatchState     | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute SetStatus      | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+execute AppendEvent    | yes  404  404  | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403
+execute Lease          | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute Suspend        | yes  404  404  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+execute Respond        | self 404  404  | self self yes  | 403  403  403  | 403  403  403  | self self yes
+execute Cancel         | yes  404  404  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+execute Extend         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+execute Remind         | 403  404  404  | yes  yes  yes  | yes  yes  yes  | 403  403  403  | 403  403  403
+create                 | yes  yes  yes  | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403
+intent                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
+intents                | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+events                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+leases                 | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
+suspension             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes
+suspensions            | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+deliveries             | yes  404  404  | yes  yes  yes  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+report_bounce          | 403  403  403  | 403  403  403  | 403  403  403  | 403  403  403  | yes  yes  yes
+failed_deliveries      | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+redrive                | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+create_key             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+keys                   | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+revoke_key             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
+standing               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403";
+        assert_eq!(table(&tried), expected);
+    }
+
+    /// A deadline is the server's to apply: a caller that could send one would end questions as it likes.
+    async fn what_only_the_server_does_is_refused_to_every_role(app: &mut TestApp) {
+        let (intent, id) = app.ask(json!({})).await;
+        let suspension_id = SuspensionId::parse(&id).unwrap();
+        for role in Role::ALL {
+            let who = requests::principal("other", role);
+            let command = Ok(Command::DeadlineReached { suspension_id });
+            let tried = app.store().execute(requests::write(&who, Action::Cancel, Target::Intent(intent), command)).await;
+            assert!(matches!(tried, Err(StoreError::Rejected(Rejection::Forbidden { .. }))), "{role}: {tried:?}");
+        }
+    }
+
+    /// Whatever a caller says it means to do, its command is judged by what it is.
+    async fn a_command_says_itself_what_it_does(app: &mut TestApp) {
+        let (intent, id) = app.ask(json!({})).await;
+        let suspension_id = SuspensionId::parse(&id).unwrap();
+        let auditor = requests::principal("auditor", Role::Auditor);
+        let cancel = Ok(Command::Cancel { suspension_id, reason: None });
+        let tried = app.store().execute(requests::write(&auditor, Action::Read, Target::Intent(intent), cancel)).await;
+        assert!(matches!(tried, Err(StoreError::Rejected(Rejection::Forbidden { .. }))), "{tried:?}");
+        assert_eq!(app.agent().suspension(&id).await["resolution"], json!(null));
+    }
+}
