@@ -17,7 +17,7 @@ use domain::intent::event::{
 };
 use domain::intent::status::Status;
 use domain::log::payload::Payload;
-use domain::log::{Envelope, Sealed, verify_chain};
+use domain::log::{Entry, Envelope, Sealed, verify_chain};
 use domain::people::principal::{Assurance, Credential, Role};
 use domain::suspension::channel::Way;
 use domain::suspension::delivery::{Delivery, Failover};
@@ -363,8 +363,8 @@ fn chain() -> Vec<Sealed> {
         .map(|(sequence, event)| {
             let salt = [u8::try_from(sequence).unwrap(); 32];
             let (id, created_at) = (Uuid::from_u128(1_000 + u128::from(sequence)), at(60));
-            let envelope = Envelope { id, intent_id: intent(), sequence, actor: "bot", created_at, previous, salt };
-            let sealed = envelope.seal(event).unwrap();
+            let envelope = Envelope { id, sequence, actor: "bot", created_at, previous, salt };
+            let sealed = envelope.seal(Entry::Intent(intent(), event)).unwrap();
             previous = Some(sealed.hash);
             sealed
         })

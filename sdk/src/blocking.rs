@@ -40,7 +40,8 @@ use domain::base::ids::{IntentId, SuspensionId};
 use domain::intent::status::Status;
 use domain::suspension::retry::PartialRetryPolicy;
 use domain::wire::{
-    EventView, IntentView, RespondResponse, ServerConfigView, SuspensionPage, SuspensionPreview, SuspensionRecord,
+    EventView, IntentView, RespondResponse, ServerConfigView, ServerEventView, SuspensionPage, SuspensionPreview,
+    SuspensionRecord,
 };
 use secrecy::SecretString;
 use serde_json::{Map, Value};
@@ -169,6 +170,11 @@ impl Client {
     /// All events of an intent, oldest first; see [`crate::Client::events`].
     pub fn events(&self, id: IntentId) -> Result<Vec<EventView>, CallError> {
         self.driver.run(self.client.events(id))
+    }
+
+    /// All events of the server's own log, oldest first; see [`crate::Client::server_events`].
+    pub fn server_events(&self) -> Result<Vec<ServerEventView>, CallError> {
+        self.driver.run(self.client.server_events())
     }
 
     /// A question as it stands.

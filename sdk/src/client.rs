@@ -10,8 +10,8 @@ use domain::base::ids::{IntentId, SuspensionId};
 use domain::intent::status::Status;
 use domain::suspension::retry::PartialRetryPolicy;
 use domain::wire::{
-    AppendEventRequest, CancelRequest, EventView, IntentView, ServerConfigView, SetStatusRequest, SuspensionPage,
-    SuspensionPreview, SuspensionRecord,
+    AppendEventRequest, CancelRequest, EventView, IntentView, ServerConfigView, ServerEventView, SetStatusRequest,
+    SuspensionPage, SuspensionPreview, SuspensionRecord,
 };
 use reqwest::header::HeaderValue;
 use secrecy::SecretString;
@@ -381,6 +381,22 @@ impl Client {
             if read == 0 || events.contains_key(&1) {
                 return Ok(events.into_values().collect());
             }
+        }
+    }
+
+    /// All events of the server's own log, oldest first: who made, imported and revoked keys. For admins and auditors.
+    pub async fn server_events(&self) -> Result<Vec<ServerEventView>, CallError> {
+        let mut events: Vec<ServerEventView> = Vec::new();
+        loop {
+            let after = events.last().map_or(0, |event| event.sequence);
+            let call =
+                Call::read(&["server", "events"]).query("limit", EVENTS_PAGE.to_string()).query("after", after.to_string());
+            let page: Vec<ServerEventView> = self.send(call).await?;
+            // A page that does not lead on would be read for ever.
+            if page.last().is_none_or(|last| last.sequence <= after) {
+                return Ok(events);
+            }
+            events.extend(page);
         }
     }
 

@@ -72,8 +72,8 @@ pub use domain::intent::status::Status;
 pub use domain::suspension::retry::{HumanRetryPolicy, OneOrMany, PartialRetryPolicy, Rung};
 pub use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, ResponseType, Style};
 pub use domain::wire::{
-    AtTheEnd, EventView, IntentView, RespondResponse, ScheduledAttempt, ServerConfigView, SuspensionPage, SuspensionPreview,
-    SuspensionRecord, What,
+    AtTheEnd, EventView, IntentView, RespondResponse, ScheduledAttempt, ServerConfigView, ServerEventView, SuspensionPage,
+    SuspensionPreview, SuspensionRecord, What,
 };
 pub use secrecy::SecretString;
 

@@ -110,6 +110,7 @@ impl App {
         keep_off_production(&*store, &config, mailbox.as_ref()).await?;
         release_leases(&*store).await?;
         recover(&*store).await?;
+        store.begin_server_log().await?;
         let settings = Settings::of(&config, address);
         let public_url = match config.public_url {
             Some(url) => url,

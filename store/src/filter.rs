@@ -53,3 +53,11 @@ pub struct FailedFilter {
     /// Only those before this one.
     pub before: Option<DeliveryId>,
 }
+
+/// Which events of the server's own log to read, oldest first.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerEventFilter {
+    pub limit: u32,
+    /// Only those whose `sequence` is larger.
+    pub after: u64,
+}

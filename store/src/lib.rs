@@ -36,12 +36,12 @@ mod units;
 
 pub use self::database::{Database, open};
 pub use self::error::{StoreError, Unit, Wanted};
-pub use self::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, SuspensionFilter};
+pub use self::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 pub use self::inspection::{Gateway, Inspection, Schema};
 pub use self::link::LinkView;
 pub use self::observer::{Again, Observer, Unobserved};
 pub use self::request::{
-    CreateIntent, Idempotency, NewIntent, NewKey, Outcome, Precondition, Redrive, Request, Target, Unreadable,
+    CreateIntent, Idempotency, NewIntent, NewKey, Outcome, Precondition, Redrive, Request, SecretOrigin, Target, Unreadable,
 };
 pub use self::sending::{BounceReport, DeliveryResult, Gate, Lane, Leased, LeasedDelivery, LinePlace, Turn};
 pub use self::standing::{Fired, Hold, Recovered, Standing, Swept};

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
 use domain::base::planted::{Bug, planted};
 use domain::intent::event::in_openintent_vocabulary;
+use domain::log::Sealed;
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::{Principal, Role};
 use domain::problem::Rejection;
@@ -12,7 +13,7 @@ use domain::suspension::{ResolutionReason, delivery};
 use domain::wire::{BounceView, DeliveryPage, DeliveryView, IntentPage, IntentView, KeyView, SuspensionPage, SuspensionRecord};
 
 use super::error::Wanted;
-use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, SuspensionFilter};
+use super::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use super::link::{LinkToken, LinkView};
 use super::standing::{Hold, Standing};
 use crate::host::clock_watch::ClockWatch;
@@ -351,6 +352,22 @@ pub(crate) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<
         Restore::Over if presence.recovery.is_some() || is_away => Some(Hold::Recovery),
         Restore::Over => None,
     })
+}
+
+/// The server's own log behind an event, oldest first, as it is served.
+pub(super) fn server_events<R: ReadRows>(
+    rows: &mut R,
+    principal: &Principal,
+    filter: Wanted<ServerEventFilter>,
+) -> Decided<Vec<String>> {
+    if let Err(rejection) = authorize(principal, Action::ReadServerLog, Object::Server) {
+        return Ok(Err(rejection));
+    }
+    let filter = match filter {
+        Ok(filter) => filter,
+        Err(rejection) => return Ok(Err(rejection)),
+    };
+    Ok(Ok(rows.server_events(filter.after, filter.limit)?.iter().map(Sealed::served).collect()))
 }
 
 /// All keys, oldest first.

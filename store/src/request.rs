@@ -93,6 +93,15 @@ pub struct NewIntent {
     pub body: IntentBody,
 }
 
+/// Where the secret of a new key comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretOrigin {
+    /// This program drew it.
+    Drawn,
+    /// It was brought along.
+    Imported,
+}
+
 /// A key to be kept: everything but its secret, of which only the hash goes in.
 #[derive(Clone, Debug)]
 pub struct NewKey {
@@ -104,6 +113,7 @@ pub struct NewKey {
     /// The channels a gateway is tied to.
     pub tied_to: Option<Vec<String>>,
     pub hash: [u8; 32],
+    pub origin: SecretOrigin,
 }
 
 /// What a write did, as the caller gets to see it; stored for replays.

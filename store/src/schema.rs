@@ -273,5 +273,30 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Text};
+    use crate::sql::Moment;
+
+    server_events (sequence) {
+        sequence -> BigInt,
+        event_type -> Text,
+        created_at -> Moment,
+        bytes -> Binary,
+        hash -> Binary,
+    }
+}
+
+diesel::table! {
+    use diesel::sql_types::{BigInt, Binary, Nullable};
+    use crate::sql::Moment;
+
+    server_log (rid) {
+        rid -> BigInt,
+        last_sequence -> BigInt,
+        last_hash -> Nullable<Binary>,
+        last_at -> Nullable<Moment>,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(places, outbox);
 diesel::allow_tables_to_appear_in_same_query!(intents, suspensions);

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 
 use crate::backend::Backend;
 use crate::error::{StoreError, Unit, Wanted};
-use crate::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, SuspensionFilter};
+use crate::filter::{DeliveryFilter, EventFilter, FailedFilter, IntentFilter, ServerEventFilter, SuspensionFilter};
 use crate::host::clock_watch::ClockWatch;
 use crate::hub::Hub;
 use crate::link::{LinkToken, LinkView};
@@ -79,6 +79,10 @@ pub trait Store: Send + Sync + 'static {
     fn create_key(&self, principal: Principal, key: Wanted<NewKey>) -> Unit<'_, KeyView>;
     /// Lists keys, oldest first.
     fn keys(&self, principal: Principal) -> Unit<'_, Vec<KeyView>>;
+    /// Reads the server's own log, oldest first, each event as it is served.
+    fn server_events(&self, principal: Principal, filter: Wanted<ServerEventFilter>) -> Unit<'_, Vec<String>>;
+    /// Begins the server's own log with the keys that exist already, unless it has begun; for a server that starts.
+    fn begin_server_log(&self) -> Unit<'_, ()>;
     /// Stops a key from counting; `NotFound` if there is none.
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
     /// From now on the deadline loop runs: that it does not turn for more than a minute is an absence of the server.
@@ -212,6 +216,14 @@ impl<B: Backend> Store for B {
 
     fn keys(&self, principal: Principal) -> Unit<'_, Vec<KeyView>> {
         self.authorized("keys", move |rows| reads::keys(rows, &principal))
+    }
+
+    fn server_events(&self, principal: Principal, filter: Wanted<ServerEventFilter>) -> Unit<'_, Vec<String>> {
+        self.authorized("server_events", move |rows| reads::server_events(rows, &principal, filter))
+    }
+
+    fn begin_server_log(&self) -> Unit<'_, ()> {
+        self.write("begin_server_log", |rows, env| units::server_log::begin(rows, env))
     }
 
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView> {

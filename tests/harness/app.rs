@@ -31,7 +31,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use store::host::account;
 use store::host::clock::SystemEntropy;
-use store::{Database, Store};
+use store::{Database, SecretOrigin, Store};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -339,7 +339,7 @@ impl TestApp {
     }
 
     async fn keep_key(&self, request: CreateKeyRequest, secret: &SecretString) {
-        let key = new_key(request, secret, KeyId(SystemEntropy.uuid(self.clock.now())), None).unwrap();
+        let key = new_key(request, secret, KeyId(SystemEntropy.uuid(self.clock.now())), None, SecretOrigin::Drawn).unwrap();
         self.store().create_key(account::principal(), Ok(key)).await.unwrap();
     }
 
@@ -390,6 +390,10 @@ impl TestApp {
                 assert_eq!(verify_chain(&sealed), Ok(sealed.len() as u64));
             }
         }
+        let of_the_server = auditor.get("api/v1/server/events?limit=1000").await.ok();
+        let sealed: Vec<Sealed> =
+            of_the_server.as_array().unwrap().iter().map(|event| Sealed::from_served(event).unwrap()).collect();
+        assert_eq!(verify_chain(&sealed), Ok(sealed.len() as u64));
         self.discard().await;
     }
 

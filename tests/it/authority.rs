@@ -14,7 +14,7 @@ use serde_json::json;
 use store::{Store, StoreError, Target, Unit};
 
 /// The units that a caller asks for: each is told who that is, and each has a column in the table.
-const ASKED_FOR: [&str; 16] = [
+const ASKED_FOR: [&str; 17] = [
     "execute",
     "create",
     "intent",
@@ -31,10 +31,11 @@ const ASKED_FOR: [&str; 16] = [
     "keys",
     "revoke_key",
     "standing",
+    "server_events",
 ];
 
 /// The units that nobody asks for: the server's own work, and what proves itself by a secret (a link) or is only there in development.
-const OWN: [&str; 22] = [
+const OWN: [&str; 23] = [
     "link",
     "mailbox",
     "open_mail",
@@ -43,6 +44,7 @@ const OWN: [&str; 22] = [
     "complete_delivery",
     "release_deliveries",
     "principal",
+    "begin_server_log",
     "attend",
     "recover",
     "depart",
@@ -128,6 +130,7 @@ async fn column(store: &dyn Store, who: &Principal, intent: IntentId, question: 
     push("keys", cell(store.keys(me())).await);
     push("revoke_key", cell(store.revoke_key(me(), wrong())).await);
     push("standing", cell(store.standing(me())).await);
+    push("server_events", cell(store.server_events(me(), wrong())).await);
     cells
 }
 
@@ -182,7 +185,8 @@ redrive                | 403  403  403  | 403  403  403  | yes  yes  yes  | 403 
 create_key             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 keys                   | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
 revoke_key             | 403  403  403  | 403  403  403  | yes  yes  yes  | 403  403  403  | 403  403  403
-standing               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403";
+standing               | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403
+server_events          | 403  403  403  | 403  403  403  | yes  yes  yes  | yes  yes  yes  | 403  403  403";
         assert_eq!(table(&tried), expected);
     }
 

@@ -13,16 +13,17 @@ use harness::on_each_store;
 use placet_server::edge::keys::{generate, hash};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
-use store::NewKey;
 use store::host::account;
 use store::host::clock::SystemEntropy;
+use store::{NewKey, SecretOrigin};
 
 /// A key as an older program kept it: with its names as they were given.
 async fn key_of_before(app: &TestApp, role: Role, name: &str, owner: &str) -> Api {
     let secret = generate(role, &SystemEntropy);
     let id = KeyId(SystemEntropy.uuid(chrono::DateTime::UNIX_EPOCH));
     let [name, subject, owner] = [name, name, owner].map(str::to_owned);
-    let key = NewKey { id, name, role, subject, owner, tied_to: None, hash: hash(secret.expose_secret()) };
+    let key =
+        NewKey { id, name, role, subject, owner, tied_to: None, hash: hash(secret.expose_secret()), origin: SecretOrigin::Drawn };
     app.store().create_key(account::principal(), Ok(key)).await.unwrap();
     Api::new(&app.base, Some(secret.expose_secret()))
 }

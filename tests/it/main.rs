@@ -60,6 +60,7 @@ mod sdk_hooks;
 mod sdk_waiting;
 mod secrets;
 mod seeming_secrets;
+mod server_log;
 mod site;
 mod smtp_faults;
 mod superseded;

@@ -189,6 +189,7 @@ fn commands(id: &str) -> Vec<(Vec<String>, &'static str)> {
         command(&["list", "--all"], "channel"),
         command(&["show", id], "channel"),
         command(&["log", id], "channel"),
+        command(&["log", "--server"], "operator"),
         command(&["withdraw", id], "operator"),
         command(&["remind", id], "auditor"),
         command(&["extend", id, "1h"], "auditor"),

@@ -1,6 +1,6 @@
 //! One server a file, and `placet keys` beside it.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, Instant};
 
 use harness::api::Api;
@@ -155,6 +155,42 @@ async fn the_log_says_who_made_and_revoked_a_key() {
         assert!(line.contains(id) && line.contains("desk") && line.contains("\"by\":\"root-of-all\""), "{line}");
     }
     assert!(!log.contains(made["key"].as_str().unwrap()), "a secret is in the log");
+}
+
+/// A person with an account on the machine needs no key to make one; the chain an auditor verifies says which account it was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_command_line_does_to_keys_is_in_the_servers_own_log() {
+    let site = Site::development();
+    let _server = site.serve().await;
+    let (id, secret) = site.key("operator", "leaked").await;
+    site.run_with(site.command(["keys", "import", "--role", "agent", "--name", "legacy"]), STRONG).await.succeeded();
+    site.run(site.command(["keys", "revoke", &id])).await.succeeded();
+    let (_, auditor) = site.key("auditor", "carol").await;
+    let log = async |more: &[&str]| {
+        let mut command = site.command([&["log", "--server"], more].concat());
+        command.env("PLACET_URL", site.base()).env("PLACET_API_KEY", &auditor);
+        site.run(command).await
+    };
+    let shown = log(&[]).await;
+    assert!(shown.succeeded().ends_with(" events fits together.\n"), "{shown:?}");
+    let account = format!("by local:{}@", std::fs::metadata(site.folder()).unwrap().uid());
+    for (kind, of) in [
+        ("key.created", "leaked, operator"),
+        ("key.imported", "legacy, agent"),
+        ("key.revoked", "leaked"),
+        ("key.created", "carol"),
+    ] {
+        assert!(
+            shown.stdout.lines().any(|line| line.contains(kind) && line.contains(of) && line.contains(&account)),
+            "{kind} {of}: {shown:?}"
+        );
+    }
+    let lines: Vec<Value> = log(&["--json"]).await.succeeded().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().all(|event| event["log"] == "server"), "{lines:?}");
+    assert!(!shown.stdout.contains(&secret) && !shown.stdout.contains(STRONG), "{shown:?}");
+    for wrong in [log(&["abc"]).await, site.run(site.command(["log"])).await] {
+        assert!(wrong.status.code() == Some(3) && wrong.stderr.contains("--server"), "{wrong:?}");
+    }
 }
 
 /// Revoking is what one does when a key has leaked: it must work on the running server, from beside it.

@@ -1,4 +1,4 @@
-//! One intent's chain of events: each is hashed over its canonical bytes, which name the hash before it.
+//! The chain of events of one intent, or of the server itself: each is hashed over its canonical bytes, which name the hash before it.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,13 @@ use crate::base::ids::IntentId;
 use crate::base::json;
 use crate::base::time::naive;
 use crate::intent::event::Event;
-use crate::log::payload::Payload;
+use crate::log::payload::{Payload, ServerPayload};
+use crate::people::event::ServerEvent;
 
 /// What every hash begins with.
 const HASH_KIND: &str = "sha256:";
+/// What the server's own events name in place of an intent.
+const SERVER_LOG: &str = "server";
 /// Its 32 bytes as base64, in characters.
 const HASH_CHARS: usize = 43;
 
@@ -48,8 +51,6 @@ impl std::fmt::Display for Hash {
 pub struct Envelope<'a> {
     /// The event's id.
     pub id: Uuid,
-    /// The intent it belongs to.
-    pub intent_id: IntentId,
     /// From 1, without gaps.
     pub sequence: u64,
     /// The principal that caused it.
@@ -60,6 +61,15 @@ pub struct Envelope<'a> {
     pub previous: Option<Hash>,
     /// 32 random bytes, so that a removed payload cannot be guessed from its hash.
     pub salt: [u8; 32],
+}
+
+/// An event, and the log it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub enum Entry<'a> {
+    /// An event of this intent.
+    Intent(IntentId, &'a Event),
+    /// An event of the server itself.
+    Server(&'a ServerEvent),
 }
 
 /// An event as it is stored and served: the bytes that were hashed, and their hash.
@@ -112,8 +122,32 @@ fn cut(served: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((rest.strip_suffix(HASH_NAME.as_bytes())?.strip_suffix(b",\"")?, hash))
 }
 
+impl<'a> Entry<'a> {
+    /// The event's type.
+    pub fn event_type(self) -> &'a str {
+        match self {
+            Self::Intent(_, event) => event.event_type(),
+            Self::Server(event) => event.event_type(),
+        }
+    }
+
+    fn of_intent(self) -> Option<&'a Event> {
+        match self {
+            Self::Intent(_, event) => Some(event),
+            Self::Server(_) => None,
+        }
+    }
+
+    fn payload(self) -> Result<Value, serde_json::Error> {
+        match self {
+            Self::Intent(_, event) => serde_json::to_value(Payload::of(event)),
+            Self::Server(event) => serde_json::to_value(ServerPayload::of(event)),
+        }
+    }
+}
+
 impl Envelope<'_> {
-    /// Seals `event` in this envelope.
+    /// Seals an event in this envelope.
     ///
     /// The members are written in their canonical order around payloads that are canonicalised once each: canonicalising is the dearest
     /// part of a write outside the database.
@@ -121,7 +155,8 @@ impl Envelope<'_> {
     /// # Errors
     ///
     /// A payload JSON cannot hold; the edge lets none in.
-    pub fn seal(&self, event: &Event) -> Result<Sealed, serde_json::Error> {
+    pub fn seal(&self, entry: Entry<'_>) -> Result<Sealed, serde_json::Error> {
+        let event = entry.of_intent();
         let mut bytes = Vec::with_capacity(1024);
         let mut member = |name: &str, value: &Value| -> Result<(), serde_json::Error> {
             bytes.push(if bytes.is_empty() { b'{' } else { b',' });
@@ -132,21 +167,24 @@ impl Envelope<'_> {
         };
         // Alphabetical: the canonical order. Absent members are omitted.
         member("actor", &Value::from(self.actor))?;
-        if let Some(claimed) = event.claimed_actor() {
+        if let Some(claimed) = event.and_then(Event::claimed_actor) {
             member("claimed_actor", &Value::from(claimed))?;
         }
         member("created_at", &Value::from(naive(self.created_at)))?;
-        member("event_type", &Value::from(event.event_type()))?;
+        member("event_type", &Value::from(entry.event_type()))?;
         member("id", &Value::from(self.id.hyphenated().to_string()))?;
-        member("intent_id", &Value::from(self.intent_id.to_string()))?;
-        if let Some(parent) = event.parent_event_id() {
+        match entry {
+            Entry::Intent(id, _) => member("intent_id", &Value::from(id.to_string()))?,
+            Entry::Server(_) => member("log", &Value::from(SERVER_LOG))?,
+        }
+        if let Some(parent) = event.and_then(Event::parent_event_id) {
             member("parent_event_id", &Value::from(parent))?;
         }
-        member("payload", &serde_json::to_value(Payload::of(event))?)?;
+        member("payload", &entry.payload()?)?;
         member(PREVIOUS_NAME, &self.previous.map_or(Value::Null, |hash| Value::from(hash.to_string())))?;
         member("salt", &Value::from(URL_SAFE_NO_PAD.encode(self.salt)))?;
         member(SEQUENCE_NAME, &Value::from(self.sequence))?;
-        if let Some(trace) = event.trace_id() {
+        if let Some(trace) = event.and_then(Event::trace_id) {
             member("trace_id", &Value::from(trace))?;
         }
         bytes.push(b'}');
@@ -256,7 +294,6 @@ mod tests {
             .map(|sequence| {
                 let envelope = Envelope {
                     id: Uuid::from_u128(u128::from(sequence)),
-                    intent_id: IntentId(Uuid::from_u128(7)),
                     sequence,
                     actor: "bot \"quoted\" é",
                     created_at: crate::base::time::from_micros(1_700_000_000_000_001),
@@ -270,7 +307,7 @@ mod tests {
                     trace_id: (sequence == 3).then(|| "trace".into()),
                     parent_event_id: None,
                 });
-                let sealed = envelope.seal(&event).unwrap();
+                let sealed = envelope.seal(Entry::Intent(IntentId(Uuid::from_u128(7)), &event)).unwrap();
                 previous = Some(sealed.hash);
                 sealed
             })

@@ -4,4 +4,4 @@ mod canonical;
 mod chain;
 pub mod payload;
 
-pub use chain::{Broken, Envelope, Follower, Hash, Sealed, verify_chain};
+pub use chain::{Broken, Entry, Envelope, Follower, Hash, Sealed, verify_chain};

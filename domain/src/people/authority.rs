@@ -37,6 +37,8 @@ pub enum Action {
     Remind,
     /// Create, list, revoke and import keys.
     ManageKeys,
+    /// Read the server's own log.
+    ReadServerLog,
     /// Read what the server counts and measures.
     ReadMetrics,
     /// Report that a message came back.
@@ -49,7 +51,7 @@ pub enum Action {
 
 impl Action {
     /// All actions, for the generated matrix.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::CreateIntent,
         Self::Read,
         Self::Browse,
@@ -64,6 +66,7 @@ impl Action {
         Self::Extend,
         Self::Remind,
         Self::ManageKeys,
+        Self::ReadServerLog,
         Self::ReadMetrics,
         Self::ReportBounce,
         Self::ReadDeliveries,
@@ -115,7 +118,9 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
         Action::Extend | Action::Remind => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::ManageKeys | Action::Redrive => principal.role == Role::Admin,
-        Action::ReadMetrics | Action::ReadDeliveries => matches!(principal.role, Role::Admin | Role::Auditor),
+        Action::ReadMetrics | Action::ReadDeliveries | Action::ReadServerLog => {
+            matches!(principal.role, Role::Admin | Role::Auditor)
+        }
         Action::ReportBounce => principal.role == Role::Channel,
     };
     if !allowed {
@@ -175,23 +180,23 @@ mod tests {
                 table += &[role.as_str(), " ", whose, ": ", &cells.join(" "), "\n"].concat();
             }
         }
-        // Columns: create read browse patch status append lease suspend respond preview cancel extend remind keys metrics bounce deliveries redrive.
+        // Columns: create read browse patch status append lease suspend respond preview cancel extend remind keys log metrics bounce deliveries redrive.
         let expected = "\
-agent own: yes yes yes yes yes yes yes yes self yes yes 403 403 403 403 403 403 403
-agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
-operator own: 403 yes yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403
-operator sibling: 403 yes yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403
-operator foreign: 403 yes yes 403 403 yes 403 403 yes yes 403 yes yes 403 403 403 403 403
-admin own: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403 yes yes
-admin sibling: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403 yes yes
-admin foreign: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes 403 yes yes
-auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes 403 yes 403
-auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes 403 yes 403
-auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes 403 yes 403
-channel own: 403 yes 403 403 403 403 403 403 self 403 403 403 403 403 403 yes 403 403
-channel sibling: 403 yes 403 403 403 403 403 403 self 403 403 403 403 403 403 yes 403 403
-channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 yes 403 403
+agent own: yes yes yes yes yes yes yes yes self yes yes 403 403 403 403 403 403 403 403
+agent sibling: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+agent foreign: 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404 404
+operator own: 403 yes yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403 403
+operator sibling: 403 yes yes 403 403 yes 403 403 self yes 403 yes yes 403 403 403 403 403 403
+operator foreign: 403 yes yes 403 403 yes 403 403 yes yes 403 yes yes 403 403 403 403 403 403
+admin own: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes yes 403 yes yes
+admin sibling: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes yes 403 yes yes
+admin foreign: 403 yes yes 403 yes 403 403 403 403 yes yes yes yes yes yes yes 403 yes yes
+auditor own: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
+auditor sibling: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
+auditor foreign: 403 yes yes 403 403 403 403 403 403 403 403 403 403 403 yes yes 403 yes 403
+channel own: 403 yes 403 403 403 403 403 403 self 403 403 403 403 403 403 403 yes 403 403
+channel sibling: 403 yes 403 403 403 403 403 403 self 403 403 403 403 403 403 403 yes 403 403
+channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 403 yes 403 403
 ";
         assert_eq!(table, expected);
     }

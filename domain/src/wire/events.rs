@@ -1,4 +1,4 @@
-//! Bodies about the events of an intent (RFC-0019).
+//! Bodies about the events of an intent, and of the server itself (RFC-0019).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -63,4 +63,31 @@ pub struct EventView {
     /// The actor the client named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_actor: Option<String>,
+}
+
+/// An event of the server's own log as served; the hashed members exactly as they were hashed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ServerEventView {
+    /// Its id.
+    pub id: String,
+    /// `server`, in place of an intent.
+    #[schema(examples("server"))]
+    pub log: String,
+    /// From 1, without gaps, over all servers of a deployment.
+    pub sequence: u64,
+    /// What happened: `key.created`, `key.imported`, `key.revoked`, or `key.recorded` for a key from before this log.
+    pub event_type: String,
+    /// The name of the credential that caused it; `local:<uid>@<host>` for an account that works on the database itself.
+    pub actor: String,
+    /// What it says.
+    #[schema(value_type = Object)]
+    pub payload: Map<String, Value>,
+    /// When, naive UTC.
+    pub created_at: String,
+    /// The hash of the event before it.
+    pub previous_event_hash: Option<String>,
+    /// 32 random bytes.
+    pub salt: String,
+    /// SHA-256 over the canonical form of all the others.
+    pub event_hash: String,
 }

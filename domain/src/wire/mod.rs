@@ -14,7 +14,7 @@ pub use self::config::{ServerConfigView, SuspensionConfigView};
 pub use self::deliveries::{
     BOUNCE_DETAIL_MAX, BounceReceipt, BounceRequest, BounceView, DeliveryPage, DeliveryView, RETURNED_TO_MAX,
 };
-pub use self::events::{AppendEventRequest, EventView};
+pub use self::events::{AppendEventRequest, EventView, ServerEventView};
 pub use self::intents::{CreateIntentRequest, IntentPage, IntentView, PatchStateRequest, SetStatusRequest};
 pub use self::keys::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 pub use self::leases::{AcquireLeaseRequest, LeaseList, LeaseReleased, RenewLeaseRequest};

@@ -7,6 +7,8 @@ use domain::problem::Rejection;
 use domain::wire::{CreateKeyRequest, CreatedKey, KeyList, KeyView};
 use secrecy::ExposeSecret;
 
+use store::SecretOrigin;
+
 use crate::edge::admission::Work;
 use crate::edge::auth::Caller;
 use crate::edge::body::Json;
@@ -31,7 +33,7 @@ pub(super) async fn create(request: HttpRequest, shared: Data<Shared>) -> Result
     let mut secret = None;
     let key = body.into().and_then(|body: CreateKeyRequest| {
         let secret = secret.insert(generate(body.role, &*shared.entropy));
-        new_key(body, secret, id, Some(&shared.asking.channels.names()))
+        new_key(body, secret, id, Some(&shared.asking.channels.names()), SecretOrigin::Drawn)
     });
     let key = shared.store.create_key(caller.principal, key.map_err(|errors| Rejection::Invalid { errors })).await?;
     tracing::info!(key.id = %key.id, key.name, key.role = %key.role, key.owner, by, "a key was made");

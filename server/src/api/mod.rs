@@ -12,6 +12,7 @@ mod metrics;
 mod openapi;
 mod preview;
 mod reminders;
+mod server_log;
 mod suspensions;
 
 use actix_web::web::ServiceConfig;
@@ -37,6 +38,7 @@ fn declare(routes: &mut Routes<'_>) {
         reminders::routes(routes);
         deliveries::routes(routes);
         keys::routes(routes);
+        server_log::routes(routes);
     });
     // The RFC writes the routes of intents without a prefix.
     suspensions::intent_routes(routes);

@@ -14,7 +14,7 @@ use secrecy::{ExposeSecret, SecretString};
 use store::host::account;
 use store::host::clock::{SystemClock, SystemEntropy};
 use store::sqlite::Exclusive;
-use store::{self, Store, Surroundings};
+use store::{self, SecretOrigin, Store, Surroundings};
 
 use super::beside::tell_of_another_server;
 use super::remote::tell;
@@ -144,13 +144,18 @@ async fn open(settings: &DatabaseArgs) -> anyhow::Result<Arc<dyn Store>> {
     Ok(store)
 }
 
-async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString) -> anyhow::Result<KeyView> {
+async fn keep(
+    database: &DatabaseArgs,
+    identity: Identity,
+    secret: &SecretString,
+    origin: SecretOrigin,
+) -> anyhow::Result<KeyView> {
     let Identity { role, name, subject, owner, tied_to, unbound } = identity;
     let request = CreateKeyRequest { role, name, subject, owner, tied_to, unbound };
     let channels = database.channels()?;
     let channels: Option<Vec<&str>> = channels.as_ref().map(|names| names.iter().map(String::as_str).collect());
     let id = KeyId(SystemEntropy.uuid(SystemClock.now()));
-    let key = new_key(request, secret, id, channels.as_deref()).map_err(|errors| {
+    let key = new_key(request, secret, id, channels.as_deref(), origin).map_err(|errors| {
         let errors: Vec<String> = errors.iter().map(|error| format!("--{} {}", error.field, error.message)).collect();
         anyhow::anyhow!(errors.join("; "))
     })?;
@@ -159,7 +164,7 @@ async fn keep(database: &DatabaseArgs, identity: Identity, secret: &SecretString
 
 async fn create(args: CreateArgs) -> anyhow::Result<()> {
     let secret = generate(args.identity.role, &SystemEntropy);
-    let key = keep(&args.database, args.identity, &secret).await?;
+    let key = keep(&args.database, args.identity, &secret, SecretOrigin::Drawn).await?;
     if args.json {
         let created = CreatedKey { id: key.id, name: key.name, role: key.role, key: secret.expose_secret().to_owned() };
         return Ok(say(serde_json::to_string(&created)?)?);
@@ -213,6 +218,8 @@ async fn import(args: ImportArgs) -> anyhow::Result<()> {
             "the secret can be guessed (under {IMPORT_BITS_MIN} bits); let `placet keys create` make one, or add --weak for development"
         );
     }
-    let key = keep(&args.database, args.identity, &secret).await.context("failed to import the key; was it imported before?")?;
+    let key = keep(&args.database, args.identity, &secret, SecretOrigin::Imported)
+        .await
+        .context("failed to import the key; was it imported before?")?;
     Ok(say(format!("Imported {} for {} ({}).", key.id, key.name, key.role))?)
 }

@@ -11,7 +11,7 @@ use domain::base::text;
 use domain::base::time::rfc3339;
 use domain::intent::event::client_may_append;
 use domain::log::{Sealed, verify_chain};
-use placet::{EventView, SuspensionRecord};
+use placet::{EventView, ServerEventView, SuspensionRecord};
 use serde_json::{Value, json};
 use store::host::clock::SystemClock;
 
@@ -22,6 +22,8 @@ use crate::terminal;
 
 /// Who may read questions.
 const READERS: &str = "agent, operator, admin or auditor";
+/// Who may read the server's own log.
+const AUDITORS: &str = "admin or auditor";
 /// The members of events that hold the id of a question.
 const NAMES_A_QUESTION: [&str; 3] = ["suspension_id", "supersedes", "superseded_by"];
 /// The longest type of an event, and the longest name of who caused it, in characters.
@@ -44,6 +46,22 @@ pub(super) struct ListArgs {
 #[command(after_help = EXIT_CODES)]
 pub(super) struct StatusArgs {
     /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct LogArgs {
+    /// The question's short id, as the list shows it.
+    #[arg(required_unless_present = "server", conflicts_with = "server")]
+    id: Option<String>,
+    /// Show the server's own log instead: who made, imported and revoked keys. For the key of an admin or an auditor.
+    #[arg(long)]
+    server: bool,
+    /// Print JSON, one line for each event.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -90,17 +108,19 @@ async fn shown(args: &QuestionArgs) -> anyhow::Result<()> {
     print_laid_out(&question::whole(&question, SystemClock.now(), terminal::columns())?)
 }
 
-pub(super) async fn log(args: QuestionArgs) -> ExitCode {
-    remote::exit_code(logged(&args).await)
+pub(super) async fn log(args: LogArgs) -> ExitCode {
+    remote::exit_code(match &args.id {
+        Some(id) => logged(&args, id).await,
+        None => logged_by_the_server(&args).await,
+    })
 }
 
 /// Shows the events of what the question belongs to, and recomputes their chain.
-async fn logged(args: &QuestionArgs) -> anyhow::Result<()> {
+async fn logged(args: &LogArgs, id: &str) -> anyhow::Result<()> {
     let remote = args.remote.connect("log", READERS)?;
-    let question = question::find(&remote, &args.id).await?;
+    let question = question::find(&remote, id).await?;
     let events = remote.heard(remote.client.events(question.intent_id)).await.map_err(|error| remote.failed(error))?;
-    let sealed: Vec<Sealed> = events.iter().filter_map(|event| Sealed::from_served(&serde_json::to_value(event).ok()?)).collect();
-    ensure!(sealed.len() == events.len(), "an event of the log cannot be read");
+    let whole: Vec<Value> = events.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
     if args.json {
         for event in shortened(&events)? {
             print_json(&event)?;
@@ -110,11 +130,46 @@ async fn logged(args: &QuestionArgs) -> anyhow::Result<()> {
             print_laid_out(&in_a_line(event))?;
         }
     }
+    verify(&whole, args.json)
+}
+
+/// Shows the server's own log, and recomputes its chain.
+async fn logged_by_the_server(args: &LogArgs) -> anyhow::Result<()> {
+    let remote = args.remote.connect("log", AUDITORS)?;
+    let events = remote.heard(remote.client.server_events()).await.map_err(|error| remote.failed(error))?;
+    let whole: Vec<Value> = events.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+    for (event, value) in events.iter().zip(&whole) {
+        if args.json {
+            print_json(value)?;
+        } else {
+            print_laid_out(&in_a_line_of_the_server(event))?;
+        }
+    }
+    if events.is_empty() && !args.json {
+        tell("the server's own log is empty: no key was made yet");
+    }
+    verify(&whole, args.json)
+}
+
+/// Recomputes the chain of events as they were served.
+fn verify(events: &[Value], json: bool) -> anyhow::Result<()> {
+    let sealed: Vec<Sealed> = events.iter().filter_map(Sealed::from_served).collect();
+    ensure!(sealed.len() == events.len(), "an event of the log cannot be read");
     let verified = verify_chain(&sealed).context("the log was changed: its chain of hashes does not fit together")?;
-    if !args.json {
+    if !json {
         print(&format!("The chain of {verified} events fits together."))?;
     }
     Ok(())
+}
+
+/// An event of the server's own log: when, what, by which credential, and to which key.
+fn in_a_line_of_the_server(event: &ServerEventView) -> String {
+    let word = |word: &str| text::truncated(&inert_line(word), WORD_CHARS_MAX);
+    let of_key = |member: &str| word(event.payload.get(member).and_then(Value::as_str).unwrap_or_default());
+    let role = event.payload.get("role").and_then(Value::as_str).map(|role| format!(", {}", word(role))).unwrap_or_default();
+    let key = format!("{} ({}{role})", of_key("key_id"), of_key("name"));
+    let about = format!("{}  {}  {key}, by {}", event.created_at, text::visible_line(&event.event_type), word(&event.actor));
+    line_of_result(&format!("{:>4}  ", event.sequence), &about, "      ")
 }
 
 fn in_a_line(event: &EventView) -> String {

@@ -63,8 +63,8 @@ enum Command {
     List(look::ListArgs),
     /// Show one question whole, open or ended.
     Show(question::QuestionArgs),
-    /// Show the log of a question, and check its chain of hashes.
-    Log(question::QuestionArgs),
+    /// Show the log of a question, or of the server itself, and check its chain of hashes.
+    Log(look::LogArgs),
     /// Withdraw a question, with a key of the agent that asked it or an admin's.
     Withdraw(steer::WithdrawArgs),
     /// Tell the people who are asked once more, now; with an operator's or an admin's key.

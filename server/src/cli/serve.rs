@@ -12,10 +12,10 @@ use domain::base::time::rfc3339;
 use domain::people::principal::Role;
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
-use store::Store;
 use store::host::account;
 use store::host::clock::{SystemClock, SystemEntropy};
 use store::host::task::spawn_named;
+use store::{SecretOrigin, Store};
 use url::Url;
 
 use super::doctor::written;
@@ -147,7 +147,8 @@ pub(super) async fn make_key(store: &dyn Store, role: Role, name: &str) -> anyho
     let secret = generate(role, &SystemEntropy);
     let request = CreateKeyRequest { role, name: name.to_owned(), subject: None, owner: None, tied_to: None, unbound: false };
     let id = KeyId(SystemEntropy.uuid(SystemClock.now()));
-    let key = new_key(request, &secret, id, None).map_err(|errors| anyhow::anyhow!("the name {name:?} {}", errors[0].message))?;
+    let key = new_key(request, &secret, id, None, SecretOrigin::Drawn)
+        .map_err(|errors| anyhow::anyhow!("the name {name:?} {}", errors[0].message))?;
     store.create_key(account::principal(), Ok(key)).await?;
     Ok(secret)
 }

@@ -273,7 +273,7 @@ mod tests {
             tied_to: None,
             unbound: false,
         };
-        let key = new_key(request, &SecretString::from("known"), KNOWN, None).unwrap();
+        let key = new_key(request, &SecretString::from("known"), KNOWN, None, store::SecretOrigin::Drawn).unwrap();
         store.create_key(account::principal(), Ok(key)).await.unwrap();
         let authenticator = Arc::new(Authenticator::new(store, clock.clone()));
         assert!(authenticator.principal(hash("known")).await.unwrap().is_some());

@@ -8,7 +8,7 @@ use domain::suspension::channel::{CHANNEL_NAME_MAX, EMAIL, is_channel_name};
 use domain::wire::CreateKeyRequest;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
-use store::NewKey;
+use store::{NewKey, SecretOrigin};
 
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /// 27 of 62 characters carry 160 bits.
@@ -72,6 +72,7 @@ pub fn new_key(
     secret: &SecretString,
     id: KeyId,
     channels: Option<&[&str]>,
+    origin: SecretOrigin,
 ) -> Result<NewKey, Vec<FieldError>> {
     let mut errors = Vec::new();
     let mut checked = |field, name: &str| {
@@ -83,7 +84,7 @@ pub fn new_key(
     let tied_to = tie(request.role, request.tied_to, request.unbound, channels).map_err(|error| errors.push(error));
     let (Ok(tied_to), true) = (tied_to, errors.is_empty()) else { return Err(errors) };
     let hash = hash(secret.expose_secret());
-    Ok(NewKey { id, name, role: request.role, subject, owner, tied_to, hash })
+    Ok(NewKey { id, name, role: request.role, subject, owner, tied_to, hash, origin })
 }
 
 /// The channels a gateway is tied to, each once; `channels` are those there are, where they are known.

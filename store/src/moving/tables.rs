@@ -294,6 +294,31 @@ pub(super) const TABLES: &[Table] = &[
         tells_runs_apart: true,
     },
     Table {
+        name: "server_events",
+        columns: &[
+            column("sequence", Kind::Number),
+            column("event_type", Kind::Text),
+            column("created_at", Kind::Moment),
+            column("bytes", Kind::Bytes),
+            column("hash", Kind::Bytes),
+        ],
+        key: &["sequence"],
+        draws_from: None,
+        tells_runs_apart: false,
+    },
+    Table {
+        name: "server_log",
+        columns: &[
+            column("rid", Kind::Number),
+            column("last_sequence", Kind::Number),
+            column("last_hash", Kind::Bytes),
+            column("last_at", Kind::Moment),
+        ],
+        key: &["rid"],
+        draws_from: None,
+        tells_runs_apart: true,
+    },
+    Table {
         name: "agent_bytes",
         columns: &[
             column("agent", Kind::Text),

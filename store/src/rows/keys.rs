@@ -16,7 +16,7 @@ pub(crate) fn names(kept: &str) -> Vec<String> {
 /// Writes them, in one transaction.
 pub(crate) trait WriteKeys {
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()>;
-    fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool>;
+    fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<()>;
     fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()>;
 }
 

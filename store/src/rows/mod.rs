@@ -12,6 +12,7 @@ pub(crate) mod keys;
 pub(crate) mod leases;
 pub(crate) mod outbox;
 pub(crate) mod presence;
+pub(crate) mod server_log;
 pub(crate) mod suspensions;
 pub(crate) mod timers;
 pub(crate) mod tokens;
@@ -27,6 +28,7 @@ pub(crate) use self::keys::{ReadKeys, WriteKeys, names};
 pub(crate) use self::leases::{ReadLeases, WriteLeases};
 pub(crate) use self::outbox::{BounceRow, IS_NOT_REPLACED, OutboxRow, QueuedChannel, ReadOutbox, TryRow, WriteOutbox};
 pub(crate) use self::presence::{PresenceRow, ReadPresence, Recovery, Restore, WritePresence};
+pub(crate) use self::server_log::{ReadServerLog, ServerHead, WriteServerLog};
 pub(crate) use self::suspensions::{ReadSuspensions, SuspensionRow, WriteSuspensions};
 pub(crate) use self::timers::{ReadTimers, TimerRow, WriteTimers};
 pub(crate) use self::tokens::{ReadTokens, TokenRow, WriteTokens};
@@ -53,6 +55,7 @@ pub(crate) trait Rows:
     + WriteLeases
     + WriteOutbox
     + WritePresence
+    + WriteServerLog
     + WriteSuspensions
     + WriteTimers
     + WriteTokens
@@ -79,6 +82,7 @@ pub(crate) trait ReadRows:
     + ReadLeases
     + ReadOutbox
     + ReadPresence
+    + ReadServerLog
     + ReadSuspensions
     + ReadTimers
     + ReadTokens
@@ -95,6 +99,7 @@ impl<R> ReadRows for R where
         + ReadLeases
         + ReadOutbox
         + ReadPresence
+        + ReadServerLog
         + ReadSuspensions
         + ReadTimers
         + ReadTokens

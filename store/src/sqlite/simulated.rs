@@ -32,7 +32,9 @@ use crate::surroundings::Env;
 use crate::{StoreError, Unit};
 
 /// The tables in an order in which they can be emptied.
-const TABLES: [&str; 20] = [
+const TABLES: [&str; 22] = [
+    "server_events",
+    "server_log",
     "departures",
     "places",
     "agent_bytes",

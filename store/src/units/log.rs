@@ -10,7 +10,7 @@ use domain::intent::Intent;
 use domain::intent::deliveries::each_once;
 use domain::intent::event::{Event, Extended, Reminded, Renotified};
 use domain::intent::evolve::evolve;
-use domain::log::{Envelope, Sealed};
+use domain::log::{Entry, Envelope, Sealed};
 use domain::suspension::channel::{Route, Way};
 
 use super::allowance::{EVENT_ROWS_BYTES, charge};
@@ -41,14 +41,13 @@ pub(super) fn append<R: Rows>(
         let rid = rows.next(Table::Events)?;
         let sealed = Envelope {
             id: env.entropy.uuid(dated),
-            intent_id: loaded.intent.id,
             sequence: loaded.row.last_sequence + 1,
             actor,
             created_at: dated,
             previous: loaded.row.last_hash,
             salt: env.entropy.salt(),
         }
-        .seal(event)?;
+        .seal(Entry::Intent(loaded.intent.id, event))?;
         let previous = (loaded.row.last_sequence > 0).then_some(loaded.row.last_event);
         rows.insert_event(&NewEvent {
             rid,

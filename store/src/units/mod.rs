@@ -19,6 +19,7 @@ pub(crate) mod presence;
 mod queue;
 pub(crate) mod redrive;
 pub(crate) mod secret;
+pub(crate) mod server_log;
 pub(crate) mod sweep;
 pub(crate) mod timers;
 pub(crate) mod upkeep;

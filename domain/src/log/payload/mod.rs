@@ -6,6 +6,7 @@
 
 mod delivery;
 mod ending;
+mod key;
 mod question;
 mod work;
 
@@ -15,6 +16,7 @@ use serde_json::{Map, Value};
 
 pub use self::delivery::{Delivery, Failover, Redriven, Tracked};
 pub use self::ending::{Cancelled, Expired, RefusedAnswer, Resumed, Undeliverable};
+pub use self::key::{Key, KeyRevoked, ServerPayload};
 pub use self::question::{AskedBefore, Choice, Escalated, Extended, Reminded, Renotified, RetryPolicy, Rung, Suspended};
 pub use self::work::{IntentCreated, Lease, Patch, StatePatched, StatusChanged};
 use crate::intent::event::Event;

@@ -15,7 +15,10 @@ use actix_web::web;
 use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
-use super::{deliveries, discovery, events, extensions, health, intents, keys, leases, metrics, preview, reminders, suspensions};
+use super::{
+    deliveries, discovery, events, extensions, health, intents, keys, leases, metrics, preview, reminders, server_log,
+    suspensions,
+};
 use crate::edge::problem::Surface;
 use crate::edge::route::{Declared, Routes};
 
@@ -30,6 +33,7 @@ use crate::edge::route::{Declared, Routes};
         events::list, events::append,
         leases::list, leases::acquire, leases::renew, leases::release,
         keys::create, keys::list, keys::revoke,
+        server_log::list,
         discovery::openintent, discovery::compat, discovery::placet, discovery::server_config, openapi, health::healthz, health::readyz,
         metrics::metrics,
     ),

@@ -30,13 +30,10 @@ impl WriteKeys for Writing<'_> {
         Ok(())
     }
 
-    fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<bool> {
+    fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<()> {
         let key = api_keys::table.filter(api_keys::id.eq(Key(id.0)));
-        // Revoking again keeps the first time.
-        diesel::update(key.filter(api_keys::revoked_at.is_null()))
-            .set(api_keys::revoked_at.eq(At(now)))
-            .execute(self.session.conn()?)?;
-        Ok(key.count().get_result::<i64>(self.session.conn()?)? == 1)
+        diesel::update(key).set(api_keys::revoked_at.eq(At(now))).execute(self.session.conn()?)?;
+        Ok(())
     }
 
     fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()> {

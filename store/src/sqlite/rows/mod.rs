@@ -9,6 +9,7 @@ mod keys;
 mod leases;
 mod outbox;
 mod presence;
+mod server_log;
 mod suspensions;
 mod timers;
 mod tokens;

@@ -1,0 +1,82 @@
+//! Payloads of the server's own log: its keys.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::base::ids::KeyId;
+use crate::base::time;
+use crate::people::event::{KeyFacts, ServerEvent};
+use crate::people::principal::{Credential, Role};
+
+/// The payload of an event of the server's own log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum ServerPayload {
+    /// `key.created`, `key.imported` and `key.recorded`.
+    Key(Key),
+    /// `key.revoked`.
+    KeyRevoked(KeyRevoked),
+}
+
+/// A key as it began, or as it was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// The key's id.
+    pub key_id: KeyId,
+    /// Its name.
+    pub name: String,
+    /// Its role.
+    pub role: Role,
+    /// The person or service that answers with it.
+    pub subject: String,
+    /// What it belongs to.
+    pub owner: String,
+    /// The channels a gateway is tied to.
+    #[serde(rename = "for", default, skip_serializing_if = "Option::is_none")]
+    pub tied_to: Option<Vec<String>>,
+    /// When it was made; only of a key from before the log began.
+    #[serde(default, with = "time::z_option", skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<DateTime<Utc>>,
+    /// When it was revoked; only of a key from before the log began.
+    #[serde(default, with = "time::z_option", skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<DateTime<Utc>>,
+    /// The credential that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+/// A key that stopped counting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRevoked {
+    /// The key's id.
+    pub key_id: KeyId,
+    /// Its name.
+    pub name: String,
+    /// The credential that revoked it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credential: Option<Credential>,
+}
+
+impl Key {
+    fn of(key: &KeyFacts) -> Self {
+        let KeyFacts { id, name, subject, owner, role, tied_to } = key.clone();
+        Self { key_id: id, name, role, subject, owner, tied_to, created_at: None, revoked_at: None, credential: None }
+    }
+}
+
+impl ServerPayload {
+    /// The payload of `event`.
+    pub fn of(event: &ServerEvent) -> Self {
+        match event {
+            ServerEvent::KeyCreated { key, credential } | ServerEvent::KeyImported { key, credential } => {
+                Self::Key(Key { credential: *credential, ..Key::of(key) })
+            }
+            &ServerEvent::KeyRecorded { ref key, created_at, revoked_at } => {
+                Self::Key(Key { created_at: Some(created_at), revoked_at, ..Key::of(key) })
+            }
+            ServerEvent::KeyRevoked { key_id, name, credential } => {
+                Self::KeyRevoked(KeyRevoked { key_id: *key_id, name: name.clone(), credential: *credential })
+            }
+        }
+    }
+}

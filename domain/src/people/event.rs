@@ -1,0 +1,72 @@
+//! Events of the server itself: of what belongs to no intent.
+
+use chrono::{DateTime, Utc};
+
+use crate::base::ids::KeyId;
+use crate::people::principal::{Credential, Role};
+
+/// An event of the server's own log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerEvent {
+    /// A key was made; the server drew its secret.
+    KeyCreated {
+        /// The key.
+        key: KeyFacts,
+        /// The credential that made it; absent for an account that works on the database itself.
+        credential: Option<Credential>,
+    },
+    /// A key was made from a secret that another program drew.
+    KeyImported {
+        /// The key.
+        key: KeyFacts,
+        /// The credential that imported it.
+        credential: Option<Credential>,
+    },
+    /// A key from before the log began was found when it began.
+    KeyRecorded {
+        /// The key.
+        key: KeyFacts,
+        /// When the key was made.
+        created_at: DateTime<Utc>,
+        /// When the key was revoked; absent if it still counts.
+        revoked_at: Option<DateTime<Utc>>,
+    },
+    /// A key stopped counting.
+    KeyRevoked {
+        /// The key's id.
+        key_id: KeyId,
+        /// The key's name.
+        name: String,
+        /// The credential that revoked it.
+        credential: Option<Credential>,
+    },
+}
+
+/// Everything an auditor must know of a key: who may act by it, and how far. Neither the secret nor its hash is part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyFacts {
+    /// The key's id.
+    pub id: KeyId,
+    /// The actor in the logs of intents.
+    pub name: String,
+    /// The person or service that answers with it.
+    pub subject: String,
+    /// The group of keys of which none answers the questions of another.
+    pub owner: String,
+    /// The role that says what the key may do.
+    pub role: Role,
+    /// The channels a gateway is tied to; absent for an unbound gateway and for other roles.
+    pub tied_to: Option<Vec<String>>,
+}
+
+impl ServerEvent {
+    /// The event's type in the log.
+    pub fn event_type(&self) -> &'static str {
+        match self {
+            Self::KeyCreated { .. } => "key.created",
+            Self::KeyImported { .. } => "key.imported",
+            Self::KeyRecorded { .. } => "key.recorded",
+            Self::KeyRevoked { .. } => "key.revoked",
+        }
+    }
+}

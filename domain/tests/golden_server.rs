@@ -1,0 +1,84 @@
+//! The bytes of the server's own log, pinned like those of an intent's in `golden.rs`: an event of every kind, in one chain.
+
+#![expect(clippy::unwrap_used, reason = "these functions serve tests alone")]
+
+use domain::base::ids::KeyId;
+use domain::base::json::canonical;
+use domain::base::time::from_micros;
+use domain::log::payload::{Key, KeyRevoked};
+use domain::log::{Entry, Envelope, Sealed, verify_chain};
+use domain::people::event::{KeyFacts, ServerEvent};
+use domain::people::principal::{Credential, Role};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use uuid::Uuid;
+
+/// The served events, one to a line.
+const GOLDEN: &str = include_str!("golden_server.jsonl");
+
+fn facts(role: Role, tied_to: Option<&[&str]>) -> KeyFacts {
+    KeyFacts {
+        id: KeyId(Uuid::from_u128(7)),
+        name: "pager \"night\"".into(),
+        subject: "pager@example.com".into(),
+        owner: "operations".into(),
+        role,
+        tied_to: tied_to.map(|names| names.iter().map(|name| (*name).to_owned()).collect()),
+    }
+}
+
+fn events() -> Vec<ServerEvent> {
+    let at = |seconds: i64| from_micros(1_795_507_200_000_000 + seconds * 1_000_000 + 42);
+    let credential = Some(Credential::ApiKey(KeyId(Uuid::from_u128(3))));
+    vec![
+        ServerEvent::KeyRecorded { key: facts(Role::Agent, None), created_at: at(-9), revoked_at: None },
+        ServerEvent::KeyRecorded { key: facts(Role::Admin, None), created_at: at(-9), revoked_at: Some(at(-3)) },
+        ServerEvent::KeyCreated { key: facts(Role::Channel, Some(&["email", "pager"])), credential },
+        ServerEvent::KeyCreated { key: facts(Role::Channel, None), credential: None },
+        ServerEvent::KeyImported { key: facts(Role::Operator, None), credential },
+        ServerEvent::KeyRevoked { key_id: KeyId(Uuid::from_u128(7)), name: "pager \"night\"".into(), credential },
+        ServerEvent::KeyRevoked { key_id: KeyId(Uuid::from_u128(7)), name: "pager \"night\"".into(), credential: None },
+    ]
+}
+
+fn chain() -> Vec<Sealed> {
+    let mut previous = None;
+    (1..)
+        .zip(&events())
+        .map(|(sequence, event)| {
+            let (id, created_at) = (Uuid::from_u128(1_000 + u128::from(sequence)), from_micros(1_795_507_200_000_042));
+            let salt = [u8::try_from(sequence).unwrap(); 32];
+            let actor = if sequence == 4 { "local:0@build-host" } else { "root" };
+            let sealed = Envelope { id, sequence, actor, created_at, previous, salt }.seal(Entry::Server(event)).unwrap();
+            previous = Some(sealed.hash);
+            sealed
+        })
+        .collect()
+}
+
+#[test]
+fn the_bytes_of_every_event_of_the_server_are_as_they_were() {
+    let now: Vec<String> = chain().iter().map(Sealed::served).collect();
+    assert_eq!(GOLDEN.lines().collect::<Vec<_>>(), now, "all of them now:\n{}", now.join("\n"));
+    let read: Vec<Sealed> = GOLDEN.lines().map(|line| Sealed::from_served_bytes(line.as_bytes()).unwrap()).collect();
+    assert_eq!(verify_chain(&read), Ok(read.len() as u64));
+}
+
+#[test]
+fn every_payload_of_the_server_is_read_and_written_back() {
+    fn again<T: Serialize + DeserializeOwned>(payload: &Value) -> Vec<u8> {
+        canonical(&serde_json::from_value::<T>(payload.clone()).unwrap()).unwrap()
+    }
+    for line in GOLDEN.lines() {
+        let served: Value = serde_json::from_str(line).unwrap();
+        let payload = &served["payload"];
+        let written = match served["event_type"].as_str().unwrap() {
+            "key.created" | "key.imported" | "key.recorded" => again::<Key>(payload),
+            "key.revoked" => again::<KeyRevoked>(payload),
+            other => panic!("{other} is not read back here"),
+        };
+        assert_eq!(written, canonical(payload).unwrap(), "{line}");
+        assert_eq!((&served["log"], served.get("intent_id")), (&Value::from("server"), None));
+    }
+}

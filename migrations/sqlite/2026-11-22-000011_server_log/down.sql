@@ -1,0 +1,2 @@
+DROP TABLE server_log;
+DROP TABLE server_events;

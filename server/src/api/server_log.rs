@@ -1,0 +1,34 @@
+//! The server's own log: what belongs to no intent (RFC-0019's envelope, with `log` in place of `intent_id`).
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use domain::wire::ServerEventView;
+use store::ServerEventFilter;
+
+use crate::edge::admission::Work;
+use crate::edge::auth::Caller;
+use crate::edge::problem::{Problem, Surface};
+use crate::edge::query::{PAGE_DEFAULT, PAGE_MAX, Query};
+use crate::edge::route::{Routes, get};
+use crate::edge::shared::Shared;
+
+pub(super) fn routes(routes: &mut Routes<'_>) {
+    routes.keyed(Surface::Ours, "/server/events", [get(Work::List, list)]);
+}
+
+/// Reads the server's own log, oldest first: who made, imported and revoked keys. For admins and auditors.
+#[utoipa::path(get, path = "/api/v1/server/events", tag = "keys",
+    params(("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"),
+    ("after" = Option<u32>, Query, description = "Only events whose `sequence` is larger; 0 by default")),
+    responses((status = 200, body = Vec<ServerEventView>), (status = 403), (status = 422)))]
+pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+    let caller = Caller::of(&request)?;
+    let mut query = Query::new(request.query_string());
+    let filter = ServerEventFilter {
+        limit: query.number("limit", 1..=PAGE_MAX, PAGE_DEFAULT),
+        after: u64::from(query.number("after", 0..=u32::MAX, 0)),
+    };
+    let filter = query.wanted(false, filter);
+    let events = shared.store.server_events(caller.principal, filter).await?;
+    Ok(HttpResponse::Ok().content_type("application/json").body(format!("[{}]", events.join(","))))
+}
