@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "clippy.toml permits it in tests, and these functions serve tests alone")]
 
+use chrono::{DateTime, TimeDelta};
 use domain::base::ids::{Entropy as _, KeyId};
 use domain::log::{Sealed, verify_chain};
 use domain::people::principal::Role;
@@ -35,7 +36,7 @@ fn last(events: &[Value], count: usize) -> Vec<&str> {
 }
 
 fn brought_along(name: &str) -> NewKey {
-    let (id, secret) = (KeyId(SystemEntropy.uuid(chrono::Utc::now())), generate(Role::Operator, &SystemEntropy));
+    let (id, secret) = (KeyId(SystemEntropy.uuid(DateTime::UNIX_EPOCH)), generate(Role::Operator, &SystemEntropy));
     let [name, subject, owner] = [name; 3].map(str::to_owned);
     let hash = hash(secret.expose_secret());
     NewKey { id, name, role: Role::Operator, subject, owner, tied_to: None, hash, origin: SecretOrigin::Imported }
@@ -86,7 +87,7 @@ on_each_store! {
         let key = brought_along("carol");
         let root = || requests::principal("root", Role::Admin);
         app.store().create_key(root(), Ok(key.clone())).await.unwrap();
-        app.store().create_key(root(), Ok(NewKey { id: KeyId(SystemEntropy.uuid(chrono::Utc::now())), ..key })).await.unwrap_err();
+        app.store().create_key(root(), Ok(NewKey { id: KeyId(SystemEntropy.uuid(DateTime::UNIX_EPOCH)), ..key })).await.unwrap_err();
         let after = log(app).await;
         assert_eq!((&after[..before.len()], last(&after, 1)), (&before[..], vec!["key.imported"]));
         assert_eq!(after.len(), before.len() + 1, "a secret that another key has is refused whole");
@@ -173,7 +174,7 @@ on_each_store! {
         app.advance(3_600).await;
         let admin = app.api(Role::Admin);
         admin.post("api/v1/keys", json!({"role": "agent", "name": "one"})).await.ok();
-        app.clock.set_by(chrono::TimeDelta::seconds(-1_800));
+        app.clock.set_by(TimeDelta::seconds(-1_800));
         admin.post("api/v1/keys", json!({"role": "agent", "name": "two"})).await.ok();
         let events = log(app).await;
         let [.., one, two] = &events[..] else { panic!("{events:?}") };

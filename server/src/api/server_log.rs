@@ -13,15 +13,15 @@ use crate::edge::route::{Routes, get};
 use crate::edge::shared::Shared;
 
 pub(super) fn routes(routes: &mut Routes<'_>) {
-    routes.keyed(Surface::Ours, "/server/events", [get(Work::List, list)]);
+    routes.keyed(Surface::Ours, "/server/events", [get(Work::List, events)]);
 }
 
 /// Reads the server's own log, oldest first: who made, imported and revoked keys. For admins and auditors.
-#[utoipa::path(get, path = "/api/v1/server/events", tag = "keys",
+#[utoipa::path(get, path = "/api/v1/server/events", tag = "server",
     params(("limit" = Option<u32>, Query, description = "1 to 1,000; 100 by default"),
     ("after" = Option<u32>, Query, description = "Only events whose `sequence` is larger; 0 by default")),
     responses((status = 200, body = Vec<ServerEventView>), (status = 403), (status = 422)))]
-pub(super) async fn list(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
+pub(super) async fn events(request: HttpRequest, shared: Data<Shared>) -> Result<HttpResponse, Problem> {
     let caller = Caller::of(&request)?;
     let mut query = Query::new(request.query_string());
     let filter = ServerEventFilter {

@@ -52,15 +52,22 @@ pub(super) struct StatusArgs {
     remote: RemoteArgs,
 }
 
+/// Of which log.
 #[derive(Args)]
-#[command(after_help = EXIT_CODES)]
-pub(super) struct LogArgs {
+#[group(required = true, multiple = false)]
+struct LogOf {
     /// The question's short id, as the list shows it.
-    #[arg(required_unless_present = "server", conflicts_with = "server")]
     id: Option<String>,
     /// Show the server's own log instead: who made, imported and revoked keys. For the key of an admin or an auditor.
     #[arg(long)]
     server: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct LogArgs {
+    #[command(flatten)]
+    of: LogOf,
     /// Print JSON, one line for each event.
     #[arg(long)]
     json: bool,
@@ -109,9 +116,9 @@ async fn shown(args: &QuestionArgs) -> anyhow::Result<()> {
 }
 
 pub(super) async fn log(args: LogArgs) -> ExitCode {
-    remote::exit_code(match &args.id {
-        Some(id) => logged(&args, id).await,
-        None => logged_by_the_server(&args).await,
+    remote::exit_code(match &args.of {
+        LogOf { id: Some(id), .. } => logged(&args, id).await,
+        LogOf { id: None, .. } => logged_by_the_server(&args).await,
     })
 }
 
