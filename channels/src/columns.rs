@@ -36,7 +36,7 @@ pub(crate) fn wrapped(text: &str, first: &str, rest: &str) -> Vec<String> {
     lines
 }
 
-/// Cuts `text` to what fits in so many columns, with an ellipsis in place of the rest.
+/// Cuts `text` to the part that fits in so many columns, with an ellipsis in place of the rest.
 pub(crate) fn truncated_to_columns(text: &str, max_columns: usize) -> String {
     let mut kept = text.to_owned();
     let mut max_chars = text.chars().count();
@@ -52,7 +52,7 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
 }
 
-/// At least as wide as the character is: some narrow ones above Hangul count double and only make a line shorter.
+/// The width of a character or more: some narrow characters above Hangul count double, which only makes a line shorter.
 fn char_columns(c: char) -> usize {
     if u32::from(c) < 0x1100 { 1 } else { 2 }
 }

@@ -14,15 +14,15 @@ use lettre::{
 
 use crate::{DeliveryError, Message, Occasion, Rendered, SettingsError, render};
 
-/// Cannot occur in a part: both are quoted-printable, which writes every `=` as `=3D` (RFC 2045 §6.7).
+/// The boundary cannot occur in a part: both are quoted-printable, which writes every `=` as `=3D` (RFC 2045 §6.7).
 const BOUNDARY: &str = "=_placet_parts";
 /// The longest message id that fits a header line, with room to spare.
 const MESSAGE_ID_BYTES_MAX: usize = 250;
-/// Why a message to an address that breaks the rule is not sent, by whatever channel.
+/// Why a message to an address that breaks the rule is not sent, by any channel.
 pub(crate) const NO_PLAIN_ADDRESS: &str =
     "the recipient is not a plain e-mail address: a mail server might carry the message elsewhere, so it was not sent";
 
-/// A mail as it is sent, beside the words it was made from.
+/// A mail as it is sent, with the texts that it was made from.
 pub(crate) struct Composed {
     pub(crate) rendered: Rendered,
     pub(crate) mail: Mail,
@@ -30,8 +30,8 @@ pub(crate) struct Composed {
 
 /// Makes the mail for `message`; the same message gives the same bytes.
 ///
-/// Every string that goes into a header is free of control characters before lettre sees it: lettre panics on a line
-/// break in a display name. Whatever cannot be sent is [`DeliveryError::Permanent`], because it will not change.
+/// Every string that goes into a header is free of control characters before lettre sees it: lettre panics on a line break in a
+/// display name. A mail that cannot be made is [`DeliveryError::Permanent`], because a later try would give the same bytes.
 pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, DeliveryError> {
     let to = address(&message.recipient).ok_or_else(|| DeliveryError::permanent(NO_PLAIN_ADDRESS))?;
     let rendered = render(message).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
@@ -43,7 +43,7 @@ pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, Del
         .from(from.clone())
         .to(Mailbox::new(None, to))
         .subject(&rendered.subject)
-        // Providers that put a return address of their own in front of ours still report a mail's headers.
+        // Some providers replace our return address by one of their own, but still report a mail's headers.
         .raw_header(bounce_header(&message.bounce_token)?)
         .raw_header(text_header("Auto-Submitted", "auto-generated"))
         .raw_header(text_header("X-Auto-Response-Suppress", "All"))
@@ -59,7 +59,7 @@ pub(crate) fn compose(message: &Message, from: &Mailbox) -> Result<Composed, Del
     Ok(Composed { rendered, mail })
 }
 
-/// What a returned mail is known by.
+/// The header by which a returned mail is recognised.
 fn bounce_header(token: &str) -> Result<HeaderValue, DeliveryError> {
     if !is_token(token) {
         return Err(DeliveryError::permanent("the token for the return address is not usable"));
@@ -72,7 +72,8 @@ fn is_token(token: &str) -> bool {
     (1..=BOUNCE_TOKEN_CHARS_MAX).contains(&token.len()) && token.chars().all(is_plain)
 }
 
-/// Where returned mails go; each mail has an address of its own there, so that its return names it (RFC 5321 §4.4).
+/// The address to which mails are returned; each mail uses an address of its own there, so that its return
+/// names it (RFC 5321 §4.4).
 #[derive(Clone, Debug)]
 pub(crate) struct BounceAddress(Address);
 
@@ -108,14 +109,15 @@ pub(crate) fn sender(from: &str) -> Result<Mailbox, SettingsError> {
     Ok(Mailbox::new(mailbox.name, email))
 }
 
-/// One bare address that every mail server takes, checked again: the row it comes from may be of an older program, whose rule was another.
-/// What stands before the @ could be taken for a route, and what is beyond ASCII needs an extension that the next server may not have.
+/// One bare address that every mail server accepts. It is checked again, because an older program with another rule may have
+/// stored it. A server could take a local part of other characters for a route, and characters beyond ASCII need an extension
+/// that the next server may not have.
 fn address(text: &str) -> Option<Address> {
     domain::base::address::exact(text)?.parse().ok()
 }
 
-/// A header with one message id. It is written as it is: lettre would fold a long one, which some programs mistake
-/// for an empty id and then do not thread.
+/// A header with one message id. The id is written unfolded: lettre would fold a long one, which some programs mistake for an
+/// empty id, so that they do not thread the mail.
 fn id_header(name: &'static str, id: &str) -> Result<HeaderValue, DeliveryError> {
     let is_plain = |c: char| c.is_ascii_graphic() && !"\"\\<>()[],;:".contains(c);
     let has_two_sides =
@@ -131,7 +133,7 @@ fn text_header(name: &'static str, value: &'static str) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
 }
 
-/// A year that fits the format; lettre panics outside of it.
+/// The date of a mail, if its year fits the format; lettre panics on other years.
 fn date(at: DateTime<Utc>) -> Result<SystemTime, DeliveryError> {
     if (1970..=9999).contains(&at.year()) { Ok(at.into()) } else { Err(DeliveryError::permanent("the date does not fit a mail")) }
 }
@@ -189,7 +191,7 @@ mod tests {
         assert_eq!(sent(&sample::question()), sent(&sample::question()));
     }
 
-    /// What arrives is what was rendered, after every encoding on the way.
+    /// The mail arrives as it was rendered, after every encoding on the way.
     #[test]
     fn a_mail_reader_gets_both_parts_back() {
         for message in [sample::question(), sample::reminder(), sample::escalation()] {
@@ -251,7 +253,7 @@ mod tests {
         }
     }
 
-    /// A return address that a server on the way cuts or refuses would lose every report.
+    /// If a server on the way cut or refused a return address, every report would be lost.
     #[test]
     fn a_return_address_keeps_within_what_mail_carries() {
         let token = "f".repeat(BOUNCE_TOKEN_CHARS_MAX);

@@ -21,17 +21,17 @@ use crate::{
 
 /// How long a whole delivery may take, from connecting to the reply after the last line.
 pub const DELIVERY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a good-bye may take. The mail is taken or refused by then, so nothing depends on it.
+/// How long a good-bye may take. By then the mail has been accepted or refused, so nothing depends on it.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the mail channel needs to know.
+/// The settings of the mail channel.
 #[derive(Clone, Debug)]
 pub struct EmailSettings {
     /// `smtps://user:password@host`, or `smtp://host?tls=required` for STARTTLS.
     pub smtp_url: SecretString,
     /// `Placet <placet@example.com>`.
     pub from: String,
-    /// Where mails come back to, `bounces@example.com`; the sender's own address without.
+    /// The address that mails are returned to, `bounces@example.com`; if absent, the sender's own address.
     pub bounce_to: Option<String>,
     /// Whether a mail may cross a network unencrypted; the loopback interface needs no permission.
     pub allow_insecure: bool,
@@ -69,7 +69,7 @@ impl EmailChannel {
     }
 }
 
-/// What came of offering a mail, and the session it happened in.
+/// The reply to an offered mail, with the session of the offer.
 struct Offered {
     connection: AsyncSmtpConnection,
     reply: Result<Response, DeliveryError>,
@@ -82,7 +82,7 @@ impl Channel for EmailChannel {
     }
 
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
-        // A filter may quote what it refused: the log must not come to hold the link.
+        // A filter may quote the mail it refused: the log must not come to contain the link.
         let hide = |reply: &str| without_link(reply, &message.link);
         match self.try_deliver(message).await {
             Ok(reply) => Ok(Receipt::new(&hide(&reply))),
@@ -93,10 +93,10 @@ impl Channel for EmailChannel {
     }
 }
 
-/// How much of a token must stand in a reply to be told from chance, in characters.
+/// How many characters of a token must stand in a reply for the match to be no coincidence.
 const TOKEN_CHARS_TELLING: usize = 16;
 
-/// Takes the link, and the token in it, out of what a mail server said; also where it was cut off.
+/// Removes the link, and the token in it, from the reply of a mail server, even if the token was cut off.
 fn without_link(reply: &str, link: &str) -> String {
     let token = link.rsplit('/').next().unwrap_or(link);
     let Some(head) = token.get(..TOKEN_CHARS_TELLING) else { return reply.replace(link, "…") };
@@ -118,7 +118,7 @@ impl EmailChannel {
         };
         let handed_over = tokio::time::timeout(self.timeout, self.hand_over(&mail, return_to)).await;
         let offered = handed_over.unwrap_or_else(|_| {
-            // Perhaps the mail was taken and only the reply is late. Sending it twice is better than not at all.
+            // The mail may have been accepted, and only the reply is late. Sending it twice is better than not at all.
             let seconds = self.timeout.as_secs_f32();
             Err(DeliveryError::retry(&format!("the mail server did not finish within {seconds} s")))
         })?;
@@ -131,8 +131,8 @@ impl EmailChannel {
 
 /// Offers `mail` command by command and returns the reply to its last line.
 ///
-/// Not with lettre's `send`, which says good-bye before it tells that a mail was refused: a server that leaves the
-/// good-bye unanswered would turn a refusal into a timeout. A mail of ours needs no extension, it is ASCII throughout.
+/// This does not use lettre's `send`, which says good-bye before it reports that a mail was refused: a server that leaves the
+/// good-bye unanswered would turn a refusal into a timeout. Our mails need no extension, because they are ASCII throughout.
 async fn offer(connection: &mut AsyncSmtpConnection, mail: &Mail, return_to: Address) -> Result<Response, DeliveryError> {
     let envelope = mail.envelope();
     let sender = commands::Mail::new(Some(return_to), Vec::new());
@@ -148,10 +148,12 @@ async fn offer(connection: &mut AsyncSmtpConnection, mail: &Mail, return_to: Add
     Ok(taken)
 }
 
-/// A mail as it is sent after DATA, with the lonely dot that ends it: every line that begins with a dot gets a second one (RFC 5321 §4.5.2).
+/// A mail as it is sent after DATA, with the dot on a line of its own that ends it: every line that begins with a dot gets a
+/// second one (RFC 5321 §4.5.2).
 ///
-/// Not with lettre's `message`, which writes the mail and the dot apart: TCP holds a second small write back until the other side has
-/// acknowledged the first, and the other side puts that off for 40 ms because it has nothing to say before the dot.
+/// This does not use lettre's `message`, which writes the mail and the dot separately: TCP holds a small second write
+/// back until the other side has acknowledged the first, and the other side delays that for 40 ms because it has no
+/// reply to send before the dot.
 struct Content(String);
 
 impl Content {
@@ -182,8 +184,8 @@ impl fmt::Display for Content {
     }
 }
 
-/// lettre takes any 2xx or 3xx for a yes. A reply of the wrong kind belongs to another command: somebody slipped an
-/// extra one in, perhaps before the encryption began, and the last one would then not be about this mail.
+/// Lettre accepts any 2xx or 3xx. A reply of the wrong kind belongs to another command: an attacker inserted an extra one,
+/// perhaps before the encryption began, and the last reply would then not be about this mail.
 fn expect_severity(reply: &Response, severity: Severity) -> Result<(), DeliveryError> {
     if reply.code().severity == severity {
         Ok(())
@@ -192,13 +194,13 @@ fn expect_severity(reply: &Response, severity: Severity) -> Result<(), DeliveryE
     }
 }
 
-/// A failure before a mail was offered says nothing about the mail: a wrong password or an expired certificate is for
-/// the operator to mend, and until then every question would otherwise look undeliverable.
+/// A failure before a mail was offered says nothing about the mail. The operator must mend a wrong password or an expired
+/// certificate, and until then every question would otherwise look undeliverable.
 fn session_failed(error: &SmtpError) -> DeliveryError {
     DeliveryError::retry(&error.to_string())
 }
 
-/// A 5xx to the mail itself is final, except the four that ask for another login (RFC 4954 §6). All else may pass: a
+/// A 5xx to the mail itself is final, except the four that ask for another login (RFC 4954 §6). All other failures may pass: a
 /// 4xx, a lost connection, a reply that makes no sense.
 fn refused(error: &SmtpError) -> DeliveryError {
     let wants_login = error.status().is_some_and(|code| matches!(u16::from(code), 530 | 534 | 535 | 538));
@@ -230,7 +232,7 @@ mod tests {
     use super::*;
     use crate::message::sample;
 
-    /// A mail server that answers some commands (or the greeting, or the end of the mail) in a way of its own.
+    /// A mail server that gives special replies to some commands (or as its greeting, or at the end of the mail).
     struct FakeServer {
         url: String,
         heard: JoinHandle<Vec<String>>,
@@ -304,7 +306,7 @@ mod tests {
 
     async fn outcome(to: &'static str, reply: &'static str) -> Result<Receipt, DeliveryError> {
         let special: &'static [_] = Box::leak(Box::new([(to, reply)]));
-        // Silence before the last reply lasts until our own limit; a good-bye has its own.
+        // The channel waits out a silence before the last reply until its own limit; a good-bye has another limit.
         let timeout = if reply == SILENCE && to != "QUIT" { IMPATIENT } else { PATIENT };
         channel(&FakeServer::answering(special).url, timeout).deliver(&sample::question()).await
     }
@@ -331,7 +333,7 @@ mod tests {
         assert_eq!(heard.last().unwrap(), "QUIT");
     }
 
-    /// A line with a dot alone would end the mail early, and what follows would be commands.
+    /// A line with only a dot would end the mail early, and the lines behind it would be commands.
     #[test]
     fn dots_at_the_start_of_a_line_are_doubled_and_one_alone_ends_the_mail() {
         for (text, sent) in [
@@ -346,8 +348,7 @@ mod tests {
         }
     }
 
-    /// "Permanent" ends the delivery and wakes the next people; "retry" costs a few minutes. Mixing them up loses mail
-    /// or time.
+    /// "Permanent" ends the delivery and wakes the next people; "retry" costs a few minutes. A mix-up would lose mail or time.
     #[tokio::test]
     async fn a_final_refusal_of_the_mail_is_permanent() {
         for (to, reply) in
@@ -391,7 +392,7 @@ mod tests {
         assert_eq!(error, DeliveryError::permanent("permanent error (550): 5.1.1 nobody here"));
     }
 
-    /// The mail was taken. A second copy because of a lost good-bye would be our fault alone.
+    /// The mail was accepted. A second copy because of a lost good-bye would be our fault alone.
     #[tokio::test]
     async fn a_lost_goodbye_does_not_matter() {
         for reply in [HANG_UP, SILENCE, "500 what"] {
@@ -406,7 +407,7 @@ mod tests {
         assert!(matches!(error, DeliveryError::Retry { .. }), "{error:?}");
     }
 
-    /// STARTTLS was asked for; whoever strips it from the server's greeting gets no mail.
+    /// STARTTLS is required; an attacker who strips it from the server's greeting gets no mail.
     #[tokio::test]
     async fn required_encryption_is_never_given_up() {
         let server = FakeServer::kind();

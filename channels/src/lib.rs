@@ -1,8 +1,8 @@
-//! How a question reaches a person.
+//! Channels: the ways in which a question reaches a person.
 //!
-//! A channel gets a [`Message`], values only, and hands it to one recipient. It decides nothing about the question: when
-//! to send, to whom, and what a failure means for the question are the server's business. A channel only says whether
-//! another try can help.
+//! A channel gets a [`Message`], values only, and hands it to one recipient. It decides nothing about the question: the
+//! server decides when to send, to which recipient, and the effect of a failure on the question. A channel only says
+//! whether another try can help.
 #![warn(missing_docs)]
 
 mod columns;
@@ -38,17 +38,17 @@ pub trait Channel: Send + Sync {
     /// The name that policies and outbox rows use.
     fn name(&self) -> &str;
 
-    /// Hands `message` over and returns once the other side has taken responsibility for it.
+    /// Hands `message` over, and returns once the other side has taken responsibility for it.
     ///
     /// At least once: when the outcome is unknown this reports [`DeliveryError::Retry`], and the same message id lets
     /// the receiving side recognise the second copy. Cancelling the future never counts as delivered.
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError>;
 }
 
-/// What the other side said when it took the message.
+/// The reply of the other side that accepted the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// Its last reply on one line, without control characters, at most [`REPORT_CHARS_MAX`] characters.
+    /// The last reply on one line, without control characters, at most [`REPORT_CHARS_MAX`] characters.
     pub reply: String,
 }
 
@@ -64,21 +64,21 @@ pub enum DeliveryError {
     /// The same message may get through later.
     #[error("{reason}")]
     Retry {
-        /// What happened, on one line, at most [`REPORT_CHARS_MAX`] characters.
+        /// The failure, on one line, at most [`REPORT_CHARS_MAX`] characters.
         reason: String,
-        /// How long the other side asked to be left alone, if it said so.
+        /// How long the other side asked for a pause, if it did.
         after: Option<Duration>,
     },
     /// This message will never reach this recipient this way.
     #[error("{reason}")]
     Permanent {
-        /// What happened, on one line, at most [`REPORT_CHARS_MAX`] characters.
+        /// The failure, on one line, at most [`REPORT_CHARS_MAX`] characters.
         reason: String,
     },
-    /// Nothing will ever reach anybody this way.
+    /// No message will ever reach anyone this way.
     #[error("{reason}")]
     Gone {
-        /// What happened, on one line, at most [`REPORT_CHARS_MAX`] characters.
+        /// The failure, on one line, at most [`REPORT_CHARS_MAX`] characters.
         reason: String,
     },
 }

@@ -15,7 +15,7 @@ use crate::{
     compose::{compose, sender},
 };
 
-/// How many mails the mailbox keeps; the oldest goes first.
+/// How many mails the mailbox keeps; beyond that the oldest one is dropped.
 pub const MAILS_KEPT_MAX: usize = 500;
 
 /// Why a mail that is only shown is reported as lost.
@@ -23,7 +23,7 @@ const REACHES_NOBODY: &str = "kept in memory: this server is in development, so 
 
 const FROM: &str = "Placet <placet@localhost>";
 
-/// A mailbox in memory, for development: every mail lands here, none is sent and none touches the disk.
+/// A mailbox in memory, for development: every mail is kept here, none is sent and none is written to the disk.
 ///
 /// Clones share their mails.
 #[derive(Clone, Debug, Default)]
@@ -49,11 +49,11 @@ pub struct StoredMail {
     pub html: String,
     /// The header lines as they would have been sent.
     pub headers: String,
-    /// When it was sent.
+    /// When it would have been sent.
     pub sent_at: DateTime<Utc>,
 }
 
-/// Leaves out both parts: they hold the answer link.
+/// `Debug` leaves out both parts, because they contain the answer link.
 impl fmt::Debug for StoredMail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredMail")
@@ -70,7 +70,8 @@ impl MemoryMailbox {
         Self::default()
     }
 
-    /// From now on reports every mail as lost, though it is shown: where real people are asked, a page in memory is none of them.
+    /// From now on the mailbox shows every mail but reports it as lost: if real people are asked, a page in
+    /// memory does not reach them.
     pub fn reach_nobody(&self) {
         self.reaches_nobody.store(true, Ordering::Relaxed);
     }
@@ -85,11 +86,11 @@ impl MemoryMailbox {
         self.mails().iter().rev().find(|mail| mail.message_id == message_id).cloned()
     }
 
-    /// Renders a message and keeps it as a mail.
+    /// Renders a message, and keeps it as a mail.
     ///
     /// # Errors
     ///
-    /// A message no mail can be made of.
+    /// A message that no mail can be made of.
     pub fn keep(&self, message: &Message) -> Result<Arc<StoredMail>, DeliveryError> {
         let from = sender(FROM).map_err(|error| DeliveryError::permanent(&error.to_string()))?;
         let composed = compose(message, &from)?;
@@ -132,14 +133,14 @@ impl Channel for MemoryMailbox {
     }
 }
 
-/// What stands in for a webhook in development: nothing leaves the machine, and its messages are seen among the mails.
+/// Replaces a webhook in development: nothing leaves the machine, and its messages are shown among the mails.
 pub struct Withheld {
     name: String,
     mailbox: MemoryMailbox,
 }
 
 impl Withheld {
-    /// Stands in for the channel `name`.
+    /// Replaces the channel `name`.
     pub fn new(name: String, mailbox: MemoryMailbox) -> Self {
         Self { name, mailbox }
     }
@@ -153,7 +154,7 @@ impl Channel for Withheld {
 
     async fn deliver(&self, message: &Message) -> Result<Receipt, DeliveryError> {
         let mut message = message.clone();
-        // A room has no address; the reserved domain makes sure that this one is nobody's (RFC 2606).
+        // A room has no address; the reserved domain ensures that this address belongs to no one (RFC 2606).
         if !message.recipient.contains('@') {
             message.recipient = format!("{}@{}.invalid", message.recipient, self.name);
         }

@@ -7,38 +7,38 @@ use domain::suspension::SuspensionChoice;
 
 /// One message to one recipient about one question, values only.
 ///
-/// It holds what the reader needs and nothing else: the context an agent sent stays on the server (RFC-0025 §11).
+/// It holds only what the reader needs: the context that an agent sent stays on the server (RFC-0025 §11).
 #[derive(Clone)]
 pub struct Message {
-    /// The outbox row: the same at every try.
+    /// The id of the message, the same at every try.
     pub delivery_id: DeliveryId,
     /// The intent that waits.
     pub intent_id: IntentId,
     /// The suspension it asks about.
     pub suspension_id: SuspensionId,
-    /// Which attempt to get an answer this is, from 1.
+    /// The attempt to get an answer that it belongs to, from 1.
     pub attempt: u32,
-    /// Its place among the messages about the question, from 1: a later one has a higher number.
+    /// Its place among the messages about the question, from 1: a later message has a higher number.
     pub sequence: u32,
     /// When it was queued.
     pub queued_at: DateTime<Utc>,
     /// `local@domain` without angle brackets, fixed by the outbox row, so that a repeated delivery is recognisable.
     pub message_id: String,
-    /// What the server recognises this message by when it comes back; for the return address and a header.
+    /// The token by which the server recognises this message when it comes back; for the return address and a header.
     pub bounce_token: String,
     /// The message id of the first attempt, which a reminder continues.
     pub in_reply_to: Option<String>,
     /// The address of the one recipient.
     pub recipient: String,
-    /// Who asks: the name the agent authenticated with.
+    /// The asker: the name under which the agent authenticated.
     pub agent: String,
-    /// What the agent is working on, in its words.
+    /// The title of the agent's work, in its words.
     pub intent_title: String,
     /// The question, in the agent's words.
     pub question: String,
-    /// What can be answered.
+    /// The possible answers.
     pub answers: Answers,
-    /// The address of the answer page; whoever has it can answer, so it is never logged.
+    /// The address of the answer page; its holder can answer, so it is never logged.
     pub link: String,
     /// Why this message is sent now.
     pub occasion: Occasion,
@@ -48,20 +48,20 @@ pub struct Message {
     pub suspended_at: DateTime<Utc>,
     /// Until when it can be answered.
     pub expires_at: Option<DateTime<Utc>>,
-    /// Who is told when, from now on; the last row is what happens at the end.
+    /// The steps from now on, with their times; the last row is the end.
     pub plan: Vec<(DateTime<Utc>, String)>,
-    /// In which zone times are told beside UTC, if in any.
+    /// The zone in which times are shown besides UTC, if any.
     pub display_time_zone: Option<Tz>,
-    /// The host of the public address, as the reader will see it in the browser.
+    /// The public host, as the reader sees it in the browser.
     pub public_host: String,
     /// Why this person is asked: `because you decide refunds`.
     pub why_you: String,
 }
 
-/// What can be answered.
+/// The possible answers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answers {
-    /// One of these.
+    /// One of these choices.
     Choices(Vec<SuspensionChoice>),
     /// Free text.
     Text,
@@ -76,21 +76,21 @@ pub enum Occasion {
     Question,
     /// The same person is asked again.
     Reminder {
-        /// Which message this is, from 2.
+        /// The number of this message, from 2.
         attempt: u32,
-        /// How many there will be at most.
+        /// How many messages there will be at most.
         attempts: u32,
     },
-    /// Somebody had the same person told again, between two attempts.
+    /// The same person is told again on request, between two attempts.
     RemindedOnRequest,
-    /// Others did not answer.
+    /// Earlier people did not answer.
     Escalation {
-        /// Who was asked before, each with what is known: `Priya Raman (delivered, no answer)`.
+        /// The people who were asked before, each with the state of their message: `Priya Raman (delivered, no answer)`.
         asked_before: Vec<String>,
     },
 }
 
-/// Leaves out the link, which is a capability, and the question, which is nobody's business but the reader's.
+/// `Debug` leaves out the link, which is a capability, and the question, which is only for its reader.
 impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Message")
@@ -103,7 +103,7 @@ impl fmt::Debug for Message {
 
 #[cfg(test)]
 pub(crate) mod sample {
-    //! The messages the design was drawn with.
+    //! The messages that the mail was designed with.
 
     use chrono::TimeZone as _;
     use domain::suspension::Style;

@@ -9,32 +9,32 @@ use domain::base::words;
 use crate::columns::{TEXT_COLUMNS, columns, truncated_to_columns, wrapped};
 use crate::{Answers, Message, Occasion};
 
-/// The subject, including the `Re: ` of a reminder, in characters.
+/// The most characters of the subject, including the `Re: ` of a reminder.
 const SUBJECT_CHARS_MAX: usize = 120;
-/// The name and the title of an agent inside our sentences, in characters.
+/// The most characters of an agent's name or title inside our sentences.
 const AGENT_CHARS_MAX: usize = 80;
-/// The host beside our name, in characters.
+/// The most characters of the host beside our name.
 const HOST_CHARS_MAX: usize = 80;
-/// Lines of the question that are shown.
+/// The most lines of the question that are shown.
 const QUESTION_LINES_MAX: usize = 40;
-/// Rows of the plan that are shown; a policy may have twenty attempts.
+/// The most rows of the plan that are shown; a policy may have twenty attempts.
 const PLAN_ROWS_MAX: usize = 8;
-/// Words of one plan row, of one choice, and about one person, in characters.
+/// The most characters of a plan row, of a choice, and of the words about one person.
 const SENTENCE_CHARS_MAX: usize = 200;
-/// People named in an escalation.
+/// The most people that an escalation names.
 const ASKED_BEFORE_MAX: usize = 5;
-/// An answer link; the longest line a mail may have is 998.
+/// The most bytes of an answer link; the longest line a mail may have is 998.
 const LINK_BYTES_MAX: usize = 500;
 
-/// Parts of the HTML of a mail that grow with what the agent sent, in escaped bytes. Together with the frame and the
-/// bounded sentences they keep the HTML part under 20 KB, far below where mail programs cut.
+/// Limits, in escaped bytes, for the parts of a mail's HTML that grow with the agent's text. Together with the frame and the
+/// bounded sentences they keep the HTML part under 20 KB, far below the size at which mail programs cut.
 const QUESTION_BYTES_MAX: usize = 2_100;
 const CHOICES_BYTES_MAX: usize = 4_500;
-/// The markup around one choice in the HTML part.
+/// The bytes of markup around one choice in the HTML part.
 const CHOICE_MARKUP_BYTES: usize = 80;
 const PLAN_BYTES_MAX: usize = 2_000;
 
-/// What a mail says: the same words in two forms.
+/// The contents of a mail: the same words in two forms.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Rendered {
     /// The subject, at most 120 characters on one line.
@@ -45,17 +45,17 @@ pub struct Rendered {
     pub html: String,
 }
 
-/// Leaves out both parts: they hold the answer link.
+/// `Debug` leaves out both parts, because they contain the answer link.
 impl fmt::Debug for Rendered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rendered").field("subject", &self.subject).finish_non_exhaustive()
     }
 }
 
-/// Why a message cannot be put into words.
+/// Why a message cannot be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// The link is not an http address that can stand in a mail as it is.
+    /// The link is not an http address that can stand in a mail unescaped.
     #[error("the answer link is not usable")]
     Link,
     /// A template failed.
@@ -63,10 +63,10 @@ pub enum RenderError {
     Template(#[from] askama::Error),
 }
 
-/// Puts `message` into words.
+/// Renders `message`.
 ///
-/// The answer link is the first address in each part, and the only one: agent text is inert and its addresses are
-/// broken, so neither a scanner nor a person can be sent anywhere else.
+/// The answer link is the first address in each part, and the only one: agent text is inert and its addresses are broken, so it
+/// can lead neither a scanner nor a person elsewhere.
 pub fn render(message: &Message) -> Result<Rendered, RenderError> {
     if !is_usable(&message.link) {
         return Err(RenderError::Link);
@@ -89,7 +89,7 @@ struct QuestionHtml<'a> {
     mail: &'a Mail,
 }
 
-/// Everything that goes into the templates, already inert and bounded.
+/// The values of the templates, already inert and bounded.
 struct Mail {
     subject: String,
     host: String,
@@ -108,7 +108,7 @@ struct Mail {
     why_you: String,
 }
 
-/// A choice as it is listed.
+/// A choice in the list.
 struct Offered {
     label: String,
     value: Option<String>,
@@ -157,8 +157,8 @@ impl Mail {
         }
     }
 
-    /// Lines of the text part. No line of an agent starts at the margin, where our own words stand; nor can a mail
-    /// program wrap one to the margin, because none is longer than the width of the part.
+    /// Lines of the text part. No line of an agent starts at the margin, where our own words stand; and no mail program can wrap
+    /// a line to the margin, because no line is longer than the width of the part.
     fn opening_lines(&self) -> Vec<String> {
         let sentence = match &self.opening {
             Opening::None => return Vec::new(),
@@ -173,7 +173,7 @@ impl Mail {
         wrapped(sentence.trim_end(), "", "")
     }
 
-    /// Who asks, on one line of its own width; the name has precedence over the title.
+    /// The line that names the asker, within the width of the part; the name has precedence over the title.
     fn asker_line(&self) -> String {
         let agent = truncated_to_columns(&self.agent, TEXT_COLUMNS.saturating_sub(columns(&words::asks("").to_string())));
         let asks = words::asks(&agent).to_string();
@@ -185,7 +185,7 @@ impl Mail {
         self.question.iter().flat_map(|line| wrapped(line, "  > ", "  > ")).collect()
     }
 
-    /// What a choice sends stands deeper than any line of its label can.
+    /// The value of a choice is indented deeper than any line of its label can be.
     fn choice_lines(&self) -> Vec<String> {
         let sends = |value: &String| wrapped(&format!("{} {value}", words::SENDS), "      ", "        ");
         let lines =
@@ -208,7 +208,7 @@ impl Mail {
     }
 }
 
-/// The text part has the apostrophe of a typewriter, which every terminal shows.
+/// The text part uses the typewriter's apostrophe, which every terminal shows.
 fn typewritten(sentence: &str) -> String {
     sentence.replace('’', "'")
 }
@@ -231,7 +231,7 @@ fn subject(message: &Message) -> String {
     };
     // A reminder repeats the subject of the first mail to the letter, so both leave room for its "Re: ".
     let room = SUBJECT_CHARS_MAX - "Re: ".len() - prefix.chars().count();
-    // An encoded word would be decoded by mail programs, and could hold what was made visible here.
+    // A mail program would decode an encoded word, which could contain characters that were made visible here.
     let question = agents(&message.question, room).replace("=?", "= ?");
     format!("{reply}{prefix}{}", truncated(&question, room))
 }
@@ -257,7 +257,7 @@ fn asked_before_you(people: &[String]) -> String {
     words::asked_before_you(&named, people.len() - named.len())
 }
 
-/// The lines of the question that are shown, and whether something is missing.
+/// The lines of the question that are shown, and whether any text is missing.
 fn question(text: &str) -> (Vec<String>, bool) {
     let whole = defanged(visible(text).trim());
     let shown = shortened(&whole, QUESTION_BYTES_MAX);
@@ -266,7 +266,7 @@ fn question(text: &str) -> (Vec<String>, bool) {
     (lines, is_cut)
 }
 
-/// The choices that are shown, and how many are not.
+/// The choices that are shown, and how many are left out.
 fn choices(answers: &Answers) -> (Vec<Offered>, usize) {
     let instead = |words: &str| (vec![Offered { label: words.to_owned(), value: None }], 0);
     let choices = match answers {
@@ -289,13 +289,13 @@ fn choices(answers: &Answers) -> (Vec<Offered>, usize) {
     (shown, left_out)
 }
 
-/// What readers are warned of about the choices, with its heading.
+/// The warning about misleading choices, with its heading.
 pub(crate) fn misleading(answers: &Answers) -> Option<String> {
     let Answers::Choices(choices) = answers else { return None };
     judge(choices).warning().map(|warning| format!("{}. {warning}", words::WORDS_MAY_MISLEAD))
 }
 
-/// The plan, with its middle left out when it is long: what comes next and how it ends matter most.
+/// The plan, with its middle left out if it is long: the next steps and the end matter most.
 fn plan(message: &Message) -> Vec<PlanRow> {
     let rows = &message.plan;
     let left_out = if rows.len() > PLAN_ROWS_MAX { rows.len() - (PLAN_ROWS_MAX - 1) } else { 0 };
@@ -303,7 +303,7 @@ fn plan(message: &Message) -> Vec<PlanRow> {
     let row_bytes_max = PLAN_BYTES_MAX / PLAN_ROWS_MAX;
     let row = |(at, what): &(DateTime<Utc>, String)| PlanRow {
         at: in_zone(moment(*at, message.sent_at), *at, message),
-        // A sentence of ours that may quote the fallback value, which is agent text.
+        // A sentence of ours, which may quote the fallback value; that is agent text.
         what: shortened(&agents(what, SENTENCE_CHARS_MAX), row_bytes_max),
     };
     let mut shown: Vec<PlanRow> = rows.iter().take(first).map(row).collect();
@@ -314,7 +314,7 @@ fn plan(message: &Message) -> Vec<PlanRow> {
     shown
 }
 
-/// A time, and beside it what it is in the zone of those who read it.
+/// A time in UTC, with the same time in the readers' zone.
 fn in_zone(utc: String, at: DateTime<Utc>, message: &Message) -> String {
     let Some(zone) = message.display_time_zone else { return utc };
     let there = at.with_timezone(&zone);
@@ -322,7 +322,7 @@ fn in_zone(utc: String, at: DateTime<Utc>, message: &Message) -> String {
     words::and_in_zone(&utc, there.format(if same_day { words::CLOCK_IN_ZONE } else { words::DATE_AND_CLOCK_IN_ZONE }))
 }
 
-/// Only an address that needs no escaping anywhere is put into a mail.
+/// Whether an address needs no escaping anywhere; no other link is put into a mail.
 fn is_usable(link: &str) -> bool {
     let rest = link.strip_prefix("https://").or_else(|| link.strip_prefix("http://"));
     let host_is_named = rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '['));
@@ -330,7 +330,7 @@ fn is_usable(link: &str) -> bool {
     host_is_named && link.len() <= LINK_BYTES_MAX && link.chars().all(is_plain)
 }
 
-/// Cuts `text` to what takes at most `max_bytes` in escaped HTML, with an ellipsis in place of the rest.
+/// Cuts `text` to at most `max_bytes` of escaped HTML, with an ellipsis in place of the rest.
 fn shortened(text: &str, max_bytes: usize) -> String {
     if escaped_bytes(text) <= max_bytes {
         return text.to_owned();
@@ -367,7 +367,7 @@ mod tests {
     use crate::message::sample;
     use crate::message::sample::choice;
 
-    /// What every reader sees. A change here is a change of the product's words.
+    /// Every reader sees this text. A change here changes the product's words.
     #[test]
     fn a_question_reads_as_designed() {
         insta::assert_snapshot!(render(&sample::question()).unwrap().text, @r"
@@ -409,7 +409,7 @@ mod tests {
             "{}",
             rendered.text
         );
-        // In the title of the document, which repeats the subject, and as the question.
+        // The text appears in the title of the document, which repeats the subject, and as the question.
         assert_eq!(rendered.html.matches("Refund €412.00 to Marta Kowalska").count(), 2, "{}", rendered.html);
     }
 
@@ -501,7 +501,7 @@ mod tests {
         }
     }
 
-    /// Whoever takes the first address out of a mail must get the answer page, whatever the agent wrote.
+    /// A reader who follows the first address in a mail must get to the answer page, whatever the agent wrote.
     #[test]
     fn the_answer_link_is_the_only_address() {
         let mut message = sample::question();
@@ -526,7 +526,7 @@ mod tests {
         }
     }
 
-    /// Placet's own words start at the margin. An agent that reaches it can speak in Placet's voice.
+    /// Placet's own words start at the margin. An agent whose text reaches the margin could speak in Placet's voice.
     #[test]
     fn no_line_of_an_agent_starts_at_the_margin() {
         let mut message = sample::question();
@@ -559,7 +559,7 @@ mod tests {
         }
     }
 
-    /// Who decides by the mail and presses on the page must have been warned by the mail.
+    /// A reader who decides by the mail and then presses a button must have been warned by the mail.
     #[test]
     fn choices_that_mislead_are_warned_of_in_both_parts() {
         let mut message = sample::question();
@@ -571,7 +571,7 @@ mod tests {
         assert!(!render(&sample::question()).unwrap().text.contains("mislead"));
     }
 
-    /// A label may fill its line so that its end looks like what it sends.
+    /// A label may fill its line so that its end looks like the value of the choice.
     #[test]
     fn no_label_can_forge_what_it_sends() {
         let mut message = sample::question();

@@ -1,4 +1,4 @@
-//! Whether the mail server would take a mail: a whole session but for the mail.
+//! Checks whether the mail server would accept a mail, by a whole session without a mail.
 
 use std::{error::Error as _, io, time::Duration};
 
@@ -9,33 +9,33 @@ use crate::{
     smtp_server::{ConnectError, Step},
 };
 
-/// Why there is no session with the mail server: what an operator would mend differs from each to each.
+/// Why there is no session with the mail server; each cause has another remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// The host's name leads nowhere.
+    /// The host's name does not resolve.
     #[error("the name {host} does not resolve")]
     Name {
-        /// As configured.
+        /// The host as configured.
         host: String,
     },
-    /// Nothing listens there.
+    /// No program listens on that port.
     #[error("nothing listens on {host}, port {port}: the connection was refused")]
     Refused {
-        /// As configured.
+        /// The host as configured.
         host: String,
-        /// As configured, or the usual one.
+        /// The port as configured, or the usual one.
         port: u16,
     },
-    /// It did not answer.
+    /// The mail server did not answer.
     #[error("the mail server did not answer within {} s", .0.as_secs_f32())]
     Timeout(Duration),
-    /// No encryption: a certificate that does not verify, or none at all.
+    /// The connection cannot be encrypted: a certificate does not verify, or there is none.
     #[error("the connection cannot be encrypted: {0}")]
     Encryption(String),
     /// The login was refused.
     #[error("the mail server refused the login: {0}")]
     Login(String),
-    /// It answered, but not as a mail server that would take a mail.
+    /// The server answered, but not as a mail server that accepts mails.
     #[error("the mail server does not take mails: {0}")]
     Unfit(String),
     /// The connection broke.
@@ -44,7 +44,7 @@ pub enum SessionError {
 }
 
 impl EmailChannel {
-    /// Opens a session as a delivery does, asks for nothing in it, and closes it; no mail is sent.
+    /// Opens a session as a delivery does, sends only a NOOP in it, and closes it; no mail is sent.
     pub async fn check(&self, timeout: Duration) -> Result<(), SessionError> {
         tokio::time::timeout(timeout, self.try_session(timeout)).await.unwrap_or(Err(SessionError::Timeout(timeout)))
     }
@@ -56,7 +56,7 @@ impl EmailChannel {
 
     async fn try_session(&self, timeout: Duration) -> Result<(), SessionError> {
         let (host, port) = self.server.address();
-        // A connection would fail at this as well, but not say so.
+        // Connecting to an unknown name would fail as well, but without saying why.
         let found = tokio::net::lookup_host((host, port)).await.map(|mut addresses| addresses.next());
         if !matches!(found, Ok(Some(_))) {
             return Err(SessionError::Name { host: host.to_owned() });

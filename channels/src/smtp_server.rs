@@ -37,11 +37,11 @@ pub enum SettingsError {
     Tls(#[source] SmtpError),
 }
 
-/// The mail server that takes our mails, and how to talk to it.
+/// The mail server that accepts our mails, and how to connect to it.
 ///
-/// The address has lettre's form, `smtps://user:password@host:port/ehlo-name`. We read it ourselves because lettre's
-/// transport waits for replies without a time limit, and puts a connection whose future was dropped back into its pool:
-/// the next mail would then take a late reply to the previous one for its own.
+/// The address has lettre's form, `smtps://user:password@host:port/ehlo-name`. We read it ourselves because lettre's transport
+/// waits for replies without a time limit, and puts a connection whose future was dropped back into its pool: the next mail would
+/// then take a late reply to the previous mail for its own.
 #[derive(Debug)]
 pub(crate) struct SmtpServer {
     host: String,
@@ -53,7 +53,7 @@ pub(crate) struct SmtpServer {
 
 enum Security {
     Plain,
-    /// Encrypts if the server offers it. Whoever sits in between can remove the offer.
+    /// Encrypts if the server offers it. An attacker on the way can remove the offer.
     Opportunistic(TlsParameters),
     StartTls(TlsParameters),
     Tls(TlsParameters),
@@ -116,7 +116,7 @@ impl SmtpServer {
     }
 }
 
-/// Why there is no session, and how far it came.
+/// Why there is no session, and at which step it failed.
 #[derive(Debug)]
 pub(crate) struct ConnectError {
     pub(crate) step: Step,
@@ -142,7 +142,7 @@ pub(crate) enum Step {
 
 fn host(url: &Url) -> Result<String, SettingsError> {
     match url.host() {
-        // Without the brackets of the URL, which name resolution does not understand.
+        // The URL's brackets are removed, because name resolution does not understand them.
         Some(Host::Ipv6(ip)) => Ok(ip.to_string()),
         Some(Host::Ipv4(ip)) => Ok(ip.to_string()),
         Some(Host::Domain(name))
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// The mails carry answer links. Sending them over a network in the clear must be somebody's decision.
+    /// The mails contain answer links. Sending them unencrypted over a network must be the operator's decision.
     #[test]
     fn mail_is_plain_on_loopback_only_unless_the_operator_says_so() {
         let cases = [
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// Two programs must not take different parts of one address for the password, or for the host that gets it.
+    /// Two programs must not take different parts of one address for the password, or for the host that receives it.
     #[test]
     fn a_login_that_two_readers_read_differently_is_refused() {
         for login in ["me:hunter2@x", "me:hunter2/x", "hunter2/x", "me:hunter2:x", "me:hunter2 x", "me:hunter2%x"] {

@@ -1,4 +1,4 @@
-//! The decisions of Placet, pure: what a command does to an intent, what an answer must look like, who may do what.
+//! The decisions of Placet, pure: the effect of a command on an intent, the form of an answer, the permissions of a caller.
 //!
 //! Architecture invariant: nothing here does I/O, reads a clock or draws a random number. Time, identity and entropy are
 //! arguments, so the server, the simulator and the offline verifier run the same functions and reach the same events.

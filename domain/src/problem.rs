@@ -8,29 +8,29 @@ use crate::base::field::FieldError;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Resolution, ResolutionReason};
 
-/// Why the server refused. Refusing is an answer, not a failure: state is as it was.
+/// Why the server refused a request. A refusal is an answer, not a failure: the state is as it was.
 #[derive(Clone, Debug, PartialEq, Error, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Rejection {
-    /// No such thing, or none the caller may read: the two look the same.
+    /// The object does not exist, or the caller may not read it: the two look the same.
     #[error("not found")]
     NotFound,
-    /// The caller may read it, but not do this.
+    /// The caller may read the object, but not do this.
     #[error("{reason}")]
     Forbidden {
-        /// What would be needed.
+        /// The requirement that is not met.
         reason: String,
     },
     /// The agent that asked, or a key of the same owner, tried to answer.
     #[error("the agent that asked, or a key of the same owner, may not answer")]
     SelfResponse,
-    /// A client tried to write an event only the server writes.
+    /// A client tried to write an event that only the server writes.
     #[error("clients may not append events of type {event_type}")]
     ReservedEventType {
         /// The type.
         event_type: String,
     },
-    /// A write that needs `If-Match` came without it, or with one that is no version.
+    /// A write that needs `If-Match` came without it, or with an invalid version.
     #[error("If-Match header required")]
     IfMatchRequired,
     /// The same idempotency key came with another body.
@@ -39,101 +39,101 @@ pub enum Rejection {
     /// Fields that break rules.
     #[error("{}", first_message(.errors))]
     Invalid {
-        /// Each with its rule.
+        /// The fields, each with its rule.
         errors: Vec<FieldError>,
     },
-    /// A value that is none of the choices.
+    /// The value is none of the choices.
     #[error("the value is not one of the valid choices")]
     InvalidChoice {
         /// The accepted values.
         valid_choices: Vec<String>,
     },
-    /// The version named is not the current one.
+    /// The version in the request is not the current one.
     #[error("Version conflict")]
     VersionConflict {
-        /// The current one.
+        /// The current version.
         current_version: u32,
     },
-    /// The deadline of the named suspension has passed, or it was undeliverable.
+    /// The deadline of the named suspension has passed, or the suspension was undeliverable.
     #[error("the deadline of this suspension has passed")]
     Expired {
         /// The deadline.
         #[serde(with = "crate::base::time::z_option", default)]
         expired_at: Option<DateTime<Utc>>,
     },
-    /// The named suspension has ended otherwise.
+    /// The named suspension has ended in another way.
     #[error("this suspension is already {}", ending_word(*.resolution, *.reason))]
     AlreadyResolved {
-        /// How it ended.
+        /// The ending.
         resolution: Resolution,
-        /// Which kind of cancellation.
+        /// The kind of cancellation.
         reason: Option<ResolutionReason>,
-        /// When.
+        /// When the suspension ended.
         #[serde(with = "crate::base::time::z")]
         resolved_at: DateTime<Utc>,
-        /// By whom.
+        /// The subject that ended it.
         resolved_by: Option<String>,
     },
-    /// The id is not that of the open suspension.
+    /// The id is not the id of the open suspension.
     #[error("suspension_id mismatch: it does not name the open suspension")]
     SuspensionMismatch,
-    /// Nothing is open.
+    /// The intent has no open suspension.
     #[error("the intent is not suspended")]
     NotSuspended,
     /// Only an active intent can be suspended.
     #[error("the intent is {status}; only an active intent can be suspended")]
     NotActive {
-        /// What it is.
+        /// The status of the intent.
         status: String,
     },
-    /// A write to `_suspension`, which only the server writes.
+    /// The request writes to `_suspension`, which only the server may do.
     #[error("state._suspension is owned by the server; use POST /api/v1/intents/{{id}}/suspend")]
     SuspensionIsServerOwned,
-    /// `suspended_awaiting_input` is reached by asking a question.
+    /// The status `suspended_awaiting_input` is set only by asking a question.
     #[error("use POST /api/v1/intents/{{id}}/suspend to suspend an intent")]
     UseSuspend,
-    /// The lifecycle has no such step (RFC-0001, RFC-0025 §2).
+    /// The lifecycle has no step between these two statuses (RFC-0001, RFC-0025 §2).
     #[error("an intent cannot go from {from} to {to}")]
     InvalidTransition {
-        /// The status now.
+        /// The present status.
         from: String,
-        /// The status asked for.
+        /// The requested status.
         to: String,
     },
-    /// Someone else holds the lease.
+    /// Another agent holds the lease.
     #[error("the lease on this scope is held by another agent")]
     LeaseConflict {
         /// The lease in force.
         existing: Box<Lease>,
     },
-    /// Somebody was reminded a moment ago.
+    /// The people were reminded a moment ago.
     #[error("people were reminded a moment ago; try again in {retry_after_seconds} seconds")]
     TooSoon {
-        /// After how many seconds it would not be refused.
+        /// After how many seconds the request would not be refused.
         retry_after_seconds: u32,
     },
-    /// The same was asked anew again and again.
+    /// The intent asked anew too often.
     #[error(
         "questions of this intent were taken back and asked anew more than {asks_per_hour} times within an hour (questions.asks_per_hour); try again in \
          {retry_after_seconds} seconds"
     )]
     AskedTooOften {
-        /// How often it may be.
+        /// How often it may ask anew within an hour.
         asks_per_hour: u32,
-        /// After how many seconds it would not be refused.
+        /// After how many seconds the request would not be refused.
         retry_after_seconds: u32,
     },
-    /// The agent has written as much today as it may.
+    /// The agent has written its limit for today.
     #[error(
         "this agent has written the {bytes_per_day} bytes it may write in a day (UTC); try again in {retry_after_seconds} seconds"
     )]
     BytesSpent {
-        /// As many as it may.
+        /// The limit.
         bytes_per_day: u64,
-        /// After how many seconds the day is over.
+        /// The seconds until the day ends.
         retry_after_seconds: u32,
     },
-    /// What is left of the disk is kept for people's answers.
+    /// The rest of the disk is kept free for people's answers.
     #[error("the server's disk is nearly full, and what is left is kept for answers; nothing was written")]
     NoRoom,
     /// Leases cannot be taken while the intent waits for a person.
@@ -142,12 +142,12 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// One field, one rule.
+    /// A rejection of one field, by one rule.
     pub fn invalid(field: impl Into<String>, rule: impl Into<String>, message: impl Into<String>) -> Self {
         Self::Invalid { errors: vec![FieldError::new(field, rule, message)] }
     }
 
-    /// Refuses a caller that asks for what only the server itself does.
+    /// Refuses a command that only the server itself gives.
     pub fn server_only() -> Self {
         Self::Forbidden { reason: "only the server itself does this".into() }
     }
@@ -200,7 +200,7 @@ const fn entry(code: &'static str, status: u16, title: &'static str) -> Entry {
 pub mod edge {
     use super::{Entry, entry};
 
-    /// No key, or none that counts.
+    /// The request has no key, or none that is valid.
     pub const UNAUTHORIZED: Entry = entry("unauthorized", 401, "Invalid or missing API key");
     /// Too many requests.
     pub const RATE_LIMITED: Entry = entry("rate_limited", 429, "Too many requests");
@@ -210,17 +210,18 @@ pub mod edge {
     pub const TOO_SLOW: Entry = entry("body_timeout", 408, "Body took too long");
     /// The body is not JSON.
     pub const UNSUPPORTED_MEDIA: Entry = entry("unsupported_media_type", 415, "Unsupported media type");
-    /// The body is no JSON this server reads.
+    /// The body is not JSON in the form that this server reads.
     pub const MALFORMED: Entry = entry("malformed_json", 422, "Malformed JSON");
-    /// No such route.
+    /// The path has no route.
     pub const NO_ROUTE: Entry = entry("not_found", 404, "Not found");
-    /// The route knows other methods.
+    /// The route has other methods.
     pub const NO_METHOD: Entry = entry("method_not_allowed", 405, "Method not allowed");
-    /// The store cannot take the write now; nothing was written, or the outcome is unknown: safe to repeat is what names itself.
+    /// The store cannot take the write now. Nothing was written, or the outcome is unknown; a request that can be recognised as a
+    /// repetition is safe to repeat.
     pub const UNAVAILABLE: Entry = entry("unavailable", 503, "Temporarily unavailable");
-    /// Too much is under way; nothing was done.
+    /// Too many requests are under way; nothing was done.
     pub const OVERLOADED: Entry = entry("overloaded", 503, "Overloaded");
-    /// A failure of ours.
+    /// The server failed.
     pub const INTERNAL: Entry = entry("internal", 500, "Internal error");
 }
 

@@ -423,7 +423,7 @@ fn every_kind_of_event_is_pinned() {
     }
 }
 
-/// The log's own words are read back as they were written, whatever the bodies of requests and responses come to say.
+/// The payloads of the log are read back as they were written, however the bodies of requests and responses change.
 #[test]
 fn every_golden_payload_is_read_and_written_back() {
     for line in GOLDEN.lines() {

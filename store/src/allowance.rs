@@ -1,37 +1,37 @@
-//! How much agents may have written, and what of the disk is kept for people.
+//! How much agents may write, and how much of the disk is kept free for people.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The bytes one agent may have written in a day, unless set otherwise.
+/// How many bytes one agent may write in a day, unless set otherwise.
 pub const AGENT_BYTES_PER_DAY: u64 = 256 * 1024 * 1024;
-/// The bytes of the volume under a SQLite database that are kept for people, unless set otherwise.
+/// How many bytes of the volume under a SQLite database are kept free for people, unless set otherwise.
 pub const RESERVE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Tells how many bytes are free; nothing where that cannot be told.
+/// Tells how many bytes are free; `None` where the system cannot tell.
 type Free = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 
-/// What is kept free of a disk.
+/// The part of a disk that is kept free.
 struct Reserve {
     bytes: u64,
     free: Free,
-    /// Whether less was free at the last look: each change is logged once.
+    /// Whether less was free at the last look. Each change is logged once.
     was_short: AtomicBool,
 }
 
-/// How much may be written. People's answers, and whatever ends a question, are never refused by it.
+/// How much may be written. An allowance never refuses people's answers, nor anything that ends a question.
 pub struct Allowance {
     pub(super) agent_bytes_per_day: u64,
     reserve: Option<Reserve>,
 }
 
 impl Allowance {
-    /// No bound: for commands that write nothing for agents.
+    /// An allowance without limits, for commands that write nothing for agents.
     pub fn unlimited() -> Self {
         Self { agent_bytes_per_day: u64::MAX, reserve: None }
     }
 
-    /// So many bytes for each agent and day, and so many kept free of the disk that the database's file is on, if it is one.
+    /// An allowance of so many bytes for each agent and day. If the database is a file, so many bytes of its disk are kept free.
     pub fn new(agent_bytes_per_day: u64, file: Option<&Path>, reserve_bytes: u64) -> Self {
         let reserve = file.map(|file| {
             let file = file.to_owned();
@@ -40,11 +40,11 @@ impl Allowance {
         Self { agent_bytes_per_day, reserve }
     }
 
-    /// Whether what is left of the disk is kept for people. Each write of an agent looks anew (about a microsecond): within one second agents
-    /// can write more than the whole reserve.
+    /// Whether so little of the disk is left that it is kept for people. Each write of an agent looks anew (about a microsecond):
+    /// within one second agents can write more than the whole reserve.
     pub(super) fn is_short_of_room(&self) -> bool {
         let Some(reserve) = self.reserve.as_ref().filter(|reserve| reserve.bytes > 0) else { return false };
-        // Where the system cannot tell how much is left, nothing is refused for it.
+        // Where the system cannot tell how much is free, no write is refused.
         let free = (reserve.free)();
         let short = free.is_some_and(|free| free < reserve.bytes);
         let before = reserve.was_short.swap(short, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What a database brings to the one [`Store`](crate::Store) that is written over it: how a unit of work runs.
+//! The part of a store that differs by database: how a unit of work runs. The one [`Store`](crate::Store) is written over it.
 
 use std::sync::Arc;
 
@@ -13,30 +13,31 @@ use crate::rows::{Decided, ReadRows, Rows, RowsResult};
 use crate::surroundings::Env;
 use crate::{StoreError, Unit, units};
 
-/// How units of work reach a database: SQLite queues them for its writer, PostgreSQL runs them on pooled connections, the simulator runs
-/// them on the spot.
+/// How units of work reach a database: SQLite queues them for its writer, PostgreSQL runs them on pooled connections, the
+/// simulator runs them at once.
 ///
-/// `name` is the unit's name as [`Store`](crate::Store) has it, for logs and for the simulator.
+/// `name` is the name of the unit, as in [`Store`](crate::Store), for logs and for the simulator.
 pub(crate) trait Backend: Send + Sync + 'static {
-    /// Reads, inside a transaction that writes or outside.
+    /// The reads, inside a transaction that writes or outside.
     type Reads: ReadRows;
-    /// Writes in one transaction.
+    /// The writes of one transaction.
     type Rows<'a>: Rows<Reads = Self::Reads>;
 
     /// The clock of this machine.
     fn clock(&self) -> &dyn Clock;
-    /// The witness of the clock that decides whether an answer is in time.
+    /// The watch over the clock that decides whether an answer is in time.
     fn watch(&self) -> &Arc<ClockWatch>;
-    /// Where commits are announced.
+    /// The hub that announces commits.
     fn announcements(&self) -> &Hub;
     /// Proves that a write can be committed.
     fn prove(&self) -> Unit<'_, ()>;
-    /// Writes what has queued, then nothing more, and lets go of the database.
+    /// Writes the queued work, then refuses further work, and closes the database.
     fn finish(&self) -> BoxFuture<'_, ()>;
-    /// Resolves when nothing can be written any more.
+    /// Resolves when no further write is possible.
     fn finished(&self) -> BoxFuture<'_, ()>;
 
-    /// Runs a unit that writes, in one transaction; it may be run again from the beginning, so it has no effect but its rows.
+    /// Runs a unit that writes, in one transaction. The unit may be run again from the beginning, so its rows
+    /// must be its only effect.
     fn write<T: Send + 'static>(
         &self,
         name: &'static str,
@@ -50,7 +51,7 @@ pub(crate) trait Backend: Send + Sync + 'static {
         work: impl FnOnce(&mut Self::Reads) -> RowsResult<T> + Send + 'static,
     ) -> Unit<'_, T>;
 
-    /// As [`Backend::read`], on connections apart from other reads: whether the server is ready must not wait behind heavy ones.
+    /// As [`Backend::read`], on connections apart from other reads: authentication and readiness must not wait behind heavy ones.
     fn read_apart<T: Send + 'static>(
         &self,
         name: &'static str,
@@ -86,12 +87,13 @@ pub(crate) trait Backend: Send + Sync + 'static {
         async move { read.await?.map_err(StoreError::Rejected) }.boxed()
     }
 
-    /// Applies a command; a database may decide several that wait together.
+    /// Applies a command; a database may decide several commands that wait in one transaction.
     fn apply(&self, request: Request) -> Unit<'_, Outcome> {
         self.decide("execute", move |rows, env| units::execute::execute(rows, env, &request))
     }
 
-    /// Whether this lease of messages should look first for those of servers that live no more. A file has one server.
+    /// Whether this lease of messages should first release those of servers that are gone. A file has only
+    /// one server, so never there.
     fn is_time_to_release(&self) -> bool {
         false
     }

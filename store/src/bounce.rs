@@ -1,21 +1,22 @@
-//! What a message carries so that its return can be told from a forgery: the row it is found by, and proof that we sent it.
+//! The token in a message by which its return is told from a forgery: the message's row, and a proof that we sent the message.
 
 use domain::base::ids::DeliveryId;
 use domain::base::planted::{Bug, planted};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// The name of the secret in the database; it proves this and nothing else.
+/// The name of the secret in the database; it proves bounce tokens and nothing else.
 pub(super) const BOUNCE_SECRET: &str = "bounce";
-/// 96 bits: a guess must be sent to a running server, by the holder of a key.
+/// 96 bits: to try a guess, the holder of a key must send it to a running server.
 const PROOF_BYTES: usize = 12;
-/// What a proof is about: a proof is a signature under nothing else.
+/// The subject of a proof, so that it is not valid as any other signature.
 const PROOF_DOMAIN: &[u8] = b"placet.bounce.v1";
 
-/// Names a message that came back, in its return address and its header. Whoever can make one could make a question undeliverable.
+/// Names a message that came back, in its return address and its header. A person who could forge a token could make
+/// a question undeliverable.
 ///
-/// Digits and the letters a to f only: mail servers have changed the case of addresses, and each system has its own idea of what
-/// else may stand in one.
+/// The text has only digits and the letters a to f: mail servers have changed the case of addresses, and systems differ in the
+/// other characters they accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BounceToken {
     row: i64,
@@ -23,14 +24,15 @@ pub struct BounceToken {
 }
 
 impl BounceToken {
-    /// The token of a message. The proof covers its id as well: after a backup was restored, another message may stand in its row.
+    /// The token of a message. The proof covers the id as well: after a backup was restored, another
+    /// message may have the same row.
     pub(super) fn new(secret: &[u8; 32], row: i64, id: DeliveryId) -> Self {
         let mut proof = [0; PROOF_BYTES];
         proof.copy_from_slice(&mac(secret, row, id).finalize().into_bytes()[..PROOF_BYTES]);
         Self { row, proof }
     }
 
-    /// Reads a token, or the address a message was returned to; `None` for anything no server of ours wrote.
+    /// Reads a token, or the address a message was returned to; `None` for text that no server of ours wrote.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim().to_ascii_lowercase();
         let token = match text.trim_start_matches('<').rsplit_once('@') {
@@ -46,19 +48,19 @@ impl BounceToken {
         (row > 0 && read.expose() == token).then_some(read)
     }
 
-    /// Writes it, for the message.
+    /// Writes the token, for the message.
     pub fn expose(&self) -> String {
         let mut wide = [0; 16];
         wide[16 - PROOF_BYTES..].copy_from_slice(&self.proof);
         format!("{:x}.{:024x}", self.row, u128::from_be_bytes(wide))
     }
 
-    /// The row the message is found by.
+    /// The row of the message.
     pub(super) fn row(&self) -> i64 {
         self.row
     }
 
-    /// Whether it is the token of the message with this id, in constant time.
+    /// Whether this is the token of the message with this id, in constant time.
     pub(super) fn matches(&self, secret: &[u8; 32], id: DeliveryId) -> bool {
         mac(secret, self.row, id).verify_truncated_left(&self.proof).is_ok()
     }

@@ -1,7 +1,7 @@
-//! Rows as the databases hold them, and what they mean: short conversions, once for both.
+//! Rows as the databases hold them, and their conversions to the store's rows: short, and written once for both databases.
 //!
-//! A struct lists the columns it reads, by their names in [`schema`](crate::schema). Its list is written into statements as well, so that no
-//! position in a text decides what a value means.
+//! A struct lists the columns it reads, by their names in [`schema`](crate::schema). Statements are written from the same list,
+//! so that no position in a text decides the meaning of a value.
 
 use diesel::Queryable;
 use diesel::expression::Expression;
@@ -31,13 +31,13 @@ pub(crate) fn signed(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-/// The columns a struct reads.
+/// The columns that a struct reads.
 pub(crate) trait Columns {
-    /// Their types, in order.
+    /// The types of the columns, in order.
     type Sql;
 }
 
-/// The names of columns as statements list them.
+/// Makes the macro that writes the names of columns into statements.
 macro_rules! listed {
     ($name:ident: $($column:ident),*) => {};
     ($name:ident, $list:ident: $first:ident $(, $column:ident)*) => {
@@ -60,8 +60,8 @@ macro_rules! listed {
     };
 }
 
-/// A struct of columns and, where statements list them, a macro of their names: `$list!()`, or `$list!(behind s)` with the alias of the
-/// table before each.
+/// Makes a struct of columns and, where statements list them, a macro of their names: `$list!()`, or `$list!(behind s)` with the
+/// alias of the table before each name.
 macro_rules! columns {
     ($(#[$doc:meta])* $name:ident of $table:ident $(as $list:ident $(behind $alias:ident)?)? {
         $first:ident: $first_rust:ty, $($column:ident: $rust:ty),* $(,)?
@@ -74,7 +74,7 @@ macro_rules! columns {
         }
 
         impl $name {
-            /// The columns, for a query of diesel's.
+            /// The columns, for a diesel query.
             pub(crate) fn selection() -> (schema::$table::$first, $(schema::$table::$column),*) {
                 (schema::$table::$first, $(schema::$table::$column),*)
             }
@@ -196,7 +196,7 @@ columns!(
 );
 
 impl SuspensionColumns {
-    /// The row of its intent.
+    /// The row of the suspension's intent.
     pub(crate) fn intent(&self) -> i64 {
         self.intent
     }
@@ -283,7 +283,7 @@ columns!(
 );
 
 impl OutboxColumns {
-    /// The message, and where it stands.
+    /// The message and its state.
     pub(crate) fn into_both(self) -> RowsResult<(OutboxRow, DeliveryState)> {
         let state = Code::from_code(self.state)?;
         Ok((self.into_row()?, state))

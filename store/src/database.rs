@@ -8,22 +8,22 @@ use super::postgres::{Address, PostgresStore, is_empty};
 use super::sqlite::{Exclusive, SqliteStore};
 use super::{Store, Surroundings};
 
-/// Where the data is.
+/// The place of the data.
 #[derive(Clone, Debug)]
 pub enum Database {
-    /// A file of this machine.
+    /// A file on this machine.
     Sqlite(PathBuf),
-    /// A database other servers may share, and how many connections this one makes to it.
+    /// A database that other servers may share, and how many connections this server makes to it.
     Postgres { address: Box<Address>, connections: u32 },
 }
 
 impl Database {
-    /// Refuses a file that is not there, or a database without tables, for a command that has nothing to do on an empty one but would
-    /// make it.
+    /// Refuses a missing file or a database without tables, for a command that would create it but has
+    /// nothing to do on an empty one.
     ///
     /// # Errors
     ///
-    /// Where it would have to be: the usual reason is another folder, or other settings than the server's.
+    /// The place where the database should be: the usual reason is another folder, or settings that differ from the server's.
     pub async fn must_exist(&self) -> anyhow::Result<()> {
         match self {
             Self::Sqlite(path) if !path.exists() => {
@@ -47,7 +47,7 @@ impl Database {
 }
 
 impl Database {
-    /// Whether opening it would make it: the file is not there, or the database has no tables.
+    /// Whether opening the database would make it: the file is not there, or the database has no tables.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Database {
         }
     }
 
-    /// Its file, if it is one of this machine.
+    /// The file of the database, if it is on this machine.
     pub fn file(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(path) => Some(path),
@@ -67,7 +67,7 @@ impl Database {
         }
     }
 
-    /// Where it is, from whatever folder one looks.
+    /// The place of the database, in a form that is valid from every folder.
     pub fn place(&self) -> String {
         match self {
             Self::Sqlite(path) => std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string(),
@@ -89,7 +89,7 @@ impl fmt::Display for Database {
 ///
 /// # Errors
 ///
-/// What is wrong with it, in one or two lines.
+/// The problem with the database, in one or two lines.
 pub async fn open(database: &Database, exclusive: Exclusive, surroundings: Surroundings) -> anyhow::Result<Arc<dyn Store>> {
     Ok(match database {
         Database::Sqlite(path) => Arc::new(SqliteStore::open(path, exclusive, surroundings)?),

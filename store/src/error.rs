@@ -10,13 +10,14 @@ pub enum StoreError {
     /// The domain refused; state is unchanged, only the refusal's own events are committed.
     #[error("{0}")]
     Rejected(Rejection),
-    /// The outcome is unknown, or the queue is full. Sending the same command again is safe where it can be recognised.
+    /// The outcome is unknown, or the queue is full. Sending the same command again is safe if the command can be recognised.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
-    /// Time would decide, and may not at present; nothing was written. Sending the same command again is safe.
+    /// The command would have to decide by time, and may not at present; nothing was written. Sending the
+    /// same command again is safe.
     #[error("deadlines wait: {0}")]
     Held(&'static str),
-    /// The database or a row in it is not what it must be.
+    /// The database or a row in it is not as it must be.
     #[error("the store failed")]
     Failed(#[source] anyhow::Error),
 }
@@ -27,7 +28,8 @@ impl From<Rejection> for StoreError {
     }
 }
 
-/// What a caller wants, or what is wrong with its request. The unit authorizes the caller first: only one that may do it is told what is wrong.
+/// A caller's request, or the error in it. The unit authorizes the caller first: only a caller with the
+/// permission learns of the error.
 pub type Wanted<T> = Result<T, Rejection>;
 
 /// The result of one unit of work.

@@ -1,4 +1,4 @@
-//! What a transaction did that is counted after its commit: facts without names, ids or words of callers.
+//! Facts about a transaction that are counted after its commit: without names, ids or text of callers.
 
 use chrono::TimeDelta;
 use domain::intent::event::Event;
@@ -6,7 +6,7 @@ use domain::people::principal::{Assurance, Role};
 use domain::suspension::delivery::BounceKind;
 use domain::suspension::{FallbackPolicy, Resolution, ResolutionReason, Suspension};
 
-/// Something a transaction did that is counted once it is committed.
+/// Something that a transaction did, which is counted once the transaction is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// A question was asked.
@@ -15,12 +15,12 @@ pub enum Fact {
     Ended {
         outcome: Outcome,
         method: Method,
-        /// Its time ran out, and nobody had been reached.
+        /// The time ran out, and no person had been reached.
         unreached: bool,
-        /// From question to ending.
+        /// The time from the question to its ending.
         open_for: TimeDelta,
     },
-    /// The timer of a question that was still open was dealt with, so long after it was due.
+    /// The timer of a question that was still open was applied, so long after it was due.
     DeadlineApplied { late: TimeDelta },
     /// A channel was tried.
     DeliveryAttempted { channel: String, result: Attempted },
@@ -28,7 +28,7 @@ pub enum Fact {
     Delivery { channel: String, state: Settled },
     /// A message was reported to have come back.
     BounceReported { kind: BounceKind },
-    /// Nobody of an attempt could be reached, and the next rung's people were asked at once.
+    /// No person of an attempt could be reached, and the people of the next rung were asked at once.
     FailedOver,
     /// A message was given up because too many waited for its endpoint.
     QueueFull,
@@ -47,18 +47,18 @@ pub enum Outcome {
     Undeliverable,
 }
 
-/// What ended it.
+/// The way in which a question was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     EmailLink,
     ApiKey,
-    /// A gateway, for somebody it names.
+    /// A gateway answered, for a person it names.
     Channel,
-    /// The server itself: time ran out.
+    /// The server itself ended the question: its time ran out, or no person could be reached.
     Server,
 }
 
-/// What came of one try.
+/// The result of one try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempted {
     Sent,
@@ -66,7 +66,7 @@ pub enum Attempted {
     Failed,
 }
 
-/// Where a message stands.
+/// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
     Queued,
@@ -77,10 +77,10 @@ pub enum Settled {
 }
 
 impl Attempted {
-    /// Everything that can come of one.
+    /// Every result of a try.
     pub const ALL: [Self; 3] = [Self::Sent, Self::Retry, Self::Failed];
 
-    /// The word in the label.
+    /// The value of the metric's label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sent => "sent",
@@ -91,10 +91,10 @@ impl Attempted {
 }
 
 impl Settled {
-    /// Every state there is.
+    /// Every state of a message.
     pub const ALL: [Self; 5] = [Self::Queued, Self::Sent, Self::Failed, Self::Bounced, Self::Obsolete];
 
-    /// The word in the label.
+    /// The value of the metric's label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -107,7 +107,7 @@ impl Settled {
 }
 
 impl Outcome {
-    /// Every way a question can end, with what can end it so.
+    /// Every way in which a question can end, with the methods that can end it so.
     pub const WITH_METHODS: [(Self, Method); 8] = [
         (Self::Answered, Method::EmailLink),
         (Self::Answered, Method::ApiKey),
@@ -119,7 +119,7 @@ impl Outcome {
         (Self::Undeliverable, Method::Server),
     ];
 
-    /// The word in the label.
+    /// The value of the metric's label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
@@ -133,10 +133,10 @@ impl Outcome {
 }
 
 impl Method {
-    /// Those that answer.
+    /// The methods that answer.
     pub const OF_ANSWERS: [Self; 3] = [Self::EmailLink, Self::ApiKey, Self::Channel];
 
-    /// The word in the label.
+    /// The value of the metric's label.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::EmailLink => "email_link",
@@ -154,14 +154,14 @@ impl Method {
             (Role::Channel, _) => Self::Channel,
             (_, Assurance::EmailLink) => Self::EmailLink,
             (_, Assurance::ApiKey) => Self::ApiKey,
-            // No account of the machine answers a question.
+            // Principals of the server and of the machine answer no questions.
             (_, Assurance::Server | Assurance::Local) => Self::Server,
         }
     }
 }
 
 impl Fact {
-    /// The ending `event` brought upon a suspension; `None` while it is open.
+    /// The ending that `event` brought to a suspension; `None` while the suspension is open.
     pub(super) fn of_ending(event: &Event, ended: &Suspension) -> Option<Self> {
         let ending = ended.ending.as_ref()?;
         let outcome = match (ending.resolution, ending.reason) {

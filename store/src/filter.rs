@@ -1,4 +1,4 @@
-//! Which rows a list is to show.
+//! The rows that a list is to show.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::DeliveryId;
@@ -11,7 +11,7 @@ pub struct EventFilter {
     pub offset: u32,
     pub event_type: Option<String>,
     pub since: Option<DateTime<Utc>>,
-    /// Everything, or only what the OpenIntent client knows.
+    /// All events, or only those that the OpenIntent client knows.
     pub all: bool,
 }
 
@@ -20,9 +20,9 @@ pub struct EventFilter {
 pub struct IntentFilter {
     pub limit: u32,
     pub offset: u32,
-    /// Only those with this status.
+    /// Only intents with this status.
     pub status: Option<Status>,
-    /// Only those before this row.
+    /// Only intents before this row.
     pub before: Option<i64>,
 }
 
@@ -30,11 +30,11 @@ pub struct IntentFilter {
 #[derive(Clone, Debug)]
 pub struct SuspensionFilter {
     pub limit: u32,
-    /// Open ones only.
+    /// Only open suspensions.
     pub open: bool,
-    /// Only those before this row.
+    /// Only suspensions before this row.
     pub before: Option<i64>,
-    /// Only the one asked under the idempotency key with this hash.
+    /// Only the suspension asked under the idempotency key with this hash.
     pub asked_under: Option<[u8; 32]>,
 }
 
@@ -42,7 +42,7 @@ pub struct SuspensionFilter {
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveryFilter {
     pub limit: u32,
-    /// Only those whose `sequence` is larger.
+    /// Only messages whose `sequence` is larger.
     pub after: i64,
 }
 
@@ -50,7 +50,7 @@ pub struct DeliveryFilter {
 #[derive(Clone, Copy, Debug)]
 pub struct FailedFilter {
     pub limit: u32,
-    /// Only those before this one.
+    /// Only messages before this one.
     pub before: Option<DeliveryId>,
 }
 

@@ -1,4 +1,5 @@
-//! Where commits are announced: wake-ups are hints, and whoever is woken looks again; an ending alone is told along, for it is final.
+//! Announces commits. A wake-up is a hint, and a waiter that is woken looks again; only an ending is passed
+//! along, because it is final.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,12 +13,12 @@ use super::span::SpanRecord;
 use super::story::Story;
 use crate::observer::Observer;
 
-/// Something a transaction did that somebody may be waiting for, or that is counted; announced after its commit.
+/// Something a transaction did that requests or tasks may be waiting for, or that is counted; announced after its commit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
     /// A suspension has a new version.
     Suspension(SuspensionId),
-    /// A suspension has ended, and this is how it will stay; comes before the notice of its new version.
+    /// A suspension has ended, in this final state; comes before the notice of its new version.
     Ended(Arc<Suspension>),
     /// There is a message to send.
     Delivery,
@@ -27,34 +28,34 @@ pub enum Notice {
     Timer,
     /// Something to count.
     Fact(Fact),
-    /// Something an operator reads of in the server's log.
+    /// A line for the operator in the server's log.
     Story(Story),
-    /// Something to trace.
+    /// A span to trace.
     Span(Box<SpanRecord>),
 }
 
-/// Wakes whoever waits for a suspension, a message or a deadline.
+/// Wakes requests that wait for a suspension, and workers that wait for a message or a deadline.
 pub struct Hub {
     // A std mutex: held for a map operation, never across an await.
     waiting: Mutex<HashMap<SuspensionId, Watched>>,
     deliveries: Notify,
-    /// Channels by which something is sent again; taken by the worker at its next turn.
+    /// Channels with a message that is sent again; the worker takes them at its next turn.
     redriven: Mutex<Vec<String>>,
     timers: Notify,
     observer: Arc<dyn Observer>,
 }
 
-/// A suspension somebody waits for.
+/// A suspension that requests wait for.
 #[derive(Default)]
 struct Watched {
     notify: Arc<Notify>,
     watchers: usize,
-    /// What it has become, if it ended since somebody waits.
+    /// The suspension in its final state, if it ended while it was watched.
     ended: Option<Arc<Suspension>>,
 }
 
 impl Hub {
-    /// An empty hub that tells `observer` how many wait.
+    /// An empty hub that tells `observer` about waiting requests.
     pub fn new(observer: Arc<dyn Observer>) -> Self {
         Self {
             waiting: Mutex::default(),
@@ -83,7 +84,8 @@ impl Hub {
                 Notice::Delivery => self.deliveries.notify_one(),
                 Notice::Redriven(channel) => {
                     let mut redriven = self.redriven();
-                    // Once is enough, however many are sent again before the worker's next turn.
+                    // One entry for a channel is enough, however many of its messages are sent again
+                    // before the worker's next turn.
                     if !redriven.contains(channel) {
                         redriven.push(channel.clone());
                     }
@@ -91,20 +93,20 @@ impl Hub {
                     self.deliveries.notify_one();
                 }
                 Notice::Timer => self.timers.notify_one(),
-                // Counted and traced by the writer; nobody waits for them.
+                // These are counted, logged and traced elsewhere; no task waits for them.
                 Notice::Fact(_) | Notice::Story(_) | Notice::Span(_) => {}
             }
         }
     }
 
-    /// Wakes everybody: something may have been announced elsewhere and not heard here.
+    /// Wakes every waiter: a commit may have been announced elsewhere and not heard here.
     pub fn wake_all(&self) {
         let waiting: Vec<SuspensionId> = self.watched();
         self.announce(&waiting.into_iter().map(Notice::Suspension).collect::<Vec<_>>());
         self.announce(&[Notice::Delivery, Notice::Timer]);
     }
 
-    /// What somebody waits for.
+    /// The suspensions that requests wait for.
     pub fn watched(&self) -> Vec<SuspensionId> {
         self.waiting().keys().copied().collect()
     }
@@ -118,12 +120,12 @@ impl Hub {
         Watch { hub: self, id, notify: watched.notify.clone() }
     }
 
-    /// Waits for a message to send; a permit is kept, so one announced before the call is not lost.
+    /// Waits for a message to send; a permit is kept, so a message announced before the call is not lost.
     pub async fn delivery(&self) {
         self.deliveries.notified().await;
     }
 
-    /// The channels by which something is sent again since the last call.
+    /// Returns the channels whose messages were sent again since the last call.
     pub fn take_redriven(&self) -> Vec<String> {
         std::mem::take(&mut self.redriven())
     }
@@ -132,7 +134,7 @@ impl Hub {
         self.redriven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for an earlier deadline; a permit is kept, so one announced before the call is not lost.
+    /// Waits for an earlier deadline; a permit is kept, so a deadline announced before the call is not lost.
     pub async fn timer(&self) {
         self.timers.notified().await;
     }
@@ -151,14 +153,15 @@ pub struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// A future that resolves at the next announcement; it counts from this call on, not from its first poll.
+    /// A future that resolves at the next announcement, counted from this call and not from its first poll.
     pub fn changed(&self) -> std::pin::Pin<Box<tokio::sync::futures::Notified<'_>>> {
         let mut changed = Box::pin(self.notify.notified());
         changed.as_mut().enable();
         changed
     }
 
-    /// What the suspension has become, if this server ended it while it was watched. Where another did, reading it tells.
+    /// The suspension in its final state, if this server ended it while it was watched. If another server ended it,
+    /// the caller must read it.
     pub fn ended(&self) -> Option<Arc<Suspension>> {
         self.hub.waiting().get(&self.id)?.ended.clone()
     }

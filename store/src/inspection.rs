@@ -1,4 +1,4 @@
-//! What an operator learns of a database without changing it.
+//! The facts about a database that an operator can learn without changing it.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::KeyId;
@@ -8,15 +8,15 @@ use domain::wire::KeyView;
 /// How the tables of a database relate to this program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Schema {
-    /// There are none yet; the first start makes them.
+    /// The database has no tables yet; the first start makes them.
     Empty,
-    /// They are somebody else's.
+    /// The tables are another program's.
     Foreign,
-    /// The next start adds so many migrations.
+    /// The tables are an older version's; the next start applies so many migrations.
     Older(usize),
-    /// They are this program's.
+    /// The tables are this version's.
     Current,
-    /// `placet migrate` fills them, and has not finished.
+    /// `placet migrate` is filling the tables, and has not finished.
     Half,
     /// A newer program wrote this migration.
     Newer(String),
@@ -27,45 +27,45 @@ pub enum Schema {
 pub struct Gateway {
     pub id: KeyId,
     pub name: String,
-    /// The channels it is tied to; absent for an unbound one.
+    /// The channels the key is tied to; absent if the key is tied to none.
     pub tied_to: Option<Vec<String>>,
 }
 
 impl Gateway {
-    /// Those among all keys.
+    /// The gateways among all keys.
     pub(crate) fn among(keys: Vec<KeyView>) -> Vec<Self> {
         let counts = |key: &KeyView| key.role == Role::Channel && key.revoked_at.is_none();
         keys.into_iter().filter(counts).map(|key| Self { id: key.id, name: key.name, tied_to: key.tied_to }).collect()
     }
 }
 
-/// What a database holds, as far as its operator is concerned.
+/// The contents of a database that concern its operator.
 #[derive(Debug)]
 pub struct Inspection {
-    /// Whose tables these are; the rest is known only of `Older` and `Current` ones.
+    /// The state of the tables; the other fields are known only for `Older` and `Current` tables.
     pub schema: Schema,
-    /// Whether commits go to a write-ahead log; those of PostgreSQL always do.
+    /// Whether commits go to a write-ahead log; in PostgreSQL they always do.
     pub write_ahead: bool,
-    /// What the database's own check says is broken; PostgreSQL has none to ask.
+    /// The damage that the database's own check found; PostgreSQL has no check to run.
     pub damage: Option<String>,
-    /// Where everything went, if `placet migrate` moved it; no server starts here any more.
+    /// Where `placet migrate` moved the data, if it did; no server starts here any more.
     pub moved_to: Option<String>,
     /// When the newest event was written.
     pub last_event: Option<DateTime<Utc>>,
-    /// Keys that count.
+    /// How many keys are valid.
     pub keys: i64,
-    /// Gateways whose keys count, once the tables are of this version.
+    /// Gateways whose keys are valid; known once the tables are of this version.
     pub gateways: Vec<Gateway>,
     /// Since when deadlines and messages wait after a restore.
     pub held_since: Option<DateTime<Utc>>,
-    /// A secret of the server's own, if it has made it.
+    /// A secret of the server's own, if the server has made it.
     pub secret: Option<[u8; 32]>,
-    /// Whether a server in production has served it.
+    /// Whether a server in production has served the database.
     pub was_in_production: bool,
 }
 
 impl Inspection {
-    /// A database of which nothing more is known yet.
+    /// A database about which nothing more is known yet.
     pub(crate) fn of(schema: Schema) -> Self {
         Self {
             schema,

@@ -1,7 +1,8 @@
-//! Answer links: a secret that is kept only as a hash, the row it is found by, and proof that a server of this database made it.
+//! Answer links: a secret that is stored only as a hash, the row by which it is found, and a proof that a server
+//! of this database made it.
 //!
-//! The proof opens nothing. It tells a link somebody was sent from one that was made up before the database is asked, so that those who
-//! make links up take no place, no time and no memory from those who were sent one.
+//! The proof opens nothing. It tells a genuine link from an invented one before the database is asked, so that people who invent
+//! links take no place, time or memory from people who were sent one.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,30 +15,30 @@ use secrecy::zeroize::Zeroize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The domain of the hash: a hash of a token is a hash of nothing else.
+/// The domain of the hash, so that the hash of a token equals no other hash.
 const HASH_DOMAIN: &[u8] = b"placet.link.v1";
-/// The name of the secret in the database that proves tokens; it proves them and nothing else.
+/// The name of the secret in the database that proves answer links; it proves nothing else.
 pub const LINK_SECRET: &str = "link";
-/// How much of a token's secret nobody can guess, whatever they have read of the database.
+/// How many bytes of a token's secret cannot be guessed, even from the contents of the database.
 const RANDOM_BYTES: usize = 16;
-/// What a proof is about: a proof is a signature under nothing else.
+/// The subject of a proof, so that it is not valid as any other signature.
 const PROOF_DOMAIN: &[u8] = b"placet.link.proof.v1";
 
-/// What the holder of an answer link may see.
+/// The view that the holder of an answer link gets.
 #[derive(Clone, Debug)]
 pub struct LinkView {
     pub recipient: String,
-    /// The message the link was in, if that was kept.
+    /// The message that carried the link, if that was recorded.
     pub delivery: Option<DeliveryId>,
     pub intent_title: String,
     pub agent: String,
     pub suspension: Suspension,
     pub question: Question,
-    /// How many messages there were about it; counted once nobody could be reached.
+    /// How many messages there were about the question; counted only if the question reached no person.
     pub messages: usize,
-    /// When it was looked at, by the clock that decides whether an answer is in time.
+    /// When the link was looked at, by the clock that decides whether an answer is in time.
     pub now: DateTime<Utc>,
-    /// Whether it can be answered, or could be as soon as deadlines wait no more: a deadline that may not come has ended nothing.
+    /// Whether the question can be answered, or could be once deadlines are no longer held: a held deadline has ended nothing.
     pub is_open: bool,
 }
 
@@ -45,12 +46,12 @@ pub struct LinkView {
 #[derive(Clone)]
 pub struct LinkToken {
     row: i64,
-    /// Random bytes, and behind them their proof. Tokens from before there were proofs are random as a whole, and work as ever.
+    /// Random bytes, and behind them their proof. Tokens from before there were proofs are random as a whole, and still work.
     secret: [u8; 32],
 }
 
 impl LinkToken {
-    /// Joins the row a token is found by with its secret.
+    /// Joins the row by which a token is found with its secret.
     pub fn new(row: i64, secret: [u8; 32]) -> Self {
         Self { row, secret }
     }
@@ -64,13 +65,14 @@ impl LinkToken {
         Self { row, secret }
     }
 
-    /// Whether a server of this database made it, in constant time. It says nothing about what it opens.
+    /// Whether a server of this database made the token, in constant time. The proof says nothing about the
+    /// question behind the link.
     pub fn is_proven(&self, link_secret: &[u8; 32]) -> bool {
         let (random, proof) = self.secret.split_at(RANDOM_BYTES);
         mac(link_secret, self.row, random).verify_truncated_left(proof).is_ok()
     }
 
-    /// Reads a path segment; `None` for anything no server of ours wrote.
+    /// Reads a path segment; `None` for text that no server of ours wrote.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text.strip_prefix(LINK_PREFIX)?).ok()?;
         let (row, secret) = bytes.split_first_chunk::<8>()?;
@@ -85,17 +87,17 @@ impl LinkToken {
         format!("{LINK_PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// The row it is found by.
+    /// The row by which the token is found.
     pub fn row(&self) -> i64 {
         self.row
     }
 
-    /// What is kept of it.
+    /// The hash of the token, which the database stores in place of the token.
     pub fn hash(&self) -> [u8; 32] {
         Sha256::new().chain_update(HASH_DOMAIN).chain_update(self.row.to_be_bytes()).chain_update(self.secret).finalize().into()
     }
 
-    /// Whether `kept` is its hash, in constant time.
+    /// Whether `kept` is the hash of this token, in constant time.
     pub fn matches(&self, kept: &[u8]) -> bool {
         self.hash().ct_eq(kept).into()
     }
@@ -123,7 +125,7 @@ impl std::fmt::Debug for LinkToken {
 mod tests {
     use super::*;
 
-    /// What is not proven waits among strangers; what is must not be made without the secret.
+    /// An unproven token waits among strangers; a proven token must not be possible without the secret.
     #[test]
     fn a_token_is_proven_by_the_secret_for_its_row_alone() {
         let token = LinkToken::mint(&[1; 32], 7, [9; RANDOM_BYTES]);

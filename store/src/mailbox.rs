@@ -1,4 +1,4 @@
-//! What the mailbox of development mode shows: the questions that wait, and the newest messages with what became of their questions.
+//! The contents of the mailbox in development mode: open questions, and the newest messages with the state of their questions.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ use super::PRODUCTION_MARK;
 use crate::rows::prelude::*;
 use crate::rows::{RowsResult, SuspensionRow};
 
-/// What there is to see, newest first.
+/// The contents of the mailbox, newest first.
 #[derive(Clone, Debug)]
 pub struct MailboxView {
     /// The questions that wait for an answer.
     pub waiting: Vec<Asked>,
     /// The messages.
     pub messages: Vec<Mailed>,
-    /// Whether a message that has gone out may be opened with a new link, see [`Store::open_mail`](super::Store::open_mail).
+    /// Whether a message that has gone out may be opened with a new link; see [`Store::open_mail`](super::Store::open_mail).
     pub may_open: bool,
 }
 
-/// A question, with where it stands.
+/// A question with its state.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub suspension: Suspension,
@@ -36,12 +36,12 @@ pub struct Mailed {
     pub channel: String,
     pub recipient: String,
     pub state: DeliveryState,
-    /// When it came to its end, or when it was queued.
+    /// When the message ended, or when it was queued.
     pub at: DateTime<Utc>,
     pub asked: Asked,
 }
 
-/// Reads at most `limit` of either.
+/// Reads at most `limit` questions and at most `limit` messages.
 pub(super) fn mailbox<R: ReadRows>(rows: &mut R, limit: u32) -> RowsResult<MailboxView> {
     let mut read: HashMap<i64, Asked> = HashMap::new();
     let mut asked = |rows: &mut R, row: SuspensionRow| -> RowsResult<Asked> {

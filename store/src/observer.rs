@@ -1,4 +1,4 @@
-//! Whom a store tells of its work: the server counts and traces it. A store knows no metric and no collector.
+//! The observer that a store tells of its work: the server counts and traces it. A store knows no metric and no collector.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 use crate::fact::Fact;
 use crate::span::SpanRecord;
 
-/// Something that looks at a store's work. No method may wait: they are called between a commit and the reply to it.
+/// Observes a store's work. No method may wait, because the methods are called between a commit and the reply to it.
 pub trait Observer: Send + Sync + 'static {
-    /// Whether spans are wanted; if not, none are made or kept.
+    /// Whether spans are wanted; if not, none are made or stored.
     fn wants_spans(&self) -> bool {
         false
     }
@@ -23,7 +23,7 @@ pub trait Observer: Send + Sync + 'static {
     /// A unit of work waits to be run.
     fn queued(&self) {}
 
-    /// A unit of work waits no more: it is run, or was refused.
+    /// A unit of work no longer waits: it runs, or was refused.
     fn unqueued(&self) {}
 
     /// A unit of work was refused because too many waited.
@@ -35,41 +35,41 @@ pub trait Observer: Send + Sync + 'static {
     /// So many units of work shared a commit, and took so long from the first read to the end of the commit.
     fn batch(&self, _units: usize, _took: Duration) {}
 
-    /// A commit alone took so long: the disk.
+    /// The COMMIT alone took so long, which measures the disk.
     fn commit(&self, _took: Duration) {}
 
     /// A request began to wait for a question.
     fn waits(&self) {}
 
-    /// A request waits no more.
+    /// A request no longer waits.
     fn waits_no_more(&self) {}
 
     /// A commit made so many waiting requests look again.
     fn woke(&self, _requests: usize) {}
 }
 
-/// The observer of a store that is not looked at.
+/// The observer of a store whose work is not observed.
 #[derive(Clone, Copy, Debug)]
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
 
-/// Why a transaction is run again. Only a database with several writers has reasons.
+/// Why a transaction is run again. Only a database with several writers gives a reason to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
     /// Another transaction inserted the same row first.
     Overtaken,
-    /// The database broke it off: a deadlock, a server that stops.
+    /// The database broke the transaction off: a deadlock, or a server that stops.
     BrokenOff,
     /// The connection was lost.
     Disconnected,
 }
 
 impl Again {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Self; 3] = [Self::Overtaken, Self::BrokenOff, Self::Disconnected];
 
-    /// The name as metrics have it.
+    /// The name of the reason in metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Overtaken => "overtaken",

@@ -20,9 +20,9 @@ use crate::host::clock_watch::ClockWatch;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, DeliveryState, IntentRow, OutboxRow, Restore, RowsResult, SuspensionRow};
 
-/// How many events one request looks at.
+/// How many events one request may walk over.
 const EVENTS_WALKED_MAX: u32 = 20_000;
-/// After how many bytes a page ends early, whatever its limit.
+/// A page ends after this many bytes, whatever its limit.
 const PAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// An intent as shown, with `_suspension` rendered from its newest suspension.
@@ -41,7 +41,8 @@ fn record<R: ReadRows>(rows: &mut R, row: &SuspensionRow) -> RowsResult<Suspensi
     Ok(SuspensionRecord::of(&row.suspension, &rows.question(row)?))
 }
 
-/// Whether somebody may do this to an intent, by what was sent about one suspension of it.
+/// Whether a principal may do this to an intent. A gateway's permission comes from the messages about
+/// `suspension` that it was handed.
 fn may<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -57,19 +58,20 @@ fn may<R: ReadRows>(
     ))
 }
 
-/// The recipients of the messages about a suspension that a gateway tied to channels was handed; for every other principal nothing is read.
+/// The recipients of a suspension's messages that were handed to a gateway tied to channels; for other
+/// principals nothing is read.
 pub(super) fn handed<R: ReadRows>(rows: &mut R, principal: &Principal, suspension: Option<i64>) -> RowsResult<Vec<String>> {
     let Some(suspension) = suspension.filter(|_| principal.tied_to.is_some()) else { return Ok(Vec::new()) };
     let messages = rows.deliveries(suspension)?.into_iter().map(|(row, _)| row);
     Ok(messages.filter(|row| principal.is_handed(&row.route())).map(|row| row.recipient).collect())
 }
 
-/// What a list needs to look at: agents read their own, everybody else who reads sees all. Whether a row is shown, [`may`] says.
+/// The creator that a list is limited to: agents read only their own rows. [`may`] then decides whether a row is shown.
 fn own_only(principal: &Principal) -> Option<&str> {
     (principal.role == Role::Agent).then_some(principal.name.as_str())
 }
 
-/// An intent, for whoever may read it; it shows its newest suspension.
+/// Reads an intent that the principal may read. The right to read may come from messages about its newest suspension.
 pub(super) fn readable<R: ReadRows>(rows: &mut R, principal: &Principal, id: IntentId) -> Decided<IntentRow> {
     let Some(row) = rows.intent(id)? else { return Ok(Err(Rejection::NotFound)) };
     Ok(may(rows, principal, Action::Read, &row, row.newest_suspension)?.map(|()| row))
@@ -82,7 +84,7 @@ pub(super) fn intent<R: ReadRows>(rows: &mut R, principal: &Principal, id: Inten
     }
 }
 
-/// What a caller may have who walks through a list of the whole server.
+/// Checks that the caller may walk through a list of the whole server.
 fn walked<F>(principal: &Principal, action: Action, filter: Wanted<F>) -> Wanted<F> {
     authorize(principal, action, Object::Server)?;
     filter
@@ -93,7 +95,7 @@ pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: 
         Ok(filter) => filter,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    // One row more than asked for says whether there is another page.
+    // One row more than the limit shows whether there is another page.
     let found = rows.intents(own_only(principal), IntentFilter { limit: filter.limit + 1, ..filter })?;
     let (mut intents, mut bytes, mut last) = (Vec::new(), 0, None);
     for row in found.iter().take(filter.limit as usize) {
@@ -111,7 +113,7 @@ pub(super) fn intents<R: ReadRows>(rows: &mut R, principal: &Principal, filter: 
     Ok(Ok(IntentPage { intents, next_cursor: cursor(last, found.last().map(|row| row.rid)) }))
 }
 
-/// Where the page after this one begins, if what was found goes on behind the last row looked at.
+/// Where the next page begins; `None` if the last row that was looked at is the last one found.
 fn cursor(last: Option<i64>, found: Option<i64>) -> Option<String> {
     last.filter(|last| found != Some(*last)).map(|rid| rid.to_string())
 }
@@ -128,7 +130,8 @@ pub(super) fn leases<R: ReadRows>(rows: &mut R, principal: &Principal, id: Inten
     Ok(Ok(rows.leases(row.rid)?.into_iter().map(|lease| lease.seen_at(now, since)).collect()))
 }
 
-/// Walks the log from its end: each event names the one before it. The walk is bounded, and only what is shown is read whole.
+/// Walks the log from its end: each event names its predecessor. The walk is bounded, and only events that
+/// are shown are read whole.
 pub(super) fn events<R: ReadRows>(
     rows: &mut R,
     principal: &Principal,
@@ -200,7 +203,7 @@ pub(super) fn deliveries<R: ReadRows>(
         Ok(filter) => filter,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    // One more than asked for says whether there is another page.
+    // One message more than the limit shows whether there is another page.
     let to_come = rows.deliveries(row.rid)?.into_iter().filter(|(row, _)| i64::from(row.sequence) > filter.after);
     let mut found: Vec<_> = to_come.take(filter.limit as usize + 1).collect();
     let more = found.len() > filter.limit as usize;
@@ -219,7 +222,7 @@ pub(super) fn failed_deliveries<R: ReadRows>(
         Ok(filter) => filter,
         Err(rejection) => return Ok(Err(rejection)),
     };
-    // One row more than asked for says whether there is another page.
+    // One row more than the limit shows whether there is another page.
     let mut found = rows.failed_deliveries(filter.before, filter.limit + 1)?;
     let more = found.len() > filter.limit as usize;
     found.truncate(filter.limit as usize);
@@ -232,7 +235,7 @@ pub(super) fn failed_deliveries<R: ReadRows>(
     Ok(Ok(DeliveryPage { deliveries, next_cursor }))
 }
 
-/// A message as shown, with what was reported of it.
+/// A message as shown, with the bounce reported for it.
 pub(super) fn delivery_view<R: ReadRows>(
     rows: &mut R,
     suspension_id: SuspensionId,
@@ -250,9 +253,9 @@ pub(super) fn delivery_view<R: ReadRows>(
         recipient: row.recipient,
         state,
         tries: row.tries,
-        // While it is under way, the row says when its lease ends, which is nobody's business.
+        // While the message is under way, `due_at` is the end of its lease, which callers need not know.
         due_at: (state == delivery::DeliveryState::Queued).then_some(row.due_at),
-        // While it is queued, the row says when it was revived.
+        // While the message is queued, `settled_at` is when it was revived.
         settled_at: row.settled_at.filter(|_| !state.is_under_way()),
         detail: row.detail,
         bounce: bounce.map(|bounce| BounceView { kind: bounce.kind, reported_at: bounce.reported_at, detail: bounce.detail }),
@@ -270,7 +273,7 @@ pub(super) fn suspensions<R: ReadRows>(
     };
     let found = match &filter.asked_under {
         Some(key_hash) => asked_under(rows, key_hash, &filter)?.into_iter().collect(),
-        // One row more than asked for says whether there is another page.
+        // One row more than the limit shows whether there is another page.
         None => rows.suspensions(own_only(principal), filter.open, filter.before, filter.limit + 1)?,
     };
     let (mut suspensions, mut bytes, mut last) = (Vec::new(), 0, None);
@@ -316,7 +319,7 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
     let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash) || planted(Bug::TokenGuessed)) else {
         return Ok(None);
     };
-    // Who restored the database may have done so because links of it are in the wrong hands.
+    // The database may have been restored because its links are in the wrong hands.
     if rows.presence()?.is_some_and(|presence| kept.rid <= presence.tokens_void_to) {
         return Ok(None);
     }
@@ -332,13 +335,13 @@ pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWa
         row.suspension.ending.as_ref().is_some_and(|ending| ending.reason == Some(ResolutionReason::Undeliverable));
     let messages = if undeliverable { rows.deliveries(row.rid)?.len() } else { 0 };
     let (recipient, delivery, suspension, now) = (kept.recipient, kept.delivery, row.suspension, watch.now());
-    // Looked at after the clock: one that has just jumped is not believed.
+    // The hold is read after the time: a clock that has just jumped is not believed.
     let is_open = suspension.ending.is_none() && (!suspension.is_expired(now) || hold(rows, watch)?.is_some());
     Ok(Some(LinkView { recipient, delivery, intent_title, agent, suspension, question, messages, now, is_open }))
 }
 
-/// Why nothing that time decides may happen at present. An absence nobody has noticed yet is a reason: whatever comes first after it, be
-/// it the deadline's own turn, decides nothing.
+/// Why time may not decide anything at present. An absence that is not recorded yet is a reason, too: the first transaction after
+/// it decides nothing, even if it is the deadline's own.
 pub(crate) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<Option<Hold>> {
     if !watch.is_steady() {
         return Ok(Some(Hold::Clock));

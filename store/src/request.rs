@@ -1,4 +1,4 @@
-//! Writes as callers ask for them, and what they get.
+//! Writes as callers request them, and their outcomes.
 
 use domain::base::field::FieldError;
 use domain::base::ids::{DeliveryId, IntentId, KeyId, SuspensionId};
@@ -13,25 +13,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::span::TraceContext;
 
-/// What `If-Match` said.
+/// The `If-Match` header of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
-    /// Nothing, and nothing was needed.
+    /// No version was given, and none was needed.
     None,
-    /// Nothing, or no version, where a version was needed.
+    /// No valid version was given, and one was needed.
     Missing,
-    /// This version.
+    /// This version must be the current one.
     Version(u32),
 }
 
-/// What makes a repeat recognisable: hashes of (principal, method, route, key) and of the canonical body.
+/// Makes a repeated request recognisable: hashes of (principal, method, route, key) and of the canonical body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idempotency {
     pub key_hash: [u8; 32],
     pub body_hash: [u8; 32],
 }
 
-/// One write by somebody, with everything that is checked before it is decided.
+/// One write by a principal, with everything that is checked before it is decided.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub principal: Principal,
@@ -44,16 +44,16 @@ pub struct Request {
     pub trace_parent: Option<TraceContext>,
 }
 
-/// A command whose fields break rules. The caller hears which ones only if it may do what it meant.
+/// A command whose fields break rules. A caller learns which fields only if it may give the command.
 #[derive(Clone, Debug)]
 pub struct Unreadable {
-    /// What the caller meant to do.
+    /// The action that the caller meant.
     pub action: Action,
     pub errors: Vec<FieldError>,
 }
 
 impl Request {
-    /// What the caller must be allowed to do: the command says so itself. `None` for what only the server does.
+    /// The action that the caller must be allowed; the command determines it. `None` for commands that only the server may give.
     pub fn action(&self) -> Option<Action> {
         match &self.command {
             Ok(command) => command.action(),
@@ -62,7 +62,7 @@ impl Request {
     }
 }
 
-/// What a write is aimed at.
+/// The target of a write.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
     Intent(IntentId),
@@ -102,7 +102,7 @@ pub enum SecretOrigin {
     Imported,
 }
 
-/// A key to be kept: everything but its secret, of which only the hash goes in.
+/// A key to be stored: everything but its secret, of which only the hash is stored.
 #[derive(Clone, Debug)]
 pub struct NewKey {
     pub id: KeyId,
@@ -116,19 +116,19 @@ pub struct NewKey {
     pub origin: SecretOrigin,
 }
 
-/// What a write did, as the caller gets to see it; stored for replays.
+/// The outcome of a write, as its caller sees it; stored for repeated requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     Intent(Box<IntentView>),
     Suspension {
         record: Box<SuspensionRecord>,
-        /// For `ETag`: the intent's where an intent was written, else the suspension's.
+        /// The version for `ETag`: the intent's if an intent was written, else the suspension's.
         version: u32,
     },
     Responded {
         response: Box<RespondResponse>,
-        /// The intent's, for `ETag`.
+        /// The version of the intent, for `ETag`.
         version: u32,
     },
     /// The event as served.

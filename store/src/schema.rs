@@ -1,4 +1,4 @@
-//! The tables of both databases as diesel sees them. `migrations` is the truth, and a test compares it with this.
+//! The tables of both databases as diesel sees them. `migrations` is authoritative, and a test compares it with this file.
 
 diesel::table! {
     use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
@@ -136,7 +136,7 @@ diesel::table! {
         due_at -> Moment,
         tries -> Integer,
         lease -> Nullable<Binary>,
-        /// Of PostgreSQL alone.
+        /// Only PostgreSQL has this column.
         leased_by -> Nullable<Integer>,
         sequence -> Integer,
         detail -> Nullable<Prose>,
@@ -218,7 +218,7 @@ diesel::table! {
 
     presence (rid) {
         rid -> BigInt,
-        /// Of PostgreSQL alone.
+        /// Only PostgreSQL has this column.
         version -> BigInt,
         beat_at -> Moment,
         held_since -> Nullable<Moment>,

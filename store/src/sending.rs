@@ -8,23 +8,23 @@ use domain::suspension::{Question, Suspension};
 use crate::bounce::BounceToken;
 use crate::link::LinkToken;
 
-/// What the worker can take in one turn, channel by channel.
+/// How much the worker can take in one turn, channel by channel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// The channels there are; what is queued for any other one has failed, unless another server has it.
+    /// The channels of this server; a message queued for another channel has failed, unless another server has that channel.
     pub lanes: Vec<Lane>,
     /// How many messages all lanes that share their room may take together.
     pub shared_room: u32,
 }
 
 impl Turn {
-    /// A turn in which one channel takes as much as it gets.
+    /// A turn in which one channel takes all messages that are due.
     pub fn of(channel: &str) -> Self {
         let lane = Lane { channel: channel.to_owned(), gate: Gate::Room(u32::MAX), line: None };
         Self { lanes: vec![lane], shared_room: 0 }
     }
 
-    /// What becomes of a channel's messages, if there is such a channel.
+    /// The lane of a channel, if this server has the channel.
     pub(crate) fn lane(&self, channel: &str) -> Option<&Lane> {
         self.lanes.iter().find(|lane| lane.channel == channel)
     }
@@ -35,7 +35,7 @@ impl Turn {
 pub struct Lane {
     pub channel: String,
     pub gate: Gate,
-    /// Where looking through what is too much for the channel goes on; absent at the newest message.
+    /// Where the look at messages beyond the channel's room goes on; absent if it begins at the newest message.
     pub line: Option<LinePlace>,
 }
 
@@ -46,16 +46,17 @@ pub struct LinePlace {
     pub rid: i64,
 }
 
-/// What becomes of a channel's messages that are due.
+/// How a turn treats a channel's due messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// So many are leased.
+    /// At most so many are leased.
     Room(u32),
-    /// So many are leased, as far as the shared room goes.
+    /// At most so many are leased, as far as the shared room allows.
     SharedRoom(u32),
-    /// The channel takes nothing for so long; they wait. No point in time: whoever says so may have another clock than the store.
+    /// The channel takes no messages for so long, and they wait. It is not a point in time, because its
+    /// author may have another clock.
     Paused(TimeDelta),
-    /// The channel takes nothing more; they have failed, for this reason.
+    /// The channel takes no messages any more, and they fail for this reason.
     Closed(String),
 }
 
@@ -67,21 +68,21 @@ pub struct LeasedDelivery {
     pub id: DeliveryId,
     pub channel: String,
     pub recipient: String,
-    /// The attempt it was queued for, from 1.
+    /// The attempt that the message was queued for, from 1.
     pub attempt: u32,
-    /// The first message about this question the same recipient's mail server took, when this is a later one.
+    /// The first message about this question that the same recipient's mail server took, if this is a later one.
     pub first: Option<DeliveryId>,
-    /// Who else was told by earlier attempts.
+    /// The other people that earlier attempts asked.
     pub asked_before: Vec<String>,
-    /// Whether the same recipient's mail server took a message of this very attempt before.
+    /// Whether the same recipient's mail server has already taken a message of this attempt.
     pub repeated: bool,
     pub tries: u32,
-    /// Its place among the messages about the question, from 1.
+    /// The message's place among the messages about the question, from 1.
     pub sequence: u32,
-    /// What its return is known by.
+    /// The token by which the message's return is recognised.
     pub bounce_token: BounceToken,
     pub queued_at: DateTime<Utc>,
-    /// The answer link's token, known only here and in the message.
+    /// The answer link's token, which exists only here and in the message.
     pub token: LinkToken,
     pub intent_title: String,
     pub agent: String,
@@ -90,28 +91,28 @@ pub struct LeasedDelivery {
     pub now: DateTime<Utc>,
 }
 
-/// What leasing deliveries did.
+/// The result of leasing messages.
 pub struct Leased {
     /// Messages to send.
     pub deliveries: Vec<LeasedDelivery>,
-    /// Rows dealt with without a try: their question had ended, or their channel takes nothing.
+    /// How many messages were dealt with without a try: their question had ended, or their channel takes no messages.
     pub untried: usize,
-    /// How many messages were given up because more than an endpoint has room for wait for it, by its channel.
+    /// For each channel: how many messages were given up because more of them wait than its endpoint has room for.
     pub turned_away: Vec<(String, usize)>,
-    /// For each channel that was looked through beyond what it has room for: where the next turn goes on.
+    /// For each channel whose messages beyond its room were looked at: where the next turn goes on.
     pub lines: Vec<(String, Option<LinePlace>)>,
-    /// When the next one is due for which there is room.
+    /// When the next message is due for which there is room.
     pub next_due: Option<DateTime<Utc>>,
 }
 
-/// What became of a leased message.
+/// The result of sending a leased message.
 #[derive(Clone, Debug)]
 pub enum DeliveryResult {
-    /// Accepted, with the peer's last word.
+    /// The message was accepted, with this last reply of the other side.
     Sent(String),
-    /// Worth another try, not before `after` if the peer said so.
+    /// The message is worth another try, not before `after` if the other side gave a time.
     Retry { reason: String, after: Option<TimeDelta> },
-    /// Never going to arrive.
+    /// The message is never going to arrive, for this reason.
     Failed(String),
 }
 

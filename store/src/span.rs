@@ -1,6 +1,6 @@
-//! The two ends of a question, as spans: made in the transaction, exported after its commit.
+//! The two ends of a question as spans: made in the transaction, exported after its commit.
 //!
-//! Days may lie between them, so they are no parent and child but two traces, and the second links to the first.
+//! Days may lie between the two, so they are not parent and child but belong to two traces, and the second links to the first.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use domain::base::ids::{Entropy, IntentId};
 
 use super::fact::{Method, Outcome};
 
-/// Where a span is: what `traceparent` carries (W3C Trace Context).
+/// The identity of a span, as `traceparent` carries it (W3C Trace Context).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceContext {
     pub trace_id: [u8; 16],
@@ -29,17 +29,17 @@ pub struct SpanRecord {
     pub end: SpanEnd,
 }
 
-/// Which end of a question a span is.
+/// The end of a question that a span stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanEnd {
-    /// It was asked.
+    /// The question was asked.
     Suspend,
-    /// It ended; `asked` is the span that asked, unless spans were not exported then.
+    /// The question ended; `asked` is the span that asked, unless spans were not exported then.
     Resume { outcome: Outcome, method: Method, asked: Option<TraceContext> },
 }
 
 impl TraceContext {
-    /// A new span: in its caller's trace, or in one of its own.
+    /// A new span: in its caller's trace, or in a trace of its own.
     pub(super) fn new(parent: Option<Self>, end: SpanEnd, entropy: &dyn Entropy) -> Self {
         let mut span_id = [0; 8];
         entropy.fill(&mut span_id);
@@ -52,7 +52,7 @@ impl TraceContext {
         Self {
             span_id,
             trace_id: parent.map_or(trace_id, |parent| parent.trace_id),
-            // Who chose not to see the question does not want to see its end.
+            // If the question was not sampled, its end is not sampled either.
             sampled: parent.or(asked).is_none_or(|chosen| chosen.sampled),
         }
     }
@@ -65,7 +65,7 @@ impl fmt::Display for TraceContext {
     }
 }
 
-/// The text is no `traceparent` this program understands.
+/// The text is no `traceparent` that this program understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoTraceContext;
 
@@ -76,12 +76,12 @@ impl FromStr for TraceContext {
         let mut parts = text.split('-');
         let mut part = |length: usize| {
             let part = parts.next().filter(|part| part.len() == length).ok_or(NoTraceContext)?;
-            // No sign, no capitals: what is invalid must be ignored, not repaired.
+            // No sign, no capitals: an invalid header must be ignored, not repaired.
             let hex = part.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
             if hex { u128::from_str_radix(part, 16).map_err(|_| NoTraceContext) } else { Err(NoTraceContext) }
         };
         let (version, trace, span, flags) = (part(2)?, part(32)?, part(16)?, part(2)?);
-        // Later versions may append parts; version 0 has four, and 255 is none.
+        // Later versions may append parts; version 0 has exactly four, and version 255 is invalid.
         let whole = version != 0 || parts.next().is_none();
         if !whole || version == 255 || trace == 0 || span == 0 {
             return Err(NoTraceContext);

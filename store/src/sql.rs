@@ -33,7 +33,7 @@ impl SqlOrd for Moment {}
 #[diesel(sqlite_type(name = "Text"), postgres_type(oid = 114, array_oid = 199))]
 pub struct Document;
 
-/// A text of any characters: as it is in SQLite, a JSON string in PostgreSQL, whose own texts hold no zero.
+/// A text of any characters: plain in SQLite, a JSON string in PostgreSQL, whose own text type cannot hold `\u0000`.
 #[derive(Clone, Copy, Debug, Default, QueryId, SqlType)]
 #[diesel(sqlite_type(name = "Text"), postgres_type(oid = 114, array_oid = 199))]
 pub struct Prose;
@@ -122,7 +122,7 @@ impl<T: fmt::Debug + DeserializeOwned> FromSql<Document, Pg> for Json<T> {
 pub(crate) struct Written(String);
 
 impl Written {
-    /// Writes a value down.
+    /// Serializes a value.
     pub(crate) fn of(value: &impl Serialize) -> serde_json::Result<Self> {
         serde_json::to_string(value).map(Self)
     }
@@ -179,7 +179,7 @@ impl ToSql<Prose, Pg> for Said {
     }
 }
 
-/// Writes down a value that may be absent.
+/// Serializes a value that may be absent.
 pub(crate) fn written<T: Serialize>(value: Option<&T>) -> serde_json::Result<Option<Written>> {
     value.map(Written::of).transpose()
 }

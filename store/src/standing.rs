@@ -1,10 +1,10 @@
-//! Where the server stands: what is open, what holds it up, and what its regular work did.
+//! The state of the server: how much is open, why work is held, and the results of its regular work.
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-/// What stands open, read from the rows the lists are read from.
+/// How much is open, read from the same rows as the lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// Questions that wait for an answer.
@@ -26,12 +26,12 @@ pub enum Hold {
     Clock,
     /// The database was restored, and its operator has not released it.
     Restore { since: DateTime<Utc> },
-    /// Open questions get back the time an absence took.
+    /// Open questions are still getting back the time of an absence.
     Recovery,
 }
 
 impl Hold {
-    /// In words.
+    /// The reason in words.
     pub fn why(self) -> &'static str {
         match self {
             Self::Clock => "the clock jumped ahead and must be steady for 30 seconds first",
@@ -41,32 +41,32 @@ impl Hold {
     }
 }
 
-/// What making good for an absence did.
+/// The result of a step of making good for an absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// Whether nothing is left to do.
     pub done: bool,
-    /// Since when everything waits after a restore, if it does.
+    /// Since when deadlines and messages wait after a restore, if they do.
     pub held_since: Option<DateTime<Utc>>,
 }
 
-/// What firing deadlines did.
+/// The result of firing deadlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fired {
-    /// Timer rows dealt with.
+    /// How many timer rows were dealt with.
     pub rows: usize,
-    /// When the next one is due.
+    /// When the next timer is due.
     pub next_due: Option<DateTime<Utc>>,
-    /// When it began, since boot, if the loop did its work in it: nothing was held, and no absence goes unnoticed.
+    /// When the turn began, since boot, if it counts as one: nothing was held, and no absence was left unrecorded.
     pub turned: Option<Duration>,
 }
 
-/// What a sweep over a page of open questions did.
+/// The result of a sweep over a page of open questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swept {
-    /// Timers that were missing, and are there again.
+    /// How many missing timers were restored.
     pub mended: u64,
-    /// Questions that could not be looked at or mended.
+    /// How many questions could not be looked at or mended.
     pub left_out: u64,
     /// Where the next page begins; absent at the end.
     pub next: Option<i64>,

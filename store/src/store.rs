@@ -1,4 +1,4 @@
-//! The one store: what the server asks of it, and how each unit of work runs on whichever database there is.
+//! The one store: its units of work, and how each of them runs on either database.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::sending::{BounceReport, DeliveryResult, Leased, LeasedDelivery, Turn}
 use crate::standing::{Fired, Hold, Recovered, Standing, Swept};
 use crate::{PRODUCTION_MARK, reads, units};
 
-/// Why a database cannot be prepared: what another server sends and decides meanwhile is what is to be held.
+/// The refusal to hold a database that is in use: another server would go on with the messages and deadlines that are to be held.
 const IN_USE: &str = "the database is in use by a running placet; stop every server on it first, and start one with --after-restore \
                       (one whose machine or network is gone counts as running for half a minute)";
 
@@ -34,7 +34,7 @@ const IN_USE: &str = "the database is in use by a running placet; stop every ser
 pub trait Store: Send + Sync + 'static {
     /// Applies a command to one intent: commits everything it caused, or nothing but the refusal's own events.
     fn execute(&self, request: Request) -> Unit<'_, Outcome>;
-    /// Begins an intent.
+    /// Creates an intent.
     fn create(&self, request: CreateIntent) -> Unit<'_, Outcome>;
     /// Reads an intent.
     fn intent(&self, principal: Principal, id: IntentId) -> Unit<'_, IntentView>;
@@ -50,32 +50,34 @@ pub trait Store: Send + Sync + 'static {
     fn suspensions(&self, principal: Principal, filter: Wanted<SuspensionFilter>) -> Unit<'_, SuspensionPage>;
     /// Lists the messages about a suspension, in their order.
     fn deliveries(&self, principal: Principal, id: SuspensionId, filter: Wanted<DeliveryFilter>) -> Unit<'_, DeliveryPage>;
-    /// Opens an answer link; `None` for a token nobody minted.
+    /// Opens an answer link; `None` for a token that was never minted.
     fn link(&self, token: LinkToken) -> Unit<'_, Option<LinkView>>;
-    /// Reads at most `limit` questions that wait and at most `limit` messages, newest first; for the mailbox of development mode, whatever
-    /// they are about.
+    /// Reads at most `limit` open questions and at most `limit` messages, newest first, of all agents; for the
+    /// mailbox of development mode.
     fn mailbox(&self, limit: u32) -> Unit<'_, MailboxView>;
-    /// Mints one more link for a message that has gone out, and reads what the message says; its lease counts for nothing. For the mailbox
-    /// of development mode: `None` for a message that has not gone out, on a database that was served in production, and while links wait.
+    /// Mints one more link for a message that has gone out, and reads the message; the returned lease is not valid. For the
+    /// mailbox of development mode: `None` for a message that has not gone out, on a database that was served in
+    /// production, and while links wait.
     fn open_mail(&self, id: DeliveryId) -> Unit<'_, Option<LeasedDelivery>>;
-    /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and when the next one is due.
+    /// Fires deadlines that are due, a bounded batch at a time; returns how many rows it dealt with and
+    /// when the next timer is due.
     fn fire_deadlines(&self) -> Unit<'_, Fired>;
-    /// Leases messages that are due, as many as each channel has room for, minting a token for each; drops those whose question ended
-    /// meanwhile.
+    /// Leases messages that are due, as many as each channel has room for, and mints a token for each; drops messages whose
+    /// question has ended meanwhile.
     fn lease_deliveries(&self, turn: Turn) -> Unit<'_, Leased>;
-    /// Records what became of a leased message; a lease that was lost changes nothing and returns false.
+    /// Records the result of a leased message; if the lease was lost, changes nothing and returns false.
     fn complete_delivery(&self, rid: i64, lease: [u8; 16], result: DeliveryResult) -> Unit<'_, bool>;
-    /// Records that a message came back, and what follows from it; `NotFound` for a token nobody made.
+    /// Records that a message came back, with the consequences; `NotFound` for a token that no server made.
     fn report_bounce(&self, principal: Principal, report: Wanted<BounceReport>) -> Unit<'_, DeliveryView>;
     /// Lists messages that have failed, over all questions.
     fn failed_deliveries(&self, principal: Principal, filter: Wanted<FailedFilter>) -> Unit<'_, DeliveryPage>;
-    /// Sends a message again that has failed, and records who asked for it; `NotFound` if none has this id.
+    /// Sends a failed message again, and records who asked for that; `NotFound` if no failed message has this id.
     fn redrive(&self, principal: Principal, redrive: Wanted<Redrive>) -> Unit<'_, DeliveryView>;
-    /// Makes messages due that a server leased which is gone; only for a server that starts and knows itself to be alone.
+    /// Makes messages due that were leased by a server that is gone; only for a starting server that knows it is the only one.
     fn release_deliveries(&self) -> Unit<'_, u64>;
     /// Finds the principal of a key by the hash of its secret; revoked keys are not found.
     fn principal(&self, key_hash: [u8; 32]) -> Unit<'_, Option<Principal>>;
-    /// Keeps a new key.
+    /// Stores a new key.
     fn create_key(&self, principal: Principal, key: Wanted<NewKey>) -> Unit<'_, KeyView>;
     /// Lists keys, oldest first.
     fn keys(&self, principal: Principal) -> Unit<'_, Vec<KeyView>>;
@@ -83,38 +85,39 @@ pub trait Store: Send + Sync + 'static {
     fn server_events(&self, principal: Principal, filter: Wanted<ServerEventFilter>) -> Unit<'_, Vec<String>>;
     /// Begins the server's own log with the keys that exist already, unless it has begun; for a server that starts.
     fn begin_server_log(&self) -> Unit<'_, ()>;
-    /// Stops a key from counting; `NotFound` if there is none.
+    /// Revokes a key; `NotFound` if there is none with this id.
     fn revoke_key(&self, principal: Principal, id: Wanted<KeyId>) -> Unit<'_, KeyView>;
-    /// From now on the deadline loop runs: that it does not turn for more than a minute is an absence of the server.
+    /// Notes that the deadline loop runs from now on: if it does not turn for more than a minute, the server is absent.
     fn attend(&self);
-    /// Makes good for an absence of the server, a bounded step at a time: first it is recorded. A server that starts takes one step; the
-    /// rest is the deadline loop's, which fires nothing before.
+    /// Makes good for an absence of the server, one bounded step at a time, of which the first records the absence. A server that
+    /// starts takes one step; the deadline loop takes the others, and fires nothing before they are done.
     fn recover(&self) -> Unit<'_, Recovered>;
-    /// Leaves a last sign of life; for a server that stops.
+    /// Leaves a last sign of life, for a server that stops.
     fn depart(&self) -> Unit<'_, ()>;
-    /// Kills every answer link, and holds deadlines and messages until they are released; for a database that was restored.
+    /// Invalidates every answer link, and holds deadlines and messages until they are released; for a database that was restored.
     fn hold_after_restore(&self) -> Unit<'_, ()>;
-    /// Lets go what waits after a restore, and says whether anything did; works beside a running server.
+    /// Releases deadlines and messages after a restore, and says whether they were held; works beside a running server.
     fn release(&self) -> Unit<'_, bool>;
-    /// Why nothing that time decides happens at present.
+    /// Why nothing that time decides happens at present; `None` if time may decide.
     fn hold(&self) -> Unit<'_, Option<Hold>>;
-    /// Reads a secret of the server's own, made at first use and kept.
+    /// Reads a secret of the server's own, which is made at its first use and stored.
     fn secret(&self, name: &'static str) -> Unit<'_, [u8; 32]>;
     /// Whether a server in production has served this database, see [`PRODUCTION_MARK`].
     fn was_in_production(&self) -> Unit<'_, bool>;
-    /// Forgets what was kept for a while, a bounded batch at a time: idempotency records older than 24 hours. Returns how many.
+    /// Deletes a bounded batch of idempotency records and counts of bytes from before yesterday; returns how
+    /// many idempotency records.
     fn forget_expired(&self) -> Unit<'_, u64>;
-    /// Looks at a page of the open questions after a row, and gives those a timer back that have lost it.
+    /// Looks at a page of open questions after a row, and restores the timers that they have lost.
     fn sweep_timers(&self, after: i64) -> Unit<'_, Swept>;
-    /// What stands open right now, in one snapshot.
+    /// How much is open now, read in one snapshot.
     fn standing(&self, principal: Principal) -> Unit<'_, Standing>;
     /// Proves that a write can be committed.
     fn probe(&self) -> Unit<'_, ()>;
-    /// Where commits are announced.
+    /// The hub that announces commits.
     fn hub(&self) -> &Hub;
-    /// Writes what has queued, then nothing more, and lets go of the database.
+    /// Writes the queued work, then refuses further work, and closes the database.
     fn close(&self) -> BoxFuture<'_, ()>;
-    /// Resolves when nothing can be written any more.
+    /// Resolves when no further write is possible.
     fn closed(&self) -> BoxFuture<'_, ()>;
 }
 
@@ -244,7 +247,8 @@ impl<B: Backend> Store for B {
 
     fn hold_after_restore(&self) -> Unit<'_, ()> {
         let held = self.write("hold_after_restore", |rows, env| {
-            // A server that starts now reads the presence after it took its lock; the later of the two sees the other one.
+            // A server that starts now takes its lock and then reads the presence, so the later of the two
+            // transactions sees the other.
             let is_alone = rows.reads().is_alone()?;
             is_alone.then(|| units::presence::hold_after_restore(rows, env)).transpose()
         });
@@ -306,7 +310,7 @@ impl<B: Backend> Store for B {
     }
 }
 
-/// Counts a turn of the deadlines once it is on the disk: one that did not get there is none.
+/// Counts a turn of the deadline loop once its transaction is on the disk.
 fn noted(watch: Arc<ClockWatch>, fired: Unit<'_, Fired>) -> Unit<'_, Fired> {
     async move {
         let fired = fired.await?;

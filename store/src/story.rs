@@ -1,26 +1,26 @@
-//! What an operator reads in the server's log of each question: that it was asked, delivered, and how it ended.
+//! The operator's lines in the server's log about each question: that it was asked, that it was delivered, and how it ended.
 //!
-//! One line each, after the commit. With the intent, the agent and the kind of outcome, and nothing that opens or decides anything: no
-//! suspension id, no question, no recipient, no answer.
+//! Each line is written after the commit. It names the intent, the agent and the kind of outcome, and nothing that opens or
+//! decides a question: no suspension id, no question, no recipient, no answer.
 
 use domain::base::ids::IntentId;
 
 use super::fact::{Method, Outcome};
 
-/// One line.
+/// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
     pub intent_id: IntentId,
-    /// Who asked.
+    /// The agent that asked.
     pub agent: String,
     pub what: What,
 }
 
-/// What happened to a question.
+/// The event in the life of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     Asked,
-    /// A message about it was taken by this channel.
+    /// This channel took a message about the question.
     Delivered {
         channel: String,
     },

@@ -1,4 +1,4 @@
-//! All that a store needs besides its database.
+//! Everything that a store needs besides its database.
 
 use std::sync::Arc;
 
@@ -12,29 +12,29 @@ use crate::host::clock_watch::ClockWatch;
 use crate::hub::{Hub, Notice};
 use crate::observer::{Observer, Unobserved};
 
-/// What a store has besides its connections.
+/// Everything that a store has besides its connections.
 pub struct Surroundings {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
-    /// The channels messages are queued for.
+    /// The channels for which messages are queued.
     pub channels: Channels,
-    /// How often an agent may ask the same, and write to the same person.
+    /// How often an agent may ask the same question, and write to the same person.
     pub pressing: Pressing,
     /// How much may be written.
     pub allowance: Allowance,
-    /// Where those wait who are woken by a commit.
+    /// Wakes the requests and workers that wait for a commit.
     pub hub: Arc<Hub>,
-    /// Told of everything that is to be counted or traced.
+    /// Hears of everything that is to be counted or traced.
     pub observer: Arc<dyn Observer>,
 }
 
 impl Surroundings {
-    /// For commands that work beside a server: nothing is counted or traced, and no messages are queued but by mail.
+    /// For commands that work beside a server: nothing is counted or traced, and messages are queued for mail alone.
     pub fn alone(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self::observed(clock, entropy, (Channels::email(), Pressing::OFF), Allowance::unlimited(), Arc::new(Unobserved))
     }
 
-    /// For a server: messages are queued for channels as their operator allows, and no more is written than `allowance` says.
+    /// For a server: messages are queued for `channels`, and no more is written than `allowance` permits.
     pub fn observed(
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
@@ -46,7 +46,7 @@ impl Surroundings {
         Self { clock, entropy, channels, pressing, allowance, hub, observer }
     }
 
-    /// What one transaction needs of it: `clock` is the transaction's own.
+    /// The surroundings of one transaction; `clock` is the transaction's own.
     pub(crate) fn env<'a>(&'a self, clock: &'a dyn Clock, watch: &'a ClockWatch) -> Env<'a> {
         Env {
             clock,
@@ -59,7 +59,7 @@ impl Surroundings {
         }
     }
 
-    /// Tells what a commit did: to those who wait, to the log of the server, to the observer.
+    /// Announces what a commit did, to waiting requests and workers, to the log of the server, and to the observer.
     pub(crate) fn announce(&self, notices: &[Notice]) {
         self.hub.announce(notices);
         for notice in notices {
@@ -73,15 +73,15 @@ impl Surroundings {
     }
 }
 
-/// What a transaction needs from outside: time and randomness.
+/// Everything that a transaction needs from outside.
 pub(crate) struct Env<'a> {
     pub(crate) clock: &'a dyn Clock,
-    /// Whether to believe it.
+    /// Tells whether the clock can be trusted.
     pub(crate) watch: &'a ClockWatch,
     pub(crate) entropy: &'a dyn Entropy,
-    /// The channels messages are queued for.
+    /// The channels for which messages are queued.
     pub(crate) channels: &'a Channels,
-    /// How often an agent may ask the same, and write to the same person.
+    /// How often an agent may ask the same question, and write to the same person.
     pub(crate) pressing: Pressing,
     /// How much may be written.
     pub(crate) allowance: &'a Allowance,

@@ -1,13 +1,14 @@
-//! Which addresses a webhook may lead to: the public internet, and what the operator opened by name.
+//! Decides which addresses a webhook may lead to: the public internet, and subnets that the operator opened.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// The ports a webhook may use, unless its address is in a subnet the operator opened.
+/// The ports that a webhook may use, unless its address is in a subnet that the operator opened.
 const PORTS: [u16; 2] = [443, 8443];
 
-/// IPv4 ranges that are not the public internet (IANA's special-purpose registry), and a cloud's metadata service outside of them.
+/// IPv4 ranges that are not the public internet (IANA's special-purpose registry), and one cloud's metadata
+/// service outside of them.
 const REFUSED_V4: [Ipv4Net; 20] = [
     net4([0, 0, 0, 0], 8),        // "This network".
     net4([10, 0, 0, 0], 8),       // Private.
@@ -31,11 +32,11 @@ const REFUSED_V4: [Ipv4Net; 20] = [
     net4([255, 255, 255, 255], 32),
 ];
 
-/// The only IPv6 range that is routed in public. Outside of it are loopback, mapped and compatible IPv4, NAT64, unique local and
+/// The only IPv6 range that is routed publicly. Outside of it are loopback, mapped and compatible IPv4, NAT64, unique local and
 /// link-local addresses (with the metadata services in them), and multicast.
 const PUBLIC_V6: Ipv6Net = net6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
 
-/// What is special inside of it: some of these carry an IPv4 address of anybody's choice.
+/// Special ranges inside the public one: some of their addresses contain an IPv4 address that anyone can choose.
 const REFUSED_V6: [Ipv6Net; 5] = [
     net6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),         // Teredo, benchmarks, ORCHID, AMT.
     net6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32),     // Documentation.
@@ -52,25 +53,25 @@ const fn net6(address: [u16; 8], bits: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::from_segments(address), bits)
 }
 
-/// The addresses one endpoint may have.
+/// Decides which addresses one endpoint may have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AddressFilter {
-    /// Opened by the operator.
+    /// The subnets that the operator opened.
     pub(crate) allowed: Vec<IpNet>,
-    /// Where this server itself listens: a webhook that calls its own sender would be answered by the wrong side.
+    /// The addresses on which this server itself listens: it must not answer its own webhooks.
     pub(crate) own: Vec<SocketAddr>,
 }
 
 /// Why a webhook may not lead to an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Not the public internet.
+    /// The address is not on the public internet.
     #[error("{0} is not a public address; allow_subnets opens others")]
     Address(IpAddr),
-    /// A port for something else.
+    /// The port is neither 443 nor 8443.
     #[error("port {0} is neither 443 nor 8443; allow_subnets opens others")]
     Port(u16),
-    /// This server.
+    /// This server itself listens on that address.
     #[error("{0} is where this server listens itself")]
     Own(SocketAddr),
 }
@@ -96,8 +97,9 @@ impl AddressFilter {
     }
 }
 
-/// Whether two addresses lead to one listener; one that listens everywhere is at every loopback address too, and at those of this
-/// machine's interfaces, which it does not know: those are refused for being private, unless the operator opens them.
+/// Whether two addresses lead to one listener. A listener on the unspecified address is also at every loopback address, and
+/// at the addresses of this machine's interfaces. Those it does not know; they are refused because they are private, unless
+/// the operator opens them.
 fn is_same(own: SocketAddr, other: SocketAddr) -> bool {
     let ip = other.ip().to_canonical();
     own.port() == other.port() && (own.ip() == ip || (own.ip().is_unspecified() && (ip.is_loopback() || ip.is_unspecified())))

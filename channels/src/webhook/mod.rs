@@ -1,8 +1,8 @@
 //! Tells an HTTP endpoint that a question was asked (Standard Webhooks 1.0).
 //!
-//! Guarantee: a message keeps its id over all tries, is signed, and goes to an address that was checked a moment before; whatever the
-//! endpoint does, it costs at most [`TOTAL_TIMEOUT`] and a few kilobytes. Mechanism: one connection per try, to addresses a filter let
-//! pass, no redirects, no proxies, no cookies, no decompression; of the response only the status counts.
+//! Guarantee: a message keeps its id over all tries, is signed, and goes to an address that was checked just before. Whatever the
+//! endpoint does, it costs at most [`TOTAL_TIMEOUT`] and a few kilobytes. Mechanism: one connection per try, to addresses that a
+//! filter accepts, no redirects, no proxies, no cookies, no decompression; only the status of the response counts.
 
 mod address;
 mod payload;
@@ -33,41 +33,41 @@ use self::signature::{SigningKey, signatures};
 use crate::compose::NO_PLAIN_ADDRESS;
 use crate::{Channel, DeliveryError, Message, Receipt};
 
-/// How long a connection may take, with its encryption.
+/// How long connecting may take, including encryption.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a whole try may take.
 pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
-/// How much of a response is read, so that an endpoint that answers at length is not cut off in the middle of a sentence.
+/// How many bytes of a response are read, so that an endpoint with a long answer is not cut off in the middle of a sentence.
 const RESPONSE_BYTES_MAX: usize = 16 * 1024;
-/// How long that may take; the status has decided by then.
+/// How long reading the response may take; the result is already known from the status.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// The longest time an endpoint may ask to be left alone: the longest pause between two tries.
+/// The longest pause that an endpoint may ask for, which is also the longest pause between two tries.
 const RETRY_AFTER_MAX: Duration = Duration::from_hours(24);
 const USER_AGENT: &str = concat!("placet/", env!("CARGO_PKG_VERSION"));
 
-/// What a webhook channel needs to know.
+/// The settings of a webhook channel.
 #[derive(Clone)]
 pub struct WebhookSettings {
     /// The name of the channel.
     pub name: String,
-    /// Where messages go. Its path may be a secret, so it is shown nowhere.
+    /// The URL that messages are sent to. Its path may be a secret, so it is never shown.
     pub url: SecretString,
     /// `whsec_` and base64 of 24 to 64 bytes.
     pub secret: SecretString,
-    /// The secret before that one, while receivers change over.
+    /// The previous secret, while receivers change over.
     pub previous_secret: Option<SecretString>,
-    /// Addresses off the public internet that it may have, and at which it may use any port.
+    /// Subnets off the public internet in which the endpoint may be, and in which it may use any port.
     pub allow_subnets: Vec<IpNet>,
-    /// Whether the endpoint hands answer links to people.
+    /// Whether the endpoint passes answer links on to people.
     pub links: bool,
-    /// What the body looks like.
+    /// The form of the body.
     pub template: Template,
     /// The limit of one try, usually [`TOTAL_TIMEOUT`].
     pub timeout: Duration,
 }
 
 impl WebhookSettings {
-    /// Checks what can be checked without a network; returns whether the endpoint is on this machine.
+    /// Checks the settings as far as possible without a network; returns whether the endpoint is on this machine.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl WebhookSettings {
     }
 }
 
-/// Leaves out everything that may be a secret.
+/// `Debug` leaves out everything that may be a secret.
 impl fmt::Debug for WebhookSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebhookSettings")
@@ -100,19 +100,19 @@ impl fmt::Debug for WebhookSettings {
     }
 }
 
-/// Why settings cannot be used; a fragment that names no secret.
+/// Why settings cannot be used; the text is a fragment that names no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookSettingsError {
-    /// The URL.
+    /// The URL cannot be used.
     #[error("url {0}")]
     Url(&'static str),
-    /// The address in the URL.
+    /// The address in the URL is refused.
     #[error("url leads to an address that is refused: {0}")]
     Address(#[from] Refusal),
-    /// One of the secrets.
+    /// The secret of this name cannot be used.
     #[error("{0} must be whsec_ and base64 of 24 to 64 bytes; make one with: echo whsec_$(openssl rand -base64 32)")]
     Secret(&'static str),
-    /// The HTTP client.
+    /// The HTTP client cannot be made.
     #[error("the HTTP client cannot be made: {0}")]
     Client(String),
 }
@@ -129,7 +129,7 @@ pub struct WebhookChannel {
 }
 
 impl WebhookChannel {
-    /// Checks the settings; nothing is connected yet. `own` is where the server listens.
+    /// Checks the settings; nothing is connected yet. `own` holds the addresses on which the server listens.
     pub fn new(settings: &WebhookSettings, own: &[SocketAddr]) -> Result<Self, WebhookSettingsError> {
         Self::with_lookup(settings, own, Arc::new(SystemLookup))
     }
@@ -149,7 +149,7 @@ impl WebhookChannel {
         Ok(Self { name, url, keys, links, template, resolver, client })
     }
 
-    /// Looks where the endpoint is, as a delivery does, and sends nothing. Returns the host and its addresses.
+    /// Resolves the endpoint's host, as a delivery does, and sends nothing. Returns the host and its addresses.
     pub async fn check(&self) -> Result<(String, Vec<IpAddr>), Unresolved> {
         let (host, addresses) = self.addresses().await?;
         Ok((host, addresses.into_iter().map(|address| address.ip()).collect()))
@@ -163,7 +163,7 @@ impl WebhookChannel {
             Some(Host::Domain(name)) => return Ok((host.clone(), self.resolver.addresses(name).await?)),
             None => return Err(Unresolved::Unknown(host)),
         };
-        // The HTTP client asks no resolver about these.
+        // The HTTP client does not ask the resolver about literal addresses.
         let address = SocketAddr::new(literal, self.resolver.port);
         match self.resolver.filter.check(address) {
             Ok(()) => Ok((host, vec![address])),
@@ -172,7 +172,7 @@ impl WebhookChannel {
     }
 
     async fn post(&self, message: &Message) -> Result<StatusCode, DeliveryError> {
-        // An endpoint that delivers to people may well send a mail. The name of an audience is no address.
+        // An endpoint that delivers to people may send a mail to the recipient. The name of an audience is no address.
         if message.recipient.contains('@') && domain::base::address::exact(&message.recipient).is_none() {
             return Err(DeliveryError::permanent(NO_PLAIN_ADDRESS));
         }
@@ -208,7 +208,7 @@ impl Channel for WebhookChannel {
     }
 }
 
-/// Reads an address a webhook may have.
+/// Reads a URL, and refuses one that a webhook may not have.
 fn endpoint(text: &SecretString, filter: &AddressFilter) -> Result<Url, WebhookSettingsError> {
     use secrecy::ExposeSecret as _;
     let refused = |why| Err(WebhookSettingsError::Url(why));
@@ -244,7 +244,7 @@ fn endpoint(text: &SecretString, filter: &AddressFilter) -> Result<Url, WebhookS
     Ok(url)
 }
 
-/// Whether a URL leads to this machine by what it says, whatever a resolver may say.
+/// Whether a URL names this machine, whatever a resolver may answer.
 fn is_this_machine(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -272,14 +272,14 @@ fn client(resolver: &GuardedResolver, https_only: bool, timeout: Duration) -> Re
         .https_only(https_only)
         .connect_timeout(CONNECT_TIMEOUT)
         .timeout(timeout)
-        // A connection kept open would outlive the check of its address.
+        // A connection that is kept open would outlive the check of its address.
         .pool_max_idle_per_host(0)
         .user_agent(USER_AGENT)
         .build()
         .map_err(|error| WebhookSettingsError::Client(error.without_url().to_string()))
 }
 
-/// Only 2xx is a yes, and only 410 is a no for good: anything else may be mended at the endpoint.
+/// Only 2xx is a success, and only 410 is final: every other failure may be mended at the endpoint.
 fn verdict(response: &Response) -> Result<StatusCode, DeliveryError> {
     let status = response.status();
     let number = status.as_u16();
@@ -295,13 +295,13 @@ fn verdict(response: &Response) -> Result<StatusCode, DeliveryError> {
     Err(DeliveryError::retry_after(&format!("status {number}{what}"), after))
 }
 
-/// The seconds it names; a date would need a clock that agrees with the endpoint's.
+/// The number of seconds in `Retry-After`; a date would need a clock that agrees with the endpoint's.
 fn retry_after(response: &Response) -> Option<Duration> {
     let seconds: u64 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
 }
 
-/// Reads a little of the body, out of politeness; what it says does not count.
+/// Reads a little of the body, out of politeness; its contents do not count.
 async fn finish(mut response: Response) {
     let read = async {
         let mut bytes = 0;
@@ -334,7 +334,7 @@ fn why(error: &reqwest::Error) -> String {
             if io.kind() == io::ErrorKind::ConnectionRefused {
                 return "the connection was refused".to_owned();
             }
-            // An I/O error stands for what it wraps and names only its source's source.
+            // An I/O error stands for the error it wraps, and its `source` skips that error.
             cause = io.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static)).or(cause);
         }
     }

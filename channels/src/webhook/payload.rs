@@ -1,4 +1,4 @@
-//! The bodies of webhooks: thin, because the receiver can ask for the rest with a key of its own.
+//! The bodies of webhooks: small, because the receiver can ask for the rest with a key of its own.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
@@ -21,14 +21,14 @@ const CHOICES_MAX: usize = 10;
 /// The longest name in a body that carries one, in characters.
 const NAME_CHARS_MAX: usize = 100;
 
-/// What the body looks like.
+/// The form of the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Template {
-    /// Placet's own: what happened to which question, in ids.
+    /// Placet's own form: the event and the question, as ids.
     #[default]
     Placet,
-    /// `{"text": …}` as Slack, Mattermost and others take it.
+    /// `{"text": …}`, which Slack, Mattermost and others accept.
     Slack,
 }
 
@@ -70,8 +70,8 @@ pub(crate) fn payload(message: &Message, template: Template, with_link: bool) ->
     }
 }
 
-/// What the message is to its receiver, in the words of the log. The event that queued it may be another one: who took nothing at the
-/// first attempt is not reminded at the second, but asked.
+/// The kind of the message for its receiver, named like an event of the log. Another event may have queued it: a person that no
+/// message reached at the first attempt is not reminded at the second, but asked.
 fn event_type(occasion: &Occasion) -> &'static str {
     match occasion {
         Occasion::Question => "intent.suspended",
@@ -81,8 +81,8 @@ fn event_type(occasion: &Occasion) -> &'static str {
     }
 }
 
-/// The question in our words and the agent's; what the agent says can neither be clicked nor mention anybody, and each of its lines is
-/// marked as not ours.
+/// The question in our words and the agent's. The agent's text can neither be clicked nor mention anyone, and each of its
+/// lines is marked as not ours.
 fn text(message: &Message, url: Option<&str>) -> String {
     let agent = escaped(&defanged(&quoted(&message.agent, NAME_CHARS_MAX)));
     let question = truncated(&defanged(&visible(&message.question)), QUESTION_CHARS_MAX);
@@ -92,12 +92,12 @@ fn text(message: &Message, url: Option<&str>) -> String {
     if let Some(until) = message.expires_at {
         lines.push(words::room_until(&moment(until)));
     }
-    // Ours, from the public URL and the token: nothing in it needs an escape.
+    // The link is made of the public URL and the token: nothing in it needs an escape.
     lines.push(url.map_or_else(|| words::ROOM_HAS_NO_LINK.to_owned(), words::room_answers_at));
     lines.join("\n")
 }
 
-/// What can be answered: each label marked as the agent's, and below it what it sends.
+/// The possible answers: each label is marked as the agent's, and its value stands below it.
 fn answers(answers: &Answers) -> Vec<String> {
     let Answers::Choices(choices) = answers else { return Vec::new() };
     let words = |text: &str| escaped(&truncated(&defanged(&visible_line(text)), CHOICE_CHARS_MAX));
@@ -117,8 +117,8 @@ fn moment(at: DateTime<Utc>) -> String {
     words::in_utc(&words::date_and_clock(at, false))
 }
 
-/// Without what begins a mention or a link in any of these rooms: `<!channel>` and `<https://…|Approve>` in Slack's, `@channel`, `@all`
-/// and `[Approve](/…)` in Mattermost's and Rocket.Chat's.
+/// Breaks the beginnings of mentions and links in all of these rooms: `<!channel>` and `<https://…|Approve>` in Slack's,
+/// `@channel`, `@all` and `[Approve](/…)` in Mattermost's and Rocket.Chat's.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -1,7 +1,7 @@
-//! From a host to the addresses a connection may be made to.
+//! Resolves a host to the addresses that a connection may be made to.
 //!
-//! The addresses that were checked are the addresses that are connected to: the HTTP client asks this resolver and no other, for every
-//! connection anew, so an answer that changes after the check is checked again.
+//! Connections are made only to addresses that were checked: the HTTP client asks this resolver and no other, anew for every
+//! connection, so an answer that changes after the check is checked again.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -16,13 +16,13 @@ use super::address::{AddressFilter, Refusal};
 /// How long the resolution of a name may take.
 const RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where names become addresses.
+/// Resolves names to addresses.
 #[async_trait]
 pub(crate) trait Lookup: Send + Sync {
     async fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The system's own resolution.
+/// The system's own name resolution.
 pub(crate) struct SystemLookup;
 
 #[async_trait]
@@ -32,21 +32,21 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// Why a host leads nowhere.
+/// Why a host has no address that may be connected to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unresolved {
-    /// The name leads nowhere.
+    /// The name does not resolve.
     #[error("the name {0} does not resolve")]
     Unknown(String),
-    /// It did not resolve in time.
+    /// The name did not resolve in time.
     #[error("the name {0} did not resolve within 5 s")]
     Timeout(String),
-    /// All its addresses are refused; this is why the first one is.
+    /// All addresses of the host are refused.
     #[error("{host} leads to an address that is refused: {refusal}")]
     Refused {
-        /// As configured.
+        /// The host as configured.
         host: String,
-        /// Of the first address.
+        /// The refusal of the first address.
         refusal: Refusal,
     },
 }

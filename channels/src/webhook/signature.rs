@@ -1,4 +1,4 @@
-//! Signatures by which a receiver knows who sent a webhook (Standard Webhooks 1.0).
+//! Signatures by which a receiver recognises the sender of a webhook (Standard Webhooks 1.0).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use secrecy::{ExposeSecret as _, SecretSlice, SecretString};
 use sha2::Sha256;
 
-/// What a secret begins with.
+/// The prefix of every secret.
 const PREFIX: &str = "whsec_";
 /// The shortest and the longest secret, in bytes.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
@@ -32,7 +32,7 @@ impl SigningKey {
     }
 }
 
-/// The header of a message signed with each key, the newest first: a receiver that knows any of them accepts it.
+/// The header of a message that is signed with each key, the newest first: a receiver that knows any of them accepts it.
 pub(crate) fn signatures(keys: &[SigningKey], id: &str, timestamp: i64, body: &[u8]) -> String {
     keys.iter().map(|key| key.sign(id, timestamp, body)).collect::<Vec<_>>().join(" ")
 }
@@ -45,7 +45,7 @@ mod tests {
         SigningKey::parse(&SecretString::from(text))
     }
 
-    /// The vector of the libraries at standardwebhooks.com.
+    /// The test vector of the libraries at standardwebhooks.com.
     #[test]
     fn the_signature_is_the_one_the_libraries_make() {
         let key = key("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
@@ -71,7 +71,7 @@ mod tests {
         assert!(!format!("{:?}", key(&secret(32)).unwrap()).contains("BwcH"));
     }
 
-    /// While a secret is changed, receivers know the old one or the new one.
+    /// While a secret is changed, some receivers know the old one and some the new one.
     #[test]
     fn a_rotation_signs_with_both() {
         let keys =

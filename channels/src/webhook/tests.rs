@@ -1,5 +1,5 @@
-//! Server-side request forgery, tried in every spelling: whoever gets an endpoint of theirs configured, or a name of theirs resolved, must
-//! not reach what only this machine can reach.
+//! Server-side request forgery, tried in every spelling: an attacker who controls a configured endpoint, or the answer of a
+//! resolver, must not reach services that only this machine can reach.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::rendered::misleading;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// Hosts in URLs that lead off the public internet, in the spellings URL parsers are known to differ about.
+/// Hosts in URLs that lead off the public internet, in spellings about which URL parsers are known to differ.
 const HOSTS: &[&str] = &[
     // This machine.
     "127.0.0.1",
@@ -150,7 +150,7 @@ const HOSTS: &[&str] = &[
     "[2620:4f:8000::1]",
 ];
 
-/// Addresses a name may resolve to.
+/// Addresses that a name may resolve to.
 const ANSWERS: &[&str] = &[
     "127.0.0.1",
     "127.0.0.2",
@@ -274,7 +274,7 @@ const ANSWERS: &[&str] = &[
     "ffff::1",
 ];
 
-/// Answers with one list after the other, then with the last one again; counts how often it was asked.
+/// A resolver that answers with one list after the other and then repeats the last one; it counts its calls.
 struct Scripted {
     answers: Mutex<Vec<Vec<IpAddr>>>,
     asked: AtomicUsize,
@@ -296,7 +296,7 @@ impl Lookup for Scripted {
     }
 }
 
-/// Something that must not be reached: counts who connects, and hangs up.
+/// A service that must not be reached: it counts connections, and hangs up.
 struct Canary {
     port: u16,
     hits: Arc<AtomicUsize>,
@@ -310,7 +310,7 @@ impl Canary {
         let seen = hits.clone();
         thread::spawn(move || {
             for stream in listener.incoming() {
-                // Before the connection ends: whoever connected may look at once.
+                // The hit is counted before the connection ends, because the client may look at once.
                 seen.fetch_add(1, Ordering::SeqCst);
                 drop(stream);
             }
@@ -344,7 +344,7 @@ async fn reason(channel: &WebhookChannel) -> String {
     channel.deliver(&sample::question()).await.unwrap_err().to_string()
 }
 
-/// The table is worth what it holds.
+/// The table must keep its size.
 #[test]
 fn there_are_two_hundred_vectors() {
     let distinct = |list: &[&str]| list.iter().collect::<std::collections::BTreeSet<_>>().len();
@@ -352,13 +352,14 @@ fn there_are_two_hundred_vectors() {
     assert!(HOSTS.len() + ANSWERS.len() >= 200, "{} and {}", HOSTS.len(), ANSWERS.len());
 }
 
-/// Refused when they are configured, for where they lead and not for how they are written: neither scheme nor port is what is wrong.
+/// These hosts are refused when they are configured because of the addresses they lead to, and not because
+/// of the scheme or the port.
 #[test]
 fn no_spelling_of_an_address_is_an_endpoint() {
     for host in HOSTS {
         for scheme in ["http", "https"] {
             for url in [format!("{scheme}://{host}/"), format!("{scheme}://{host}:8443/"), format!("{scheme}:\\\\{host}/x")] {
-                // Who wants one subnet has not asked for another.
+                // An operator who opens one subnet has not opened another.
                 for allow in [&[][..], &["198.41.0.0/24", "2a00::/16"]] {
                     let refused = settings(&url, allow).check().unwrap_err();
                     let leads_here = matches!(refused, WebhookSettingsError::Address(Refusal::Address(_)))
@@ -372,11 +373,11 @@ fn no_spelling_of_an_address_is_an_endpoint() {
     }
 }
 
-/// The same spellings past that check, as if it were not there: a delivery looks again, and connects to nothing.
+/// The same hosts, with that check left out: a delivery checks again, and connects to nothing.
 #[tokio::test]
 async fn no_spelling_of_an_address_reaches_this_machine() {
     let canary = Canary::on(Ipv4Addr::LOCALHOST, 0);
-    // Names resolve to where the canary listens, whatever they are.
+    // Every name resolves to the canary's address.
     let lookup = Scripted::new(&[&["127.0.0.1"]]);
     let open = channel(&format!("https://127.0.0.1:{}/", canary.port), &["127.0.0.0/8"], &lookup);
     let resolver = GuardedResolver { filter: Arc::default(), ..open.resolver.clone() };
@@ -421,7 +422,7 @@ async fn no_answer_of_a_resolver_reaches_this_machine() {
     assert_eq!(canary.hits(), 1, "nobody else came");
 }
 
-/// A name that is checked at one address and connected to at another has been checked for nothing.
+/// A name that is checked at one address and connected to at another was checked for nothing.
 #[tokio::test]
 async fn a_name_that_changes_its_address_is_checked_again_at_every_try() {
     let good = Canary::on(Ipv4Addr::new(127, 0, 0, 2), 0);
@@ -438,7 +439,7 @@ async fn a_name_that_changes_its_address_is_checked_again_at_every_try() {
     }
 }
 
-/// A webhook that calls its own server would be one agent's way around the keys of another; no subnet opens that.
+/// By a webhook that calls its own server, one agent could use the keys of another; no subnet setting allows that.
 #[tokio::test]
 async fn the_server_itself_is_never_an_endpoint() {
     let canary = Canary::on(Ipv4Addr::LOCALHOST, 0);
@@ -513,7 +514,7 @@ fn urls_that_are_no_endpoints_are_refused() {
     assert!(settings("http://localhost:9000/x", &["10.0.0.0/8"]).check().is_err());
 }
 
-/// A path may be the only secret an endpoint has.
+/// The path may be the only secret of an endpoint.
 #[tokio::test]
 async fn nothing_that_is_shown_holds_the_url_or_a_secret() {
     let url = "https://hooks.example/services/T0/s3cr3t-path";
@@ -557,8 +558,8 @@ fn a_room_gets_words_and_nothing_to_click_but_the_link() {
     }
 }
 
-/// Mattermost and Rocket.Chat take the same body, and read more in it: `@all` wakes everybody, and a line break lets a question go on in
-/// our voice.
+/// Mattermost and Rocket.Chat accept the same body, and interpret more of it: `@all` notifies everyone, and after a line break a
+/// question could go on in our voice.
 #[test]
 fn a_question_wakes_nobody_and_does_not_speak_as_the_server() {
     let hostile = Message {

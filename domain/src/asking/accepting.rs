@@ -1,6 +1,6 @@
-//! Turns a request into values that a command holds, or says which fields break which rules.
+//! Turns a request into the values of a command, or names the fields that break rules.
 //!
-//! Every way to the server goes through these functions: the API, the pages and the protocols have the same limits and the same sentences.
+//! The API, the pages and the protocols all use these functions, so all have the same limits and the same error messages.
 
 use chrono::TimeDelta;
 use serde_json::json;
@@ -30,8 +30,8 @@ fn one(field: impl Into<String>, rule: &str, message: impl Into<String>) -> Erro
     vec![FieldError::new(field, rule, message)]
 }
 
-/// A new intent: its first status, `draft` unless the request says `active`, and what it says. `creator` is shown as its creator where the
-/// request names none.
+/// A new intent: its first status, `draft` unless the request says `active`, and its body. `creator` is shown as its creator
+/// if the request names none.
 ///
 /// # Errors
 ///
@@ -77,7 +77,7 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
     if !errors.is_empty() {
         return Err(errors);
     }
-    // An id that is no UUID names nothing, like any id of an intent that does not exist: both are 404, told by the store.
+    // An id that is no UUID is treated like the id of an intent that does not exist: the store answers both with 404.
     let id = |text: &String| text.parse().unwrap_or(IntentId(uuid::Uuid::nil()));
     let body = IntentBody {
         title: body.title,
@@ -93,7 +93,7 @@ pub fn new_intent(body: CreateIntentRequest, creator: &str) -> Result<(Status, I
     Ok((status, body))
 }
 
-/// The patches of a state: those the request lists, or one for each key it sets.
+/// The patches of a state: the list in the request, or one patch for each key that the request sets.
 ///
 /// # Errors
 ///
@@ -102,7 +102,7 @@ pub fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Errors> {
     let patches = match (body.patches, body.state) {
         (Some(patches), None) => patches,
         (None, Some(state)) => {
-            // A key may hold a slash here; it is one key, not a path.
+            // A key may contain a slash here; it would then be one key and not a path.
             if let Some(key) = state.keys().find(|key| key.contains('/') || key.is_empty()) {
                 return Err(one("state", "key", format!("the key {key:?} cannot be set this way; use patches")));
             }
@@ -113,7 +113,7 @@ pub fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Errors> {
     if patches.is_empty() || patches.len() > PATCHES_MAX {
         return Err(one("patches", "length", format!("has 1 to {PATCHES_MAX} entries")));
     }
-    // A path adds its own levels to the value's; what is stored must be readable again.
+    // The levels of the path add to those of the value, and the stored state must be readable again.
     if let Some(index) = patches.iter().position(|patch| patch.segments().count() + json::depth(&patch.value) > json::DEPTH_MAX) {
         let message = format!("path and value together nest at most {} levels", json::DEPTH_MAX);
         return Err(one(format!("patches[{index}].path"), "depth", message));
@@ -125,13 +125,13 @@ pub fn patches(body: PatchStateRequest) -> Result<Vec<Patch>, Errors> {
 ///
 /// # Errors
 ///
-/// A status that is none, or a reason that is too long.
+/// An unknown status, or a reason that is too long.
 pub fn status(body: SetStatusRequest) -> Result<(Status, Option<String>), Errors> {
     let known = || one("status", "value", format!("is one of {}", Status::ALL.map(Status::as_str).join(", ")));
     Ok((Status::parse(&body.status).ok_or_else(known)?, reason(body.reason)?))
 }
 
-/// The caller's words about what it does.
+/// The reason that a caller gives for its action.
 ///
 /// # Errors
 ///
@@ -143,7 +143,7 @@ pub fn reason(reason: Option<String>) -> Result<Option<String>, Errors> {
     Ok(reason)
 }
 
-/// An answer, before it is looked at beside its question.
+/// An answer, before it is checked against its question.
 ///
 /// # Errors
 ///
@@ -152,7 +152,7 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
     if body.suspension_id.is_empty() {
         return Err(one("suspension_id", "required", "suspension_id is required"));
     }
-    // The log shows it beside the names of keys, and a gateway's is who answered.
+    // The log shows this name beside the names of keys, and for a gateway it is the name of the person who answered.
     let claimed = body.responded_by.as_deref().map(name::normal).transpose();
     let claimed_responded_by = claimed.map_err(|(rule, message)| one("responded_by", rule, message))?;
     if body.metadata.as_ref().is_some_and(|metadata| json::canonical(metadata).map_or(0, |bytes| bytes.len()) > VALUE_BYTES_MAX) {
@@ -161,11 +161,11 @@ pub fn answer(body: RespondRequest) -> Result<Respond, Errors> {
     Ok(Respond { suspension_id: body.suspension_id, value: body.value, claimed_responded_by, metadata: body.metadata })
 }
 
-/// An event that a client appends. Whether clients may append this type is decided with the role.
+/// An event that a client appends. Whether the client may append this type depends on its role, and is decided later.
 ///
 /// # Errors
 ///
-/// Every word that is empty, too long, or holds control characters.
+/// Every text that is empty, too long, or contains control characters.
 pub fn client_event(body: AppendEventRequest) -> Result<ClientEvent, Errors> {
     let words = [
         ("event_type", Some(&body.event_type)),

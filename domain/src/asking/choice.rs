@@ -1,7 +1,7 @@
-//! Whether the choices of a question say what they send, and which colours they may have.
+//! Judges whether the label of a choice means what its value sends, and decides the colours of the choices.
 //!
-//! A "Deny" that sends `approve` is how an agent would get a yes out of a person who said no. Words are judged as they look and not as
-//! they are written, in both the label and the value. A page, a mail, a room and a terminal all ask here.
+//! With a "Deny" that sends `approve`, an agent would get a yes from a person who said no. So words are judged as they look and
+//! not as they are written, in both the label and the value. Pages, mails, rooms and terminals all use this judgement.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
@@ -14,19 +14,19 @@ use crate::base::confusable::skeleton;
 use crate::base::words;
 use crate::suspension::{Style, SuspensionChoice};
 
-/// What is wrong with the words of a question's choices.
+/// The ways in which the choices of a question may mislead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Misleading {
-    /// A label says the opposite of its value, or is the value of another choice.
+    /// A label says the opposite of its value, or looks like the value of another choice.
     Contradiction,
     /// Two labels or two values look the same.
     Alike,
-    /// A word mixes alphabets, as `Dеny` does with a Cyrillic `е`.
+    /// A word mixes alphabets, for example `Dеny` with a Cyrillic `е`.
     MixedAlphabets,
 }
 
 impl Misleading {
-    /// The sentence that says so.
+    /// The sentence that warns of it.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Contradiction => words::SAYS_ONE_THING_AND_SENDS_ANOTHER,
@@ -36,17 +36,17 @@ impl Misleading {
     }
 }
 
-/// What was found about the choices of one question.
+/// The judgement on the choices of one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The colour of each choice, in their order.
     pub styles: Vec<Style>,
-    /// What people are warned of; empty for honest choices.
+    /// The warnings to show to people; empty for honest choices.
     pub misleading: BTreeSet<Misleading>,
 }
 
 impl Judgement {
-    /// What people are told of it, in whole sentences; `None` for honest choices. [`words::WORDS_MAY_MISLEAD`] is its heading.
+    /// The warning for people, in whole sentences; `None` for honest choices. [`words::WORDS_MAY_MISLEAD`] is its heading.
     pub fn warning(&self) -> Option<String> {
         let sentences = self.misleading.iter().map(|found| found.sentence());
         let all: Vec<&str> = sentences.chain([words::GO_BY_WHAT_IT_SENDS]).collect();
@@ -56,8 +56,8 @@ impl Judgement {
 
 /// Judges the choices of one question, in any order.
 ///
-/// A choice has the colour it wishes for if that fits the meaning of its value: `primary` for a yes, `danger` for a no. In doubt about
-/// any of them all are neutral.
+/// A choice gets the colour it asks for if that fits the meaning of its value: `primary` for a yes, `danger` for a no. If any of
+/// the choices is doubtful, all of them are neutral.
 pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
     let values: Vec<String> = choices.iter().map(|choice| look(&choice.value)).collect();
     let labels: Vec<String> = choices.iter().map(|choice| look(&choice.label)).collect();
@@ -86,8 +86,9 @@ pub fn judge(choices: &[SuspensionChoice]) -> Judgement {
     Judgement { styles: choices.iter().zip(&leanings).map(style).collect(), misleading }
 }
 
-/// Whether a choice says no to what it sends in a way that its label as a whole does not tell: as a button that lets people out, by a verb
-/// of refusal in the middle of a label or at the beginning of a description, or by a no to the very words of the value.
+/// Whether a choice says no to the value it sends in a way that the leaning of its label does not show: its label is a usual
+/// button to leave a dialog, or has a verb of refusal in the middle; its description begins with one; or it says no to the
+/// very words of the value.
 fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool {
     let label = words_of(&choice.label.nfkc().collect::<String>().to_lowercase());
     match sends {
@@ -106,7 +107,7 @@ fn says_no_to(choice: &SuspensionChoice, says: Leaning, sends: Leaning) -> bool 
     }
 }
 
-/// How a text looks as a whole; punctuation around it and the width of spaces in it make no difference.
+/// The look of a text as a whole; the punctuation around it and the width of the spaces in it make no difference.
 fn look(text: &str) -> String {
     let around = |c: char| c.is_whitespace() || ".,:;!?…*_~|\"'“”‘’«»()[]{}<>".contains(c);
     let bare = text.trim_matches(around);
@@ -125,14 +126,14 @@ fn has_twins(mut looks: Vec<String>) -> bool {
     looks.windows(2).any(|pair| pair[0] == pair[1])
 }
 
-/// Which way a text leans.
+/// Whether a text means yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leaning {
     Yes,
     No,
-    /// Both ways, or it cannot be told.
+    /// The text means both, or it cannot be told.
     Doubtful,
-    /// It has no word of either.
+    /// The text has no word for yes or no.
     Unknown,
 }
 
@@ -142,48 +143,49 @@ impl Leaning {
     }
 }
 
-/// What one word says.
+/// The meaning of one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Yes,
     No,
-    /// A no that is done: a verb, and not as "refused" is.
+    /// An active no: a verb like "refuse", and not a state like "refused".
     Refuse,
-    /// Turns what follows around.
+    /// The word negates the words behind it.
     Not,
-    /// Says nothing by itself.
+    /// The word says nothing by itself.
     Small,
     Other,
 }
 
-/// A yes in every question. In each table the words stand without accents and apostrophes, which are taken off before they are compared.
+/// Words that mean yes in every question. In all tables the words stand without accents and apostrophes,
+/// as the compared words do.
 const YES: &str = "yes yeah yep yup y approve approved approves approving accept accepted allow allowed confirm confirmed agree \
     agreed grant granted permit permitted authorize authorized authorise authorised ok okay okey proceed true lgtm \
     ja genehmigen genehmigt zustimmen zugestimmt freigeben freigegeben erlauben erlaubt akzeptieren bestatigen \
     oui approuver approuve accepter autoriser aprobar aprobado aceptar autorizar aprovar aceitar approvare approvato accettare \
     goedkeuren goedgekeurd toestaan tak zatwierdz godkann да одобрить одобряю одобрено разрешить принять так схвалити";
 
-/// A no in every question.
+/// Words that mean no in every question.
 const NO: &str = "no nope nah nay n denied rejected refused declined disallowed disapproved disagreed forbidden prohibited vetoed \
     false nein nie abgelehnt verweigert verboten non rejete rechazado denegado negado rifiutato nee não nej nei hayır όχι لا \
     нет отклонено отказ ні";
 
-/// A no that is done, in every question.
+/// Words that actively refuse, in every question.
 const REFUSE: &str = "deny denies denying reject rejects rejecting refuse refuses refusing decline declines declining disallow \
     disapprove disagree forbid prohibit veto withhold ablehnen verweigern verbieten untersagen refuser rejeter interdire rechazar denegar \
     negar recusar rejeitar rifiutare negare weigeren afwijzen odrzuc avvisa neka отклонить отказать запретить отвергнуть відхилити \
     відмовити";
 
-/// What turns the words after it around.
+/// Words that negate the words behind them.
 const NOT: &str = "not dont doesnt didnt never cannot cant wont wouldnt shouldnt mustnt isnt arent nicht kein keine niet geen \
     ne pas jamais nunca не никогда нельзя";
 
-/// Words that change nothing about a yes or a no before or behind them.
+/// Words that leave the meaning of a yes or a no before or behind them as it is.
 const SMALL: &str = "i we you it this that the a an to do does did will would should must can could may might is are was am be been \
     please sorry must have has had and so go ahead absolutely definitely certainly surely really simply just my our your hereby \
     ich wir bitte das es je nous me te se yo lo la le el un une der die den dies";
 
-/// Buttons that let people out of a question everywhere else; behind one, an `approve` is a trap.
+/// Labels of buttons that leave a dialog in other programs; behind one of them, an `approve` is a trap.
 const BACKING_OUT: [&str; 14] = [
     "cancel", "stop", "abort", "back", "go back", "close", "dismiss", "skip", "ignore", "halt", "block", "later", "not now",
     "exit",
@@ -193,15 +195,15 @@ const BACKING_OUT: [&str; 14] = [
 const YES_SIGNS: &str = "✅✔✓☑👍👌🆗";
 const NO_SIGNS: &str = "❌✖✕✗✘☒❎🚫⛔👎🛑🙅🆖🈲";
 
-/// Parts of words of languages that write none apart.
+/// Parts of words, for languages that are written without spaces.
 const YES_PARTS: [&str; 8] = ["同意", "批准", "允许", "承認", "許可", "はい", "승인", "허용"];
 const NO_PARTS: [&str; 9] = ["不", "拒", "否", "禁止", "いいえ", "ない", "却下", "거부", "거절"];
 
-/// Judges by every word, as it looks. `value` may be written `doNotApprove` or `do_not_approve`.
+/// Decides by every word as it looks. A value may be written `doNotApprove` or `do_not_approve`.
 fn leaning(text: &str) -> Leaning {
     let apart: String = text.nfkc().collect();
     let seen = skeleton(text);
-    // A capital may look like a letter of another alphabet where its small one does not: `Н` and `н`.
+    // A capital letter may look like one of another alphabet although its small letter does not: `Н` and `н`.
     let readings = [apart.to_lowercase(), apart.clone(), seen, camel_apart(&apart)];
     let mut leanings = readings.iter().map(|reading| lean(&words_of(reading)));
     leanings.find(|leaning| *leaning != Leaning::Unknown).unwrap_or(Leaning::Unknown)
@@ -214,7 +216,7 @@ fn lean(words: &[Word]) -> Leaning {
     let Some(negative) = words.iter().position(is_negative) else {
         return if says_more(&words[..first]) && says_more(&words[first..]) { Leaning::Doubtful } else { Leaning::Yes };
     };
-    // "Do not reject" may be either, and so may be "Approve, but do not notify" and "Refund with no delay".
+    // "Do not reject" may mean either, and so may "Approve, but do not notify" and "Refund with no delay".
     let turned = words
         .iter()
         .position(|word| *word == Word::Not)
@@ -248,7 +250,7 @@ fn words_of(text: &str) -> Vec<Word> {
     found
 }
 
-/// What letters that stand alone say together; "I deny" has one, which is a word of its own.
+/// The meaning of single letters in a row, read together. The "I" of "I deny" is one letter, and then a word of its own.
 fn spelt_out(letters: &str) -> Option<Word> {
     (!letters.is_empty()).then(|| meaning(letters))
 }
@@ -267,7 +269,7 @@ fn plain(word: &str) -> String {
     skeleton(word).nfd().filter(|c| !is_combining_mark(*c) && !is_apostrophe(*c)).collect()
 }
 
-/// What each word of the tables says, by its plain form; of a word in two of them the no counts.
+/// The meaning of each word of the tables, by its plain form; if a word is in two tables, the negative meaning counts.
 static VOCABULARY: LazyLock<HashMap<String, Word>> = LazyLock::new(|| {
     let tables = [(SMALL, Word::Small), (YES, Word::Yes), (NOT, Word::Not), (NO, Word::No), (REFUSE, Word::Refuse)];
     let words = |(table, word): (&'static str, Word)| table.split_whitespace().map(move |entry| (plain(entry), word));
@@ -298,8 +300,8 @@ fn camel_apart(text: &str) -> String {
     out
 }
 
-/// Whether a word is made of letters of several alphabets. Units such as `kΩ` are, too, and look like nothing else; in Japanese and
-/// Korean, Latin letters stand inside of words.
+/// Whether a word mixes letters of several alphabets. Units like `kΩ` do as well, but look like no other word; in Japanese and
+/// Korean, Latin letters may stand inside words.
 fn mixes_alphabets(text: &str) -> bool {
     const UNIT_LETTERS_MAX: usize = 3;
     let plain: String = text.nfkc().collect();
@@ -404,7 +406,7 @@ mod tests {
         }
     }
 
-    /// A description stands between the label and the value.
+    /// A person reads the description between the label and the value.
     #[test]
     fn a_description_that_refuses_what_is_sent_is_warned_of() {
         let described = |value: &str, description: &str| {

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::base::field::FieldError;
 
-/// What the agent knows about the act it is about to take (RFC-0025 §7.1).
+/// The agent's estimates about the act it is about to take (RFC-0025 §7.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EngagementSignals {
     /// Confidence in an autonomous answer, 0 to 1.
@@ -15,7 +15,7 @@ pub struct EngagementSignals {
     pub risk: f64,
     /// How reversible the act is, 0 to 1.
     pub reversibility: f64,
-    /// Anything else.
+    /// Any other facts about the act.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub context: Map<String, Value>,
@@ -62,7 +62,7 @@ pub enum EngagementMode {
     RequestInput,
     /// A person must answer.
     RequireInput,
-    /// Do not act, and do not ask here: somebody else must take this over.
+    /// Do not act, and do not ask here: another person or system must take this over.
     Defer,
 }
 
@@ -73,7 +73,7 @@ impl EngagementMode {
     }
 }
 
-/// The decision and what led to it.
+/// The decision and the signals it is based on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EngagementDecision {
     /// How to engage people.
@@ -82,7 +82,7 @@ pub struct EngagementDecision {
     pub should_ask: bool,
     /// Why, in a sentence.
     pub rationale: String,
-    /// What it was decided on.
+    /// The signals that the decision is based on.
     pub signals: EngagementSignals,
 }
 
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(mode(0.49, 0.0, 1.0), EngagementMode::RequireInput);
         assert_eq!(mode(0.50, 0.50, 0.40), EngagementMode::RequestInput);
         assert_eq!(mode(0.50, 0.51, 0.40), EngagementMode::RequireInput);
-        // The riskiest acts defer even where require_input would match as well.
+        // The riskiest acts are deferred even where `require_input` would match as well.
         assert_eq!(mode(0.10, 0.80, 1.0), EngagementMode::Defer);
         assert_eq!(mode(1.0, 0.0, 0.10), EngagementMode::Defer);
         assert!(!EngagementMode::Defer.should_ask());

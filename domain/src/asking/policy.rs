@@ -1,4 +1,4 @@
-//! What the operator of the server allows a question to be: a call may tighten these rules, never loosen them.
+//! The operator's rules about questions. A call may tighten these rules, never loosen them.
 
 use std::collections::BTreeSet;
 
@@ -24,13 +24,13 @@ use crate::wire::{ChoiceRequest, SuspendRequest};
 
 /// The longest channel hint, in characters.
 pub const CHANNEL_HINT_MAX: usize = 200;
-/// The largest fallback value and the largest metadata of a choice or an answer, in bytes of JSON.
+/// The most bytes of JSON in a fallback value, and in the metadata of a choice or an answer.
 pub const VALUE_BYTES_MAX: usize = 16 * 1024;
 
-/// What becomes of a `channel_hint` this server does not know; the RFC's examples say "slack".
+/// The treatment of a `channel_hint` that this server does not know; the RFC's examples say "slack".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownChannel {
-    /// The default channels are used, and the answer warns.
+    /// The default channels are used, and the reply has a warning.
     Warn,
     /// The call is refused.
     Reject,
@@ -41,34 +41,34 @@ pub enum UnknownChannel {
 pub struct AskingPolicy {
     /// The server's level of the retry cascade (RFC-0026).
     pub default_retry_policy: Option<PartialRetryPolicy>,
-    /// Who is asked when a call names nobody.
+    /// The people who are asked if a call names no one.
     pub operators: Vec<String>,
-    /// Who may be asked.
+    /// The addresses that may be asked.
     pub notify_allow: AllowList,
-    /// The channels there are.
+    /// The server's channels.
     pub channels: Channels,
-    /// What to do about others.
+    /// The treatment of unknown channels.
     pub unknown_channel: UnknownChannel,
-    /// What to do about what looks like a secret.
+    /// The treatment of texts that look like a secret.
     pub seeming_secret: SeemingSecret,
     /// The fallback policies a call may choose.
     pub fallback_allowed: Vec<FallbackPolicy>,
     /// The least time between two attempts of one question, in seconds.
     pub min_interval_seconds: u32,
-    /// How often an agent may ask the same, and write to the same person.
+    /// How often an agent may ask the same question, and write to the same person.
     pub pressing: Pressing,
     /// The shortest window after which a fallback other than `fail` may apply, in seconds.
     pub fallback_min_window_seconds: u32,
-    /// Whether a fallback other than `fail` needs somebody to have been reached.
+    /// Whether a fallback other than `fail` applies only if a person has been reached.
     pub fallback_requires_delivery: bool,
 }
 
-/// A question that keeps every rule, and what the asker should know about it.
+/// A question that keeps every rule, with the warnings for its asker.
 #[derive(Clone, Debug)]
 pub struct Accepted {
     /// The command.
     pub suspend: Suspend,
-    /// What was understood differently from how it was written.
+    /// Differences between the request as written and as understood.
     pub warnings: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ impl AskingPolicy {
         let choices = check.choices(response_type, request.choices.unwrap_or_default());
         self.check_channel(request.channel_hint.as_deref(), &mut check);
         let recipients = self.recipients(request.notify_to, &mut check);
-        // The call's word counts before the server's, whichever of the two names it uses for it.
+        // The call's policy takes precedence over the server's, under either of its two names.
         let stated = request.retry_policy.as_ref().and_then(|policy| policy.final_fallback_policy).or(request.fallback_policy);
         let (call, server) = (request.retry_policy, self.default_retry_policy.as_ref());
         let schedule = Schedule::resolve(call, request.timeout_seconds, request.fallback_value.as_ref(), server);
@@ -111,7 +111,7 @@ impl AskingPolicy {
         let (Some(schedule), true) = (schedule, check.errors.is_empty()) else { return Err(check.errors) };
         check.warnings.extend(schedule.shortened());
         let context = request.context.unwrap_or_default();
-        // What breaks no other rule is of a bounded size.
+        // A question that breaks no other rule has a bounded size, so searching it for secrets is bounded, too.
         let (decision, fallback) = (request.decision_record.as_ref(), request.fallback_value.as_ref());
         let found = findings(&request.question, &choices, &context, decision, fallback);
         check.warnings.extend(self.seeming_secret.judge(&found)?);
@@ -145,7 +145,7 @@ impl AskingPolicy {
         Ok(Accepted { suspend, warnings: check.warnings })
     }
 
-    /// Checks the server's own retry policy against its other rules: what every call inherits must not be refused for it.
+    /// Checks the server's own retry policy against its other rules: a call must not be refused for a policy that it inherits.
     ///
     /// # Errors
     ///
@@ -190,7 +190,8 @@ impl AskingPolicy {
         }
     }
 
-    /// Says so if nobody who is told at any attempt can answer: that ends as undeliverable, and its asker waits for nothing.
+    /// Warns if no person who is told at any attempt can answer: the question then ends as undeliverable, and
+    /// its asker waits in vain.
     fn check_reach(&self, question: &Question, check: &mut Check) {
         let attempts = question.retry_policy.as_ref().map_or(1, |policy| policy.max_attempts);
         let mut routes = (1..=attempts)
@@ -233,7 +234,7 @@ impl AskingPolicy {
         }
     }
 
-    /// An address that may be asked, in the one spelling it is kept in.
+    /// An address that may be asked, in the one spelling in which it is stored.
     fn address(&self, field: &str, text: &str, check: &mut Check) -> Option<String> {
         let address = address::exact(text).filter(|address| self.notify_allow.allows(address));
         if address.is_none() && address::plain(text).is_some() {
@@ -244,7 +245,7 @@ impl AskingPolicy {
         address
     }
 
-    /// Reminders every second would press people as well as any other way to ask them again.
+    /// Refuses reminders that follow each other too quickly: they would press people as much as repeated questions do.
     fn check_interval(&self, field: &str, schedule: Option<&Schedule>, check: &mut Check) {
         let policy = schedule.and_then(|schedule| schedule.retry_policy.as_ref()).filter(|policy| policy.max_attempts > 1);
         let minimum = self.min_interval_seconds;
@@ -257,7 +258,7 @@ impl AskingPolicy {
         }
     }
 
-    /// Otherwise a prompt-injected agent asks for one second with `fallback_value: "approve"` and approves itself.
+    /// Without these rules, a prompt-injected agent asks for one second with `fallback_value: "approve"` and so approves itself.
     fn check_fallback(&self, policy: FallbackPolicy, value: Option<&Value>, schedule: Option<&Schedule>, check: &mut Check) {
         if !self.fallback_allowed.contains(&policy) {
             check.error("fallback_policy", "allowed", "this server does not allow this policy (fallback.allowed)");
@@ -317,7 +318,7 @@ impl Check {
         }
     }
 
-    /// NUL means the end of a text to some readers: the person and the log could see different questions.
+    /// Some readers take NUL for the end of a text, so the person and the log could see different questions.
     fn no_nul(&mut self, field: &str, text: &str) {
         if text.contains('\0') {
             self.error(field, "nul", "must not contain a NUL character");
@@ -370,7 +371,7 @@ impl Check {
         if let Some(metadata) = &choice.metadata {
             self.size(&format!("choices[{index}].metadata"), metadata, VALUE_BYTES_MAX);
         }
-        // A browser sends a line break in a value back as another one: the answer would match no choice.
+        // A browser may send a line break in a value back as another one, and the answer would then match no choice.
         if choice.value.chars().any(char::is_control) {
             self.error(&format!("choices[{index}].value"), "control", "must not contain control characters");
         }
@@ -382,7 +383,7 @@ impl ChoiceRequest {
         let style = match self.style.as_deref() {
             Some("primary") => Style::Primary,
             Some("danger") => Style::Danger,
-            // An unknown hint is no reason to lose a question.
+            // A question is not refused for an unknown style.
             _ => Style::Default,
         };
         SuspensionChoice { value: self.value, label: self.label, description: self.description, style, metadata: self.metadata }
@@ -437,7 +438,7 @@ mod tests {
         assert_eq!(accept(&nobody, json!({})).unwrap().warnings.len(), 1);
     }
 
-    /// Who asks where nobody can answer should learn of it when it asks, not when its time is over.
+    /// An agent whose question no person can answer should learn that when it asks, not when the time is over.
     #[test]
     fn a_question_that_nobody_can_answer_says_so() {
         let channel = |name: &str, reach, links| NamedChannel { name: name.into(), reach, links };
@@ -463,7 +464,7 @@ mod tests {
         assert!(warnings(&beside, later).is_empty(), "somebody is told at the second attempt");
     }
 
-    /// An honest agent learns that its words may mislead before people do.
+    /// An honest agent learns of misleading words before people see them.
     #[test]
     fn choices_that_mislead_are_named_to_their_asker() {
         let lie = json!({"choices": [{"value": "approve", "label": "I deny"}, {"value": "deny", "label": "Deny it"}]});

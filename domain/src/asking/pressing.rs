@@ -1,4 +1,4 @@
-//! How often an agent may ask the same, and write to the same person: a person who is asked again and again says yes at last.
+//! Limits how often an agent may ask the same question and write to the same person: a person who is asked often enough gives in.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sha2::{Digest, Sha256};
@@ -8,21 +8,21 @@ use crate::base::time::seconds;
 use crate::problem::Rejection;
 use crate::suspension::{AskedBefore, Question, Resolution, Suspension};
 
-/// So many messages of one agent to one person leave at once; those after them keep their distance.
+/// So many messages of one agent to one person leave at once; later ones keep their distance.
 pub const BURST: usize = 5;
-/// So many more leave at once within the burst's window if they could leave too late otherwise.
+/// So many more leave at once within the burst's window, if they would otherwise leave too late.
 pub const URGENT: usize = 15;
-/// So many messages of one agent to one person keep their distance at the same time. A message after them leaves at once while few have left, and
-/// is not sent otherwise.
+/// At most so many messages of one agent to one person wait to keep their distance. A further message leaves at once while few
+/// messages have left, and is not sent otherwise.
 pub const PLACES_MAX: usize = 100;
-/// Within so many seconds asking anew is counted.
+/// Questions asked anew are counted within this time, in seconds.
 pub const ASKS_WITHIN_SECONDS: u32 = 3_600;
 /// The longest distance between messages an operator may set, in seconds.
 pub const MIN_DISTANCE_SECONDS_MAX: u32 = 3_600;
 /// The most often an operator may let an agent ask anew within an hour.
 pub const ASKS_PER_HOUR_MAX: u32 = 1_000;
 
-/// What the operator allows an agent. Zero lifts a limit.
+/// The operator's limits for an agent. Zero lifts a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pressing {
     /// The least time between messages of one agent to one person, after a burst, in seconds.
@@ -34,18 +34,18 @@ pub struct Pressing {
 impl Pressing {
     /// No limits, as in development.
     pub const OFF: Self = Self { min_distance_seconds: 0, asks_per_hour: 0 };
-    /// What holds in production unless the operator says otherwise.
+    /// The limits in production, unless the operator sets others.
     pub const PRODUCTION: Self = Self { min_distance_seconds: 60, asks_per_hour: 10 };
 
-    /// How far back messages count that have left; nothing if none do.
+    /// How far back messages that have left are counted; `None` without a distance.
     pub fn burst_window(&self) -> Option<TimeDelta> {
         let distance = seconds(self.min_distance_seconds);
         let burst = i32::try_from(BURST).unwrap_or(i32::MAX);
         (self.min_distance_seconds > 0).then(|| distance * burst)
     }
 
-    /// When another message may leave after those that have left, newest first: at once while there were fewer than [`BURST`] in the
-    /// burst's window, else one distance after the last one.
+    /// When another message may leave, after those in `left` (newest first): at once while fewer than [`BURST`] have left within
+    /// the burst's window, else one distance after the newest one.
     pub fn leaves_at(&self, left: &[DateTime<Utc>], now: DateTime<Utc>) -> DateTime<Utc> {
         let (Some(window), Some(last), Some(fifth)) = (self.burst_window(), left.first(), left.get(BURST - 1)) else {
             return now;
@@ -53,8 +53,8 @@ impl Pressing {
         now.max((*last + seconds(self.min_distance_seconds)).min(*fifth + window))
     }
 
-    /// When another message has its place, from `earliest` on, among those that keep their distance already, the next one first. A place
-    /// may be half a distance before another: each message leaves a little late, and the one after it gives way then.
+    /// When another message has its place, not before `earliest`, among the places in `taken` (the next one first). A place may
+    /// be only half a distance before another: each message leaves a little late, and the message behind it then gives way.
     pub fn place(&self, taken: &[DateTime<Utc>], earliest: DateTime<Utc>) -> DateTime<Utc> {
         let distance = seconds(self.min_distance_seconds);
         taken.iter().fold(earliest, |place, taken| {
@@ -62,30 +62,31 @@ impl Pressing {
         })
     }
 
-    /// Whether an intent may ask anew whose questions ended unanswered at these times, oldest first; this one's predecessor is among them.
+    /// Whether an intent may ask anew after its questions that ended unanswered at these times, oldest first,
+    /// the last one among them.
     ///
     /// # Errors
     ///
-    /// `AskedTooOften` with the time after which it may.
+    /// `AskedTooOften`, with the time after which the intent may ask.
     pub fn ask_anew(&self, unanswered: &[DateTime<Utc>], now: DateTime<Utc>) -> Result<(), Rejection> {
         let allowed = usize::try_from(self.asks_per_hour).unwrap_or(usize::MAX);
         if allowed == 0 || unanswered.len() <= allowed {
             return Ok(());
         }
-        // Once this one counts no more, the others and the next one are as many as are allowed.
+        // Once this question no longer counts, the remaining ones and the next one are as many as are allowed.
         let counts_until = unanswered[unanswered.len() - 1 - allowed] + seconds(ASKS_WITHIN_SECONDS);
         let left = u32::try_from((counts_until - now).num_seconds().max(0)).unwrap_or(u32::MAX);
         Err(Rejection::AskedTooOften { asks_per_hour: self.asks_per_hour, retry_after_seconds: left.saturating_add(1) })
     }
 }
 
-/// Whether a message may wait until `leaves_at`: not when less than half of the time would be left that the person has for an answer, from
-/// when the message was queued to `until`. A fallback that says yes must not profit from a mail that came late.
+/// Whether a message may wait until `leaves_at`: only if the person still has at least half of the time for an answer, which runs
+/// from `queued_at` to `until`. A fallback that says yes must not profit from a late mail.
 pub fn may_wait(queued_at: DateTime<Utc>, leaves_at: DateTime<Utc>, until: Option<DateTime<Utc>>) -> bool {
     until.is_none_or(|until| (leaves_at - queued_at) * 2 <= until - queued_at)
 }
 
-/// The number under which an agent and a person are counted. An address with other capitals or another `+tag` is the same person.
+/// The number under which an agent and a person are counted. An address in other case or with another `+tag` is the same person.
 pub fn pair(agent: &str, recipient: &str) -> i64 {
     let person = recipient.to_lowercase();
     let untagged = person.split_once('@').map(|(local, domain)| {
@@ -101,12 +102,12 @@ pub fn pair(agent: &str, recipient: &str) -> i64 {
 }
 
 impl AskedBefore {
-    /// Whether a newer question asks anew: this one is open, and about to be superseded, or ended without an answer.
+    /// Whether a newer question counts as asking anew: `last` is open, and about to be superseded, or it ended without an answer.
     pub fn counts(last: &Suspension) -> bool {
         last.ending.as_ref().is_none_or(|ending| ending.resolution != Resolution::Responded)
     }
 
-    /// Describes `last`, the question before this one, for people who read the new one.
+    /// Describes `last`, the previous question, to the people who read the new one.
     pub fn of(last: &Suspension, question: &Question) -> Self {
         let superseded = last.ending.is_none();
         let before = question.asked_before.as_ref();
@@ -124,7 +125,7 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::seconds(second)
     }
 
-    /// Sends as many messages as there are, each as soon as it may, and tells when they left.
+    /// Sends the messages, each as soon as it may, and returns when they left.
     fn leave(rule: Pressing, queued: &[i64]) -> Vec<i64> {
         let mut left: Vec<DateTime<Utc>> = Vec::new();
         for second in queued {
@@ -139,7 +140,7 @@ mod tests {
     fn five_leave_at_once_and_the_others_a_minute_apart() {
         assert_eq!(leave(Pressing::PRODUCTION, &[0; 8]), [0, 0, 0, 0, 0, 60, 120, 180]);
         assert_eq!(leave(Pressing::OFF, &[0; 8]), [0; 8]);
-        // After five quiet minutes five may leave at once again.
+        // After five quiet minutes five messages may leave at once again.
         assert_eq!(
             leave(Pressing::PRODUCTION, &[0, 0, 0, 0, 0, 300, 300, 300, 300, 300, 300]),
             [0, 0, 0, 0, 0, 300, 300, 300, 300, 300, 360]
@@ -159,7 +160,7 @@ mod tests {
         assert_eq!(place(&[120], 60), 60);
         assert_eq!(place(&[60, 180], 60), 120, "the gap of a message that was dropped is taken");
         assert_eq!(place(&[30], 60), 90);
-        // A message that comes to its place a little late keeps it, and the next one gives way.
+        // A message that reaches its place a little late keeps it, and the next one gives way.
         assert_eq!((place(&[120, 180], 90), place(&[120, 180], 91)), (90, 240));
     }
 

@@ -1,4 +1,4 @@
-//! Who would be told when, if a question were asked now.
+//! Shows which people would be told when, if a question were asked now.
 
 use chrono::{DateTime, Utc};
 
@@ -12,7 +12,7 @@ use crate::problem::Rejection;
 use crate::suspension::plan::{Plan, Silence};
 use crate::wire::{AtTheEnd, ScheduledAttempt, SuspendRequest, SuspensionPreview, What};
 
-/// Says what a question would do if `principal` asked it at `now`.
+/// The preview of a question that `principal` would ask at `now`.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub fn preview(
 }
 
 impl SuspensionPreview {
-    /// What an accepted question would do if it were asked at `now`.
+    /// The preview of an accepted question that would be asked at `now`.
     pub fn of(accepted: Accepted, policy: &AskingPolicy, now: DateTime<Utc>) -> Self {
         let Accepted { suspend, warnings } = accepted;
         let silence =

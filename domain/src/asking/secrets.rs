@@ -1,10 +1,11 @@
-//! What in a question looks like a secret: it must not be mailed to people, and what was asked stays in the log (RFC-0025 §11).
+//! Finds texts in a question that look like a secret: it must not be mailed to people, and a question stays
+//! in the log (RFC-0025 §11).
 //!
-//! Shapes, not guesses: what is known by its prefix, its checksum or the name in front of it. Ids, digests and public keys are no
-//! secrets. E-mail addresses and telephone numbers are personal, but too common in honest questions to be worth a warning; numbers of
-//! payment cards and bank accounts are not. Whatever is found is named by its place and its shape, never repeated.
+//! Only shapes count: a known prefix, a checksum, or a name in front of the text. Ids, digests and public keys are no secrets.
+//! E-mail addresses and telephone numbers are personal, but too common in honest questions to be worth a warning; numbers of
+//! payment cards and bank accounts are worth one. A finding names the place and the shape, and never repeats the text.
 //!
-//! One pass over each text, by automata without backtracking: the time is linear in what was sent, whatever was sent.
+//! Each text is searched by automata without backtracking: the time is linear in the length of the text, whatever it contains.
 
 use std::fmt;
 use std::iter;
@@ -18,20 +19,21 @@ use crate::base::text::visible_line;
 use crate::suspension::SuspensionChoice;
 use crate::suspension::seeming::SeemingSecret;
 
-/// What is reported of one question at most; whoever mends these is told of the others.
+/// The most findings reported about one question; once these are mended, further ones are reported.
 pub const FINDINGS_MAX: usize = 20;
-/// The longest name of a member that is repeated in a path, in bytes.
+/// The longest member name that a path repeats, in bytes.
 const NAME_BYTES_MAX: usize = 60;
-/// Runs of characters shorter than this are too short, and longer ones are data, not a secret.
+/// The length of a run of random characters: shorter runs are too short for a secret, and longer ones are data.
 const RANDOM_CHARS: std::ops::RangeInclusive<usize> = 32..=512;
-/// How far in front of a run an address begins that it belongs to, in bytes.
+/// How far in front of a run the address that contains it may begin, in bytes.
 const ADDRESS_BYTES: usize = 256;
-/// Bits per character that words and names do not reach: random base64 of that length has 4.3 and more.
+/// The entropy in bits per character that words and names do not reach; random base64 of this length has 4.3 and more.
 const RANDOM_BITS: f64 = 4.0;
-/// How many of 100 neighbours are of different kinds (upper, lower, digit) at least; in random base64 62 are, in `CamelCase` 35.
+/// At least so many of 100 neighbouring pairs differ in kind (upper case, lower case, digit); in random base64
+/// 62 do, in `CamelCase` 35.
 const RANDOM_CHANGES_PERCENT: usize = 45;
 
-/// What a text looks like.
+/// The kinds of secret that a text may look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
     /// The block of a private key.
@@ -42,9 +44,9 @@ pub enum Shape {
     WebToken,
     /// A bearer token.
     BearerToken,
-    /// An address with a password in it.
+    /// A URL with a password in it.
     AddressWithPassword,
-    /// Something called a password, a secret or a key.
+    /// A value that is called a password, a secret or a key.
     Password,
     /// The number of a payment card.
     CardNumber,
@@ -70,16 +72,16 @@ impl fmt::Display for Shape {
     }
 }
 
-/// A place in a question, and what stands there.
+/// A place in a question that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The field, as a path: `context.order.card`.
     pub field: String,
-    /// What it looks like.
+    /// The kind of secret that the place looks like.
     pub shape: Shape,
 }
 
-/// What is known by its look alone, and what has to be looked at more closely.
+/// The shapes known by their look alone, and those that need a closer look.
 #[rustfmt::skip]
 static PATTERNS: [(Shape, &str); 21] = [
     (Shape::PrivateKey, r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY"),
@@ -109,14 +111,14 @@ const ASSIGNMENT: &str = r#"(?i)(?:password|passwd|passphrase|secret|(?:api|acce
 const BEARER: &str = r"(?i)\bbearer\s{1,3}([a-z0-9._~+/-]{16,})";
 const MEMBER: &str =
     r"(?i)(?:password|passwd|passphrase|secret|(?:api|access|private|secret)[_-]?key|(?:access|auth)[_-]?token)$";
-/// Names that are as often those of something else: of a page, of a step that was passed.
+/// Member names that often mean something else: the token of a page, a step that was passed.
 const VAGUE_MEMBER: &str = r"(?:^|[_.-])(?i:token|pwd|pass|credentials?)$|[a-z](?:Token|Pwd|Pass|Credentials?)$";
 const CARD: &str =
     r"\b(?:[0-9]{14,19}|[0-9]{4}([ -])[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}(?:[ -][0-9]{1,3})?|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5})\b";
 const IBAN: &str = r"\b[A-Z]{2}[0-9]{2}(?:[A-Z0-9]{11,30}|(?: [A-Z0-9]{4}){2,7}(?: [A-Z0-9]{1,4})?)\b";
 const RANDOM: &str = r"[A-Za-z0-9+/_=-]{32,}";
 
-/// All of them in one automaton: most texts hold nothing, and are read once to know it.
+/// All patterns in one automaton: most texts match none, and are read only once to know that.
 static SHAPES: LazyLock<RegexSet> = LazyLock::new(|| compiled(RegexSet::new(PATTERNS.map(|(_, pattern)| ascii(pattern)))));
 static ASSIGNMENTS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(ASSIGNMENT))));
 static MEMBERS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(MEMBER))));
@@ -126,7 +128,7 @@ static CARDS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(CARD
 static IBANS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(IBAN))));
 static RANDOMS: LazyLock<Regex> = LazyLock::new(|| compiled(Regex::new(&ascii(RANDOM))));
 
-/// Letters, digits and the borders of words as ASCII has them; a dot or a negated class still takes whole characters.
+/// Replaces word boundaries by those of ASCII; a dot or a negated class still takes whole characters.
 fn ascii(pattern: &str) -> String {
     pattern.replace(r"\b", r"(?-u:\b)")
 }
@@ -136,7 +138,7 @@ fn compiled<T>(pattern: Result<T, regex::Error>) -> T {
     pattern.expect("a pattern of this file is no pattern")
 }
 
-/// Everything a question is kept with that looks like a secret, at most [`FINDINGS_MAX`].
+/// Everything in a question that looks like a secret, at most [`FINDINGS_MAX`] places.
 pub fn findings(
     question: &str,
     choices: &[SuspensionChoice],
@@ -167,7 +169,7 @@ pub fn findings(
     found
 }
 
-/// What looks like a secret in the title of the intent that asks: every mail has it in its head.
+/// Everything in the title of the asking intent that looks like a secret: every mail shows the title in its header.
 pub fn title_findings(title: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     text("intent.title", title, &mut found);
@@ -211,7 +213,7 @@ fn text(field: &str, words: &str, found: &mut Vec<Finding>) {
     found.extend(shapes(words).into_iter().map(|shape| Finding { field: field.to_owned(), shape }));
 }
 
-/// What stands in one text; each shape once.
+/// The shapes in one text, each once.
 fn shapes(text: &str) -> Vec<Shape> {
     let matched = SHAPES.matches(text);
     let mut found: Vec<Shape> = Vec::new();
@@ -223,7 +225,7 @@ fn shapes(text: &str) -> Vec<Shape> {
                 .flat_map(with_fewer_groups)
                 .any(|digits| is_card(&text[digits.clone()]) && stands_alone(text, digits)),
             Shape::AccountNumber => IBANS.find_iter(text).flat_map(with_fewer_groups).any(|number| is_iban(&text[number])),
-            // What is known by its name is not reported as random besides.
+            // A secret of a known shape is not reported as random as well.
             Shape::Random => found.is_empty() && has_random(text),
             Shape::BearerToken => BEARERS.captures_iter(text).any(|parts| is_token(&parts[1])),
             Shape::PrivateKey | Shape::ServiceKey(_) | Shape::WebToken | Shape::AddressWithPassword => true,
@@ -235,17 +237,17 @@ fn shapes(text: &str) -> Vec<Shape> {
     found
 }
 
-/// Whether `password=…` or `password: …` names a secret: behind a colon people also write sentences.
+/// Whether `password=…` or `password: …` assigns a secret: behind a colon people also write sentences.
 fn is_assigned(sign: &str, value: &str) -> bool {
     is_secret(value) && (sign == "=" || value.len() >= 6 && value.contains(|c: char| c.is_ascii_digit()))
 }
 
-/// Whether it is no word, such as "bearer responsibilities".
+/// Whether the text is a token and not a word, as in "bearer responsibilities".
 fn is_token(text: &str) -> bool {
     text.len() >= *RANDOM_CHARS.start() || text.contains(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a value is meant, and not a placeholder, a word about one, or a sentence.
+/// Whether the value is a secret, and not a placeholder, a word about one, or a sentence.
 fn is_secret(value: &str) -> bool {
     let value = value.trim();
     let first = value.chars().next().unwrap_or_default();
@@ -259,15 +261,15 @@ fn is_secret(value: &str) -> bool {
         && !word.contains("redacted")
 }
 
-/// Where the number may stand: all that was found, and that without its last group, and so on. Behind a card's number there may be its
-/// date, behind an account's a currency.
+/// The ranges in which the number may stand: the whole match, the match without its last group, and so on. A date may follow the
+/// number of a card, and a currency the number of an account.
 fn with_fewer_groups(found: regex::Match<'_>) -> impl Iterator<Item = std::ops::Range<usize>> {
     let (start, groups) = (found.start(), found.as_str());
     iter::successors(Some(groups), |groups| groups.rfind([' ', '-']).map(|end| &groups[..end]))
         .map(move |groups| start..start + groups.len())
 }
 
-/// Digits that continue a longer number or name are no number of their own.
+/// Whether digits are a number of their own, and not part of a longer number or name.
 fn stands_alone(text: &str, range: std::ops::Range<usize>) -> bool {
     let joins = |c: Option<char>| c.is_some_and(|c| matches!(c, '.' | '-' | '_' | '/'));
     let before = text[..range.start].chars().next_back();
@@ -277,7 +279,7 @@ fn stands_alone(text: &str, range: std::ops::Range<usize>) -> bool {
     !joins(before) && !goes_on
 }
 
-/// Whether the digits begin as those of a card do, are as many, and have its check digit (ISO/IEC 7812).
+/// Whether the digits have a prefix, a length and a check digit of a card (ISO/IEC 7812).
 fn is_card(text: &str) -> bool {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(10)).collect();
     let leads = |count: usize| digits.iter().take(count).fold(0, |number, digit| number * 10 + digit);
@@ -305,7 +307,7 @@ fn is_card(text: &str) -> bool {
     known && sum.is_multiple_of(10) && digits.iter().any(|digit| *digit != digits[0])
 }
 
-/// Whether the check digits are right (ISO 13616): the number with its first four signs at its end leaves one modulo 97.
+/// Whether the check digits are right (ISO 13616): the number with its first four characters moved to its end leaves 1 modulo 97.
 fn is_iban(text: &str) -> bool {
     let signs: Vec<u32> = text.chars().filter_map(|c| c.to_digit(36)).collect();
     let (Some(head), Some(rest)) = (signs.get(..4), signs.get(4..)) else { return false };
@@ -313,9 +315,9 @@ fn is_iban(text: &str) -> bool {
     (15..=34).contains(&signs.len()) && rotated.fold(0, |left, sign| (left * if *sign < 10 { 10 } else { 100 } + sign) % 97) == 1
 }
 
-/// Whether a run of characters is too random to be words, and no id, digest, public key or part of an address.
+/// Whether a run of characters is too random for words, and is no id, digest, public key or part of an address.
 fn has_random(text: &str) -> bool {
-    // The lines of certificates and public keys look random and are meant to be shown.
+    // The lines of certificates and public keys look random, and are meant to be shown.
     if text.contains("-----BEGIN ") {
         return false;
     }
@@ -327,7 +329,7 @@ fn has_random(text: &str) -> bool {
         let is_digest = ["sha1", "sha256", "sha384", "sha512", "md5"].iter().any(|name| {
             line.to_ascii_lowercase().ends_with(&format!("{name}:")) || run.to_ascii_lowercase().starts_with(&format!("{name}-"))
         });
-        // Public keys of SSH begin with the length of their name, a small number.
+        // A public key of SSH begins with the length of its name, which is a small number.
         let is_public_key = run.starts_with("AAAA");
         let is_hexadecimal = run.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
         RANDOM_CHARS.contains(&run.len())
@@ -359,11 +361,11 @@ fn is_random(run: &[u8]) -> bool {
 }
 
 impl SeemingSecret {
-    /// What is said of what was found: secrets are not for channels, nor for a log that is kept (RFC-0025 §11).
+    /// The warnings about the findings: secrets belong neither into channels nor into a log that is kept (RFC-0025 §11).
     ///
     /// # Errors
     ///
-    /// What a server that refuses secrets has against the question.
+    /// The field errors of a server that refuses secrets.
     pub fn judge(self, found: &[Finding]) -> Result<Vec<String>, Vec<FieldError>> {
         match self {
             Self::Refuse if !found.is_empty() => Err(found.iter().map(refusal).collect()),
@@ -389,7 +391,7 @@ mod tests {
 
     use super::*;
 
-    /// Put together here, so that nobody's scanner takes this file for a leak.
+    /// The samples are put together here, so that no scanner takes this file for a leak.
     fn samples() -> Vec<(Shape, String)> {
         let random = "Zq7Lx2Vb9Kd4Rt6Yw8Pm3Nc5Hg1Jf0Ts2Bv7";
         vec![
@@ -438,7 +440,7 @@ mod tests {
         }
     }
 
-    /// A scan that cries wolf is switched off.
+    /// Operators turn off a scan that gives false alarms.
     #[test]
     fn ids_digests_and_words_are_no_secrets() {
         for text in [
@@ -524,7 +526,7 @@ mod tests {
         assert_eq!(findings("", &[], context.as_object().unwrap(), None, None).len(), FINDINGS_MAX);
     }
 
-    /// Texts that make a backtracking search slow; this one reads each character a fixed number of times.
+    /// Texts that make a backtracking search slow; this search reads each character a fixed number of times.
     #[test]
     fn the_largest_text_of_any_kind_is_read_to_its_end() {
         let start = Instant::now();
@@ -545,7 +547,7 @@ mod tests {
             text.push_str(" 4111111111111111");
             assert!(shapes(&text).contains(&Shape::CardNumber), "{piece}");
         }
-        // Many times what it takes, on a busy machine too: a search that goes back takes hours.
+        // The limit is many times the normal duration, even on a busy machine: a backtracking search takes hours.
         assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
     }
 }

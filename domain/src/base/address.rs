@@ -1,8 +1,8 @@
-//! Addresses a question may be sent to: only those that every mail server reads the same way.
+//! Addresses that a question may be sent to: only addresses that every mail server reads the same way.
 //!
-//! Guarantee: a message to an address of an allowed domain stays at that domain. Mechanism: what stands before the @ is an allow-list of
-//! characters, because mail servers take others for a route: a server of `example.com` hands `bot%evil.example@example.com` and
-//! `evil.example!bot@example.com` on to `evil.example`. Failure: an address that breaks the rule is refused, never mended.
+//! Guarantee: a message to an address of an allowed domain stays at that domain. Mechanism: only certain characters may stand
+//! before the @, because mail servers take others for a route: a server of `example.com` hands `bot%evil.example@example.com` and
+//! `evil.example!bot@example.com` on to `evil.example`. Failure: an address that breaks the rule is refused, never corrected.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
 pub const ADDRESS_MAX: usize = 254;
 /// The longest part before the @, in bytes (RFC 5321 §4.5.3.1.1).
 pub const LOCAL_PART_MAX: usize = 64;
-/// What an address may hold before its @, in words.
+/// The characters that an address may have before its @, in words.
 pub const PLAIN_RULE: &str = "letters, digits and . _ - + before the @, and a domain";
 
-/// Besides letters and digits, before the @ of any address.
+/// The characters besides letters and digits that may stand before the @ of any address.
 const PLAIN: &[u8] = b"._-+";
-/// Besides these, before the @ of an address that an operator wrote out in full.
+/// The further characters that may stand before the @ of an address that an operator wrote out in full.
 const WRITTEN_OUT: &[u8] = b"'=&";
 
 /// Addresses and domains (`*@example.com`) that questions may be sent to.
@@ -52,8 +52,8 @@ impl AllowList {
         self.addresses.is_empty() && self.domains.is_empty()
     }
 
-    /// Whether `address` is on the list. Domains match whole: `*@example.com` does not allow `sub.example.com`. A domain pattern allows
-    /// plain addresses alone; the few characters more are for addresses that stand on the list themselves.
+    /// Whether `address` is on the list. A domain matches as a whole: `*@example.com` does not allow `sub.example.com`. A domain
+    /// pattern allows only plain addresses; addresses with the further characters must be on the list themselves.
     pub fn allows(&self, address: &str) -> bool {
         let Some(address) = exact(address) else { return false };
         let of_domain = |plain: String| plain.rsplit_once('@').is_some_and(|(_, domain)| self.domains.contains(domain));
@@ -61,18 +61,19 @@ impl AllowList {
     }
 }
 
-/// The address that `text` is, if anybody may name it ([`PLAIN_RULE`]): no display name, no quotes, no comment, no route, no address
-/// literal, ASCII before the @. The domain is given in its ASCII form, in small letters, so that two spellings are one address.
+/// The address that `text` is, if every caller may name it ([`PLAIN_RULE`]): no display name, no quotes, no comment, no route,
+/// no address literal, ASCII before the @. The domain is returned in its ASCII form and in small letters, so that two
+/// spellings are one address.
 pub fn plain(text: &str) -> Option<String> {
     read(text, &[])
 }
 
-/// As [`plain`], of an address that an operator wrote out in full: it may hold `'`, `=` and `&` as well.
+/// As [`plain`], for an address that an operator wrote out in full: it may contain `'`, `=` and `&` as well.
 pub fn exact(text: &str) -> Option<String> {
     read(text, WRITTEN_OUT)
 }
 
-/// The addresses without those that come again; their case tells no two apart.
+/// The addresses without repetitions; addresses that differ only in case are the same.
 pub fn each_once(addresses: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     addresses.into_iter().filter(|address| seen.insert(address.to_lowercase())).collect()
@@ -83,15 +84,15 @@ fn read(text: &str, besides: &[u8]) -> Option<String> {
     let is_taken = |byte: u8| byte.is_ascii_alphanumeric() || PLAIN.contains(&byte) || besides.contains(&byte);
     let is_local = local.len() <= LOCAL_PART_MAX
         && local.bytes().all(is_taken)
-        // Words with single dots between them; others need quotes.
+        // Words with single dots between them; any other local part needs quotes.
         && local.split('.').all(|word| !word.is_empty())
-        // Programs that hand a mail on would take it for an option.
+        // Programs that pass a mail on would take it for an option.
         && !local.starts_with('-');
     let address = format!("{}@{}", local, domain(after).filter(|_| is_local)?);
     (address.len() <= ADDRESS_MAX).then_some(address)
 }
 
-/// A domain in its ASCII form and in small letters. An IP address is none, with brackets or without.
+/// A domain in its ASCII form and in small letters. An IP address is no domain, with brackets or without.
 fn domain(text: &str) -> Option<String> {
     let domain = Uts46::new().to_ascii(text.as_bytes(), AsciiDenyList::STD3, Hyphens::CheckFirstLast, DnsLength::Verify).ok()?;
     let is_number = domain.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));

@@ -5,15 +5,17 @@ use unicode_security::confusable_detection::skeleton as prototype;
 
 use crate::base::text::is_invisible;
 
-/// What `text` looks like: two texts with one skeleton can be mistaken for one another. It is for comparing, never for showing.
+/// The look of `text`: two texts with one skeleton can be mistaken for each other. It is for comparing, never for showing.
 ///
 /// Compatibility forms (`Ｄｅｎｙ`, `𝗗𝗲𝗻𝘆`), case, look-alikes of other scripts (Cyrillic `е`) and characters that show nothing make no
 /// difference (NFKC, case folding and the table of confusables of Unicode TS 39).
 pub fn skeleton(text: &str) -> String {
     let plain: String = text.nfkc().filter(|c| !is_invisible(*c)).collect();
-    // Before the case is folded, because a capital looks like other letters than its small one: `I` is an `l`, `Ρ` is a `p`.
+    // Look-alikes are replaced before the case is folded, because a capital looks like other letters than its small one:
+    // `I` is an `l`, `Ρ` is a `p`.
     let seen: String = prototype(&plain).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
-    // And after it, because folding may have made a letter with a look-alike. An `i` may have been an `I`, which stands for an `l`.
+    // They are replaced once more, because folding may have made a letter with a look-alike. An `i` may have
+    // been an `I`, which is an `l`.
     prototype(&seen).map(|c| if c == 'i' { 'l' } else { c }).collect()
 }
 

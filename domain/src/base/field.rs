@@ -10,12 +10,12 @@ pub struct FieldError {
     pub field: String,
     /// The rule's name: `required`, `length`, `range`, `type`, `unknown`, …
     pub rule: String,
-    /// What is wrong and how to mend it.
+    /// The problem and how to mend it.
     pub message: String,
 }
 
 impl FieldError {
-    /// Names a field, a rule and what to do.
+    /// An error of a field: the rule that it breaks, and a message that says how to mend it.
     pub fn new(field: impl Into<String>, rule: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), rule: rule.into(), message: message.into() }
     }

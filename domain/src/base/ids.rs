@@ -3,12 +3,12 @@
 use chrono::{DateTime, Utc};
 use uuid::{Builder, Uuid};
 
-/// Where randomness comes from; the only source of ids, salts and secrets.
+/// The source of randomness; the only source of ids, salts and secrets.
 pub trait Entropy: Send + Sync {
-    /// Fills `buffer` with bytes nobody can guess.
+    /// Fills `buffer` with bytes that no one can guess.
     fn fill(&self, buffer: &mut [u8]);
 
-    /// Fills `buffer` with bytes that are shown to whoever sees what they are for: ids, salts. They may have been drawn before.
+    /// Fills `buffer` with random bytes for ids and salts, which are shown anyway. They may have been drawn in advance.
     fn fill_shown(&self, buffer: &mut [u8]) {
         self.fill(buffer);
     }
@@ -81,7 +81,7 @@ id!(
 
 /// Names a suspension (RFC-0025 §5).
 ///
-/// A capability when it travels (§11): `Debug` does not show it, so it cannot slip into a log.
+/// The id is a capability when it travels (§11), so `Debug` does not show it and it cannot slip into a log.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(transparent)]
 pub struct SuspensionId(pub Uuid);

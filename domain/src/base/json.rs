@@ -1,4 +1,4 @@
-//! JSON at the edge: what is let in is exactly what can be hashed (RFC 7493, RFC 8785).
+//! JSON at the edge: exactly the values that can be hashed are accepted (RFC 7493, RFC 8785).
 
 use std::fmt;
 
@@ -14,18 +14,18 @@ pub const KEYS_MAX: usize = 2_000;
 /// The largest integer every JSON reader agrees on (2^53 − 1).
 pub const INTEGER_MAX: i64 = (1 << 53) - 1;
 
-/// Parses a body, refusing what two readers could understand differently: duplicate keys, integers beyond ±(2^53−1), nesting beyond
-/// [`DEPTH_MAX`], more than [`KEYS_MAX`] members, and anything behind the value.
+/// Parses a body, and refuses everything that two readers could understand differently: duplicate keys, integers beyond
+/// ±(2^53−1), nesting beyond [`DEPTH_MAX`], more than [`KEYS_MAX`] members, and anything behind the value.
 pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     read(bytes, true)
 }
 
-/// Parses what others have written, as an event that was served: refuses only an object with two members of one name, of which one reader
-/// sees the first and another the last.
+/// Parses text of another program, for example an event that was served. Refuses only an object with two members of one name, of
+/// which one reader sees the first and another reader the last.
 ///
 /// # Errors
 ///
-/// What is no JSON, or not to be understood in one way.
+/// Text that is no JSON, or that can be understood in two ways.
 pub fn unambiguous(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     read(bytes, false)
 }
@@ -42,15 +42,15 @@ fn read(bytes: &[u8], is_bounded: bool) -> Result<Value, serde_json::Error> {
 ///
 /// # Errors
 ///
-/// A number JSON cannot hold; [`parse`] lets none in.
+/// A number that JSON cannot hold; [`parse`] accepts none.
 pub fn canonical(value: &impl serde::Serialize) -> Result<Vec<u8>, serde_json::Error> {
     serde_json_canonicalizer::to_vec(value)
 }
 
-/// Writes the canonical bytes of a value behind those `bytes` holds: what [`canonical`] returns, sooner.
+/// Appends the canonical bytes of a value to `bytes`: the same bytes as [`canonical`] returns, but faster.
 ///
-/// Every event is hashed in this form by the one thread that writes. Texts and whole numbers are canonical as `serde_json` writes them,
-/// and so is the order it keeps members in, with rare exceptions; what is left goes the general way.
+/// Every event is hashed in this form by the one thread that writes. `serde_json` writes texts and whole numbers in canonical
+/// form, and, with rare exceptions, keeps members in canonical order; all other cases use the general canonicalizer.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ pub fn write_canonical(bytes: &mut Vec<u8>, value: &Value) -> Result<(), serde_j
 fn write_members(bytes: &mut Vec<u8>, members: &Map<String, Value>) -> Result<(), serde_json::Error> {
     bytes.push(b'{');
     let mut members: Vec<_> = members.iter().collect();
-    // Bytes of UTF-8 and units of UTF-16 sort alike below U+E000, of which the first byte is 0xEE.
+    // UTF-8 bytes and UTF-16 units sort alike below U+E000, whose first byte is 0xEE.
     if members.iter().any(|(name, _)| name.bytes().any(|byte| byte >= 0xEE)) {
         members.sort_by(|(left, _), (right, _)| left.encode_utf16().cmp(right.encode_utf16()));
     }
@@ -96,7 +96,7 @@ fn write_members(bytes: &mut Vec<u8>, members: &Map<String, Value>) -> Result<()
     Ok(())
 }
 
-/// How deep a value nests: 0 for a plain one, 1 for an array of plain ones.
+/// How deep a value nests: 0 for a scalar, 1 for an array of scalars.
 pub fn depth(value: &Value) -> usize {
     match value {
         Value::Array(list) => 1 + list.iter().map(depth).max().unwrap_or(0),
@@ -108,7 +108,7 @@ pub fn depth(value: &Value) -> usize {
 struct Strict<'a> {
     depth: usize,
     keys: &'a mut usize,
-    /// Whether the limits of a body count.
+    /// Whether the limits of a body apply.
     is_bounded: bool,
 }
 
@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        // serde_json hands integers beyond 64 bits over as floats; a whole float beyond the bound is as ambiguous as the integer.
+        // `serde_json` returns integers beyond 64 bits as floats; a whole float beyond the limit is as ambiguous as the integer.
         if self.is_bounded && value.fract() == 0.0 && value.abs() > 9_007_199_254_740_991.0 {
             return Err(too_large());
         }
@@ -227,7 +227,7 @@ mod tests {
         assert!(parse(b"").is_err());
     }
 
-    /// What was written in good faith is read whatever its size; a forged event must not pass as the one it hides.
+    /// Text written in good faith is read whatever its size; a forged event must not pass as the event it hides.
     #[test]
     fn what_others_wrote_is_read_unless_a_name_comes_twice() {
         for text in [r#"{"a":1,"a":2}"#, r#"[{"b":{"c":1,"\u0063":1}}]"#, "{} {}", "{"] {
@@ -248,7 +248,7 @@ mod tests {
         assert!(parse(object(KEYS_MAX + 1).as_bytes()).is_err());
     }
 
-    /// The chain is made the short way and may be verified by anybody's: the two must never differ.
+    /// Chains are written by the fast writer and verified by anyone's canonicalizer: the two must never differ.
     #[test]
     fn the_short_way_writes_what_the_general_one_does() {
         let escapes: String =

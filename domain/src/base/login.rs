@@ -1,13 +1,13 @@
-//! The login in a URL: read in one way or not at all.
+//! The login in a URL: it is refused if it can be read in more than one way.
 //!
-//! `postgres://placet:p@ss/w:rd@db/placet` can be read as a host `ss` and a database `w:rd@db/placet`, which would then be shown to
-//! people and logged. What is not plain is refused, and whoever refuses it does not repeat it.
+//! `postgres://placet:p@ss/w:rd@db/placet` can be read as a host `ss` and a database `w:rd@db/placet`, which would then be shown
+//! to people and logged. A login that is not plain is refused, and the refusal does not repeat it.
 
-/// How a login is written, for messages about one that is not plain.
+/// How a login must be written, for messages about a login that is not plain.
 pub const LOGIN_RULE: &str = "in a user or a password @ is written %40, / is %2F, : is %3A, ? is %3F, # is %23 and % is %25";
 
-/// Whether a URL has no login, or one that every reader takes for the same: between `//` and the only `@`, with at most one `:`, and
-/// every other special character percent-encoded.
+/// Whether a URL has no login, or a login that every reader understands alike: between `//` and the only `@`, with at most one
+/// `:`, and every other special character percent-encoded.
 pub fn is_plain(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return !url.contains('@') };
     let (authority, tail) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
@@ -19,7 +19,7 @@ pub fn is_plain(url: &str) -> bool {
     !host.contains('@') && is_encoded(user) && is_encoded(password)
 }
 
-/// Whether all of it may stand in a URL as it is (RFC 3986), percent signs with two digits behind them.
+/// Whether every character may stand in a URL as it is (RFC 3986), including percent signs with two digits behind them.
 fn is_encoded(text: &str) -> bool {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

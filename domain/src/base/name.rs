@@ -1,4 +1,4 @@
-//! Names by which credentials act: what the log, mails and pages say of who did something.
+//! Names of credentials: the log, mails and pages show them as the names of those who acted.
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -9,33 +9,36 @@ use crate::base::text::is_invisible;
 pub const NAME_MAX: usize = 200;
 /// The server's own name in the log, which no key may have.
 pub const SERVER: &str = "placet";
-/// The name under which the first page of development mode asks. No new key may have it: it would read and withdraw those questions.
+/// The name under which the first page of development mode asks. No new key may have it: the key could read and
+/// withdraw those questions.
 pub const DEVELOPMENT: &str = "placet/development";
-/// The names the server itself acts under, and for which purpose.
+/// The names under which the server itself acts, with their purpose.
 const OURS: [(&str, &str); 2] = [
     (SERVER, "that is the server's own name in the log"),
     (DEVELOPMENT, "under that name the server's own page asks questions in development mode"),
 ];
 
-/// The form in which names are kept and compared: NFKC, without space around it, and without characters that show nothing.
+/// The form in which names are stored and compared: NFKC, without spaces around it, and without invisible characters.
 ///
-/// Keys and questions from before [`normal`] hold their names as they were given. Nothing rewrites those, because the log quotes them; so a
-/// decision that depends on a name compares forms. Only the lists of an agent's own intents and questions go by the name as it is stored.
+/// Keys and questions from before [`normal`] have their names as they were given. Those are never rewritten, because the
+/// log quotes them; so a decision that depends on a name compares forms. Only the lists of an agent's own intents and
+/// questions use the name as stored.
 pub fn form(name: &str) -> String {
     let shown: String = name.nfkc().filter(|c| !is_invisible(*c)).collect();
     shown.trim().to_owned()
 }
 
-/// Whether both are one name.
+/// Whether both names have the same form.
 pub fn is_same(one: &str, other: &str) -> bool {
     one == other || form(one) == form(other)
 }
 
-/// The one form of a name, so that two names which are told apart also look different in their form.
+/// The form of a name that may be given to a key. Two names that are told apart also look different in this form.
 ///
 /// # Errors
 ///
-/// The rule a name breaks and what it says: too long or empty, a character that shows nothing, or a name the server itself acts under.
+/// The rule that the name breaks, with a message: too long or empty, an invisible character, or a name
+/// under which the server acts.
 pub fn normal(name: &str) -> Result<String, (&'static str, String)> {
     if name.chars().any(is_invisible) {
         return Err(("characters", "holds no control characters and none that show nothing".into()));
@@ -50,7 +53,7 @@ pub fn normal(name: &str) -> Result<String, (&'static str, String)> {
     Ok(normal)
 }
 
-/// Whether a person would take one name for the other: by their letters alone, without accents, spaces and marks.
+/// Whether a person would take one name for the other: only letters and digits count, not accents, spaces and marks.
 fn is_alike(one: &str, other: &str) -> bool {
     let letters = |text: &str| skeleton(text).chars().filter(|c| c.is_alphanumeric()).collect::<String>();
     letters(one) == letters(other)
@@ -84,7 +87,7 @@ mod tests {
         }
     }
 
-    /// Two keys whose names differ in bytes alone would be one person to whoever reads the log.
+    /// Two keys whose names differ only in bytes would look like one person to the readers of the log.
     #[test]
     fn one_name_has_one_form() {
         assert_eq!(normal("  cafe\u{301} ").as_deref(), Ok("café"));
@@ -92,7 +95,7 @@ mod tests {
         assert_eq!(normal("a\u{a0}b").as_deref(), Ok("a b"));
     }
 
-    /// A key from before names had one form belongs to the owner its operator types today.
+    /// A key from before names were normalised still belongs to the owner whose name its operator types today.
     #[test]
     fn names_of_before_are_compared_in_their_form() {
         for (before, today) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe"), ("O\u{200b}ps\n", "Ops")] {

@@ -1,9 +1,9 @@
 //! Bugs that can be planted to see whether the simulator finds them.
 //!
-//! Without the feature `planted`, which only a run of the simulator by hand turns on, [`planted`] is the constant `false` and the sites
-//! that ask it are gone. Each site is one condition next to the line it spoils.
+//! Without the feature `planted`, which only a manual run of the simulator turns on, [`planted`] is the constant `false`, and the
+//! compiler removes the conditions that ask it. Each of them stands next to the line that the bug spoils.
 
-/// One bug; its comment says what the code then does.
+/// One bug; its comment says how the code then behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// An answer at the very deadline counts.
@@ -12,7 +12,7 @@ pub enum Bug {
     AnswerAfterTheDeadline,
     /// Any value answers a question.
     ValueUnchecked,
-    /// The body says who answered.
+    /// The request's body says who answered.
     ResponderFromTheBody,
     /// A second key of the asker's owner may answer.
     OwnerMayAnswer,
@@ -24,13 +24,13 @@ pub enum Bug {
     CancelAfterTheDeadline,
     /// A second question suspends an intent that waits already.
     SecondQuestion,
-    /// A fallback applies although nobody was reached.
+    /// A fallback applies although no person was reached.
     FallbackUnreached,
-    /// A message that arrives after the end still counts as having reached somebody.
+    /// A message that arrives after the end of its question still counts as having reached a person.
     ReachedAfterTheEnd,
     /// An intent goes on although its question failed.
     FailureGoesOn,
-    /// The end of a question is no new version of it.
+    /// The end of a question does not give it a new version.
     EndingKeepsTheVersion,
     /// The next attempt is due an interval after the last one fired.
     TimerFromTheLastFire,
@@ -40,9 +40,9 @@ pub enum Bug {
     MissedAttemptUnrecorded,
     /// A rung counts for one attempt only.
     RungForOneAttempt,
-    /// The log takes the process's clock as it is.
+    /// The log takes the time of the process's clock as it is.
     ClockRunsBackwards,
-    /// A later event of one transaction names the same predecessor.
+    /// A later event of one transaction names the same predecessor as the first.
     ChainUnlinked,
     /// The deadline of a question that replaces another has no timer.
     DeadlineWithoutTimer,
@@ -52,15 +52,15 @@ pub enum Bug {
     EndedQuestionSent,
     /// A leased message stays due.
     LeaseWithoutEnd,
-    /// Whoever comes completes a message, whatever lease it holds.
+    /// A worker completes a message whatever lease the worker holds.
     FenceMissing,
     /// A message that is to be tried again is dropped.
     RetryDropped,
     /// A message is recorded as sent before it is.
     SentBeforeSending,
-    /// What a key did is not kept.
+    /// The outcome of a request is not stored under its idempotency key.
     OutcomeNotKept,
-    /// Which question a key asked is not kept.
+    /// The question that was asked under an idempotency key is not stored.
     QuestionsKeyNotKept,
     /// A key with another body is a replay.
     BodyOfAKeyIgnored,
@@ -68,9 +68,9 @@ pub enum Bug {
     TokenGuessed,
     /// A link opens the newest question of its intent.
     TokenUnbound,
-    /// The database keeps a token as it is.
+    /// The database stores an answer link's token in plain text.
     TokenKept,
-    /// Whatever comes first after an absence decides as if there had been none.
+    /// The first transaction after an absence decides as if there had been none.
     AbsenceUnnoticed,
     /// No question gets back the time an absence took.
     AbsenceGivesNothing,
@@ -78,29 +78,29 @@ pub enum Bug {
     CircuitStaysClosed,
     /// An endpoint that said it is gone is asked again.
     GoneIsAskedAgain,
-    /// A lane takes as much as there is.
+    /// A lane takes all messages that are due.
     LaneUnbounded,
-    /// A room whose messages carry no link counts as somebody who can answer.
+    /// A room whose messages carry no link counts as a person who can answer.
     RoomCountsAsReached,
-    /// When nobody of an attempt can be reached, nobody is asked instead.
+    /// When no person of an attempt can be reached, no one is asked instead.
     FailoverMissing,
     /// A message is sent again after the deadline of its question.
     RedriveAfterTheDeadline,
-    /// That a message is sent again leaves no event.
+    /// Sending a message again leaves no event.
     RedriveUnrecorded,
     /// Any token returns the message in its row.
     BounceUnproven,
-    /// What proves that a message is ours does not say which one.
+    /// The proof that a message is ours does not say which message it is.
     BounceProofWithoutId,
-    /// A message that came back still counts as having reached somebody.
+    /// A message that came back still counts as having reached a person.
     BounceKeepsReached,
     /// After a restore the answer links from before still open their questions.
     RestoreKeepsLinks,
     /// After a restore nothing waits for its release.
     RestoreHoldsNothing,
-    /// After a release nobody is asked afresh.
+    /// After a release no one is asked afresh.
     ReleaseAsksNobody,
-    /// People may be reminded as often as somebody likes.
+    /// People may be reminded without any pause.
     RemindedTooSoon,
     /// A deadline may be moved after it has passed.
     ExtendedAfterTheDeadline,
@@ -109,7 +109,7 @@ pub enum Bug {
 }
 
 impl Bug {
-    /// All of them.
+    /// All bugs.
     pub const ALL: [Self; 50] = [
         Self::AnswerAtTheDeadline,
         Self::AnswerAfterTheDeadline,
@@ -182,7 +182,7 @@ pub const fn planted(_: Bug) -> bool {
     false
 }
 
-/// Plants a bug in what this thread runs from now on, or takes it out again.
+/// Plants a bug in the code that this thread runs from now on, or removes the planted one.
 #[cfg(feature = "planted")]
 pub fn plant(bug: Option<Bug>) {
     PLANTED.set(bug);

@@ -1,24 +1,24 @@
-//! Secrets in what others say: a mail server quotes the mail it refuses, and with it the link to answer.
+//! Removes secrets from text of other programs: a mail server quotes the mail it refuses, and with it the answer link.
 //!
-//! Guarantee: of a link that is quoted nothing that helps to guess it is kept, in whatever pieces and encoding it came. Mechanism: where the
-//! link is known, its letters are looked for, whatever stands between them; where it is not, everything that could be one. Failure: of
-//! an honest reply that happens to look like it, only the code is kept.
+//! Guarantee: no part of a quoted link that helps to guess it is kept, in whatever pieces and encoding it was quoted. Mechanism:
+//! where the link is known, its characters are searched for, whatever stands between them; where it is unknown, everything that
+//! could be a link is. Failure: of an honest reply that happens to look like a link, only the code is kept.
 
 use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-/// What every answer link's token begins with, so that a scanner for leaked secrets can recognise one.
+/// The prefix of every answer link's token, by which a scanner for leaked secrets can recognise one.
 pub const LINK_PREFIX: &str = "plc_";
-/// Letters and digits of a secret that are given away together at most.
+/// No piece of a secret with so many letters and digits is kept.
 const PIECE: usize = 6;
-/// A word this long, with letters of both cases and digits, is nothing that a person wrote.
+/// A word of this length, with letters of both cases and digits, was not written by a person.
 const OPAQUE_MIN: usize = 20;
-/// The longest code a reply begins with: `550 5.7.1`.
+/// The longest code at the beginning of a reply, for example `550 5.7.1`.
 const CODE_MAX: usize = 12;
 
-/// Somebody's words without what they quote of `secret`: all of them, or their code alone.
+/// The text of a reply if it quotes nothing of `secret`, or else only its code.
 #[must_use]
 pub fn without_secret(text: &str, secret: &str) -> String {
     let pieces: HashSet<Vec<u8>> = forms(secret.as_bytes()).iter().flat_map(|form| pieces(form)).collect();
@@ -26,8 +26,8 @@ pub fn without_secret(text: &str, secret: &str) -> String {
     if views(text).iter().any(|view| quotes(view)) { code_of(text) } else { text.to_owned() }
 }
 
-/// Somebody's words without the tokens of answer links. One that stands there as it is, or broken across lines of quoted-printable, is cut
-/// out; of words with anything else that could be a part of one, the code alone is kept.
+/// The text of a reply without the tokens of answer links. A token that stands there as it is, or broken across lines of
+/// quoted-printable, is cut out; if anything else could be a part of a token, only the code of the reply is kept.
 #[must_use]
 pub fn without_links(text: &str) -> String {
     let joined = text.replace("=\r\n", "").replace("=\n", "");
@@ -49,7 +49,7 @@ pub fn without_links(text: &str) -> String {
     clean
 }
 
-/// Whether the beginning of a token stands there with something between its characters.
+/// Whether the prefix of a token stands in the text with other characters between its own.
 fn is_broken_up(text: &str) -> bool {
     let kept: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).collect();
     kept.contains(LINK_PREFIX)
@@ -63,15 +63,15 @@ fn has_opaque_word(text: &str) -> bool {
     })
 }
 
-/// The code a reply begins with, and that the rest is gone.
+/// The code at the beginning of a reply, with a note that the rest is not kept.
 fn code_of(text: &str) -> String {
     let code: String = text.chars().take(CODE_MAX).take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ' ' | '-')).collect();
     format!("{} (the rest quotes the message and is not kept)", code.trim_end()).trim_start().to_owned()
 }
 
-/// A text as it is and as it is behind the encodings that mails and URLs have: `=70` and `%70`.
+/// The text as it is, and decoded from the encodings of mails and URLs: `=70` and `%70`.
 fn views(text: &str) -> [String; 3] {
-    // A character that was shown by its code point would stand between two halves.
+    // A character that is shown by its code point could separate two halves of a token, so it is removed.
     let mut plain = String::with_capacity(text.len());
     for (at, part) in text.split('⟨').enumerate() {
         let shown = if at > 0 { part.split_once('⟩').map_or(part, |(_, rest)| rest) } else { part };
@@ -97,26 +97,26 @@ fn decoded(text: &str, mark: char) -> String {
     decoded
 }
 
-/// A secret as it is and as base64 shows it, at each of the three places it can begin at.
+/// A secret as it is, and as base64 shows it, from each of the three offsets at which it can begin.
 fn forms(secret: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![plain(&String::from_utf8_lossy(secret))];
     for before in 0..3_usize {
         let mut bytes = vec![0; before];
         bytes.extend_from_slice(secret);
         let encoded = STANDARD_NO_PAD.encode(&bytes);
-        // The first and last characters also hold bits of what stands beside.
+        // The first and last characters also hold bits of the neighbouring bytes.
         let (start, end) = ((before * 8).div_ceil(6), bytes.len() * 8 / 6);
         forms.push(plain(encoded.get(start..end).unwrap_or_default()));
     }
     forms
 }
 
-/// Letters and digits, small: what is left of a text however it was broken.
+/// Only the letters and digits, in small letters: they survive however the text was broken.
 fn plain(text: &str) -> Vec<u8> {
     text.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase()).collect()
 }
 
-/// The pieces of a form that tell something of it; a row of one letter tells nothing.
+/// The pieces of a form that reveal some of it; a piece of one repeated letter reveals nothing.
 fn pieces(form: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     form.windows(PIECE).filter(|piece| piece.iter().any(|byte| *byte != piece[0])).map(<[u8]>::to_vec)
 }
@@ -141,7 +141,7 @@ mod tests {
         })
     }
 
-    /// Every way a mail server may quote a part of a mail: none of them may leave a part of the link in a log that is kept.
+    /// Many ways in which a mail server may quote a part of a mail: none of them may leave a part of the link in the log.
     fn quotations() -> Vec<String> {
         let mut all = vec![
             TOKEN.to_owned(),
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Of a returned mail nobody knows which links it held.
+    /// It is not known which links a returned mail contained.
     #[test]
     fn nothing_that_could_be_a_link_is_kept() {
         let alphanumeric = |text: &str| plain(text);

@@ -1,8 +1,8 @@
 //! The inert text and the times that mails and pages share.
 //!
-//! Text from an agent is shown to a person who is about to decide something. It must not be able to reorder the line
-//! it stands in, hide a part of itself, or become something to click. Nothing is dropped: what would be invisible is
-//! shown by its code point, so that the reader sees that something was there.
+//! Text from an agent is shown to a person who is about to decide something. The text must not be able to reorder its line, hide
+//! a part of itself, or become something to click. Nothing is dropped: a character that would be invisible is shown by its code
+//! point, so that the reader sees that something was there.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use crate::base::words;
 
 /// Makes `text` inert and keeps its line breaks.
 ///
-/// Control, bidirectional, zero-width and other invisible characters become `⟨U+202E⟩`. A carriage return before a
-/// line feed disappears and a tab becomes a space, because both are ordinary in honest text. Accents beyond the fourth on one letter are
-/// shown by code point as well, and so is what goes on beyond any letter or emoji. A gap that would push the rest out of sight is closed
-/// and counted.
+/// Control, bidirectional, zero-width and other invisible characters become `⟨U+202E⟩`. A carriage return before a line feed
+/// disappears and a tab becomes a space, because both are ordinary in honest text. From the fifth on, accents on one letter are
+/// shown by code point, and so are further characters that would join a letter or an emoji that is long enough. A gap that would
+/// push the rest out of sight is closed and counted.
 #[must_use]
 pub fn visible(text: &str) -> String {
     without_empty_lines(&without_gaps(&inert(text, '\n')))
@@ -29,14 +29,15 @@ pub fn visible_line(text: &str) -> String {
     without_gaps(&inert(text, ' '))
 }
 
-/// Somebody else's words for a place between our quotation marks: on one line, inert, bounded, and without marks of their own, so that
-/// they cannot close ours and go on in our voice.
+/// Text of another author for a place between our quotation marks: on one line, inert, bounded, and without quotation marks, so
+/// that it cannot close ours and go on in our voice.
 pub fn quoted(text: &str, max_chars: usize) -> String {
     let words: String = visible_line(text).chars().map(|c| if "“”„‟\"«»".contains(c) { '’' } else { c }).collect();
     truncated(words.trim(), max_chars)
 }
 
-/// Whether a title only repeats how its question begins, as one does that was made from the question. It says nothing more, so it is left out.
+/// Whether a title only repeats the beginning of its question, for example because it was made from it.
+/// The title is then left out.
 #[must_use]
 pub fn repeats(title: &str, question: &str) -> bool {
     let (title, question) = (title.trim(), question.trim());
@@ -59,9 +60,9 @@ pub fn truncated(text: &str, max_chars: usize) -> String {
 
 /// Breaks every address in `text`, so that no mail program turns it into a link: `https[:]//help[.]example/t`.
 ///
-/// Each dot of a host is broken, not only the last: of `bank.example.zip` a mail program would still link the front.
-/// The scheme is broken and not removed, because removing lets the parts around it join into a new one. Call it on
-/// text that [`visible`] has passed; an invisible character could hide an address from it.
+/// Each dot of a host is broken, not only the last: of `bank.example.zip` a mail program would still link the front. The scheme
+/// is broken and not removed, because the parts around a removed scheme could join into a new one. Call this on text that
+/// [`visible`] has passed: an invisible character could hide an address from it.
 #[must_use]
 pub fn defanged(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -80,7 +81,7 @@ pub fn defanged(text: &str) -> String {
 
 /// Says how long is left: `3 days 4 h`, `2 h 14 min`, `10 min`, `45 s`.
 ///
-/// To the nearest of what is shown, so that ten minutes are ten minutes also a moment later; the last minute is counted down.
+/// Rounded to the smallest unit shown, so that ten minutes are still ten minutes a moment later; the last minute is counted down.
 #[must_use]
 pub fn time_left(left: TimeDelta) -> String {
     if left < TimeDelta::minutes(1) {
@@ -128,30 +129,30 @@ fn date_and_clock(at: DateTime<Utc>, now: DateTime<Utc>) -> String {
     words::date_and_clock(at, at.year() != now.year())
 }
 
-/// More accents on one letter than any language writes; a taller stack would paint over the lines around it.
+/// No language writes more accents on one letter; a taller stack would paint over the lines around it.
 const MARKS_MAX: usize = 4;
 
-/// More signs of any script than one of its letters has; what is too many of them stands alone, each on a circle of its own.
+/// No letter of any script has more marks; a further mark stands alone, on a circle of its own.
 const ALL_MARKS_MAX: usize = 6;
 
-/// As many characters as are shown as one letter. No line is broken inside of one, and five joined letters of Devanagari, which are nine or ten
-/// characters, would leave a narrow box, such as the name of a value on a phone. The few syllables that are longer show their last letters by
-/// their numbers.
+/// How many characters may be shown as one letter. No line is broken inside a letter, and five joined letters of Devanagari,
+/// which are nine or ten characters, would leave a narrow box, for example the name of a value on a phone. The last letters of
+/// the few longer syllables are shown by their code points.
 const CLUSTER_CHARS_MAX: usize = 8;
 
-/// More characters than any emoji is made of: a kiss between two people of two colours has ten. It is as wide as two letters.
+/// No emoji is made of more characters: a kiss between two people of two colours has ten. An emoji is as wide as two letters.
 const EMOJI_CHARS_MAX: usize = 10;
 
 /// The most empty lines in a row that are shown as they are.
 const EMPTY_LINES_MAX: usize = 2;
 
-/// The most spaces in a row that are shown as they are; what draws a table with them needs no more.
+/// The most spaces in a row that are shown as they are; a table drawn with spaces needs no more.
 const SPACES_MAX: usize = 80;
 
-/// More parts than a Korean syllable has; each may be as wide as two letters.
+/// No Korean syllable has more parts; each part may be as wide as two letters.
 const JAMO_MAX: usize = 4;
 
-/// How many characters are shown as one with `c` at the end.
+/// How many characters may be shown as one, if `c` is the last of them.
 fn cluster_chars_max(c: char) -> usize {
     match c {
         '\u{1100}'..='\u{11FF}' | '\u{A960}'..='\u{A97C}' | '\u{D7B0}'..='\u{D7FB}' => JAMO_MAX,
@@ -160,7 +161,7 @@ fn cluster_chars_max(c: char) -> usize {
     }
 }
 
-/// Accents that stand on any letter, and letters for tones, which fonts join into one line.
+/// Accents that stand on any letter, and tone letters, which fonts join into one line.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{02E5}'..='\u{02E9}' | '\u{A700}'..='\u{A71F}' | '\u{0300}'..='\u{036F}' | '\u{0483}'..='\u{0489}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}' | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
 }
@@ -194,19 +195,19 @@ fn inert(text: &str, line_feed: char) -> String {
     out
 }
 
-/// The character behind one, and whether the two are shown as one.
+/// The next character, and whether it is joined to the one before.
 #[derive(Clone, Copy)]
 struct Next {
     c: char,
     joined: bool,
 }
 
-/// Marks that cross out the letter before them or draw a sign of prohibition around it: they would say the opposite of the word.
+/// Marks that cross out the letter before them or draw a prohibition sign around it: they would reverse the meaning of the word.
 fn strikes_out(c: char) -> bool {
     matches!(c, '\u{0334}'..='\u{0338}' | '\u{20D2}'..='\u{20D3}' | '\u{20D8}'..='\u{20DA}' | '\u{20DD}'..='\u{20E0}' | '\u{20E2}' | '\u{20E4}'..='\u{20E6}' | '\u{20EA}'..='\u{20EB}')
 }
 
-/// Says how many spaces there were where there are more than [`SPACES_MAX`] in a row, of whatever width.
+/// Replaces more than [`SPACES_MAX`] spaces in a row, of whatever width, by their number.
 fn without_gaps(text: &str) -> String {
     let is_space = |c: char| c.is_whitespace() && c != '\n';
     let mut out = String::new();
@@ -226,7 +227,7 @@ fn without_gaps(text: &str) -> String {
     out
 }
 
-/// As [`without_gaps`], for lines that show nothing.
+/// As [`without_gaps`], for empty lines.
 fn without_empty_lines(text: &str) -> String {
     let mut lines: Vec<Cow<'_, str>> = Vec::new();
     for run in text.split('\n').collect::<Vec<_>>().chunk_by(|one, next| one.trim().is_empty() == next.trim().is_empty()) {
@@ -239,8 +240,8 @@ fn without_empty_lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Characters that show nothing, or change how others are shown: Unicode's controls, its default-ignorable code
-/// points, the line and paragraph separators, and the blank Braille cell.
+/// Characters that show nothing or change how others are shown: Unicode's controls, its default-ignorable code points, the line
+/// and paragraph separators, and the blank Braille cell.
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -266,11 +267,11 @@ pub(crate) fn is_invisible(c: char) -> bool {
         )
 }
 
-/// Joiners and variation selectors are part of an honest emoji; anywhere else they only hide.
+/// Joiners and variation selectors are part of an honest emoji; elsewhere they only hide something.
 fn shapes_an_emoji(previous: Option<char>, c: char, next: Option<Next>) -> bool {
     match c {
         '\u{200D}' => previous.is_some_and(is_emoji_part) && next.is_some_and(|next| next.joined && is_emoji_part(next.c)),
-        // The keycaps are made of a digit, this, and a frame.
+        // A keycap is made of a digit, this selector, and a frame.
         '\u{FE0F}' if next.is_some_and(|next| next.c == '\u{20E3}') => {
             previous.is_some_and(|c| c.is_ascii_digit() || c == '#' || c == '*')
         }
@@ -287,7 +288,7 @@ fn is_emoji_base(c: char) -> bool {
     matches!(c, '©' | '®' | '‼' | '⁉' | '™' | '\u{2190}'..='\u{27BF}' | '\u{2900}'..='\u{2BFF}' | '\u{1F000}'..='\u{1FAFF}')
 }
 
-/// Whether a dot stands between two labels of what a mail program could take for a host.
+/// Whether a dot stands between two labels of a host, as a mail program could read it.
 ///
 /// No top-level domain has fewer than two letters or starts with a digit, so `e.g.`, `4.18.0` and `€412.00` stay as
 /// they are. The ideographic full stop ends a sentence unless an ASCII letter touches it.
@@ -341,13 +342,14 @@ mod tests {
         }
     }
 
-    /// A reordered or hidden part of a question makes a person approve what they did not read.
+    /// Quoted words that closed our quotation marks would go on in our voice.
     #[test]
     fn quoted_words_cannot_close_our_quotation_marks() {
         assert_eq!(quoted("no”. You answered already. “", 80), "no’. You answered already. ’");
         assert_eq!(quoted("a \"b\" «c»\n", 80), "a ’b’ ’c’");
     }
 
+    /// A reordered or hidden part of a question makes a person approve what they did not read.
     #[test]
     fn invisible_characters_are_shown_by_their_code_point() {
         assert_eq!(visible("pay \u{202E}005€"), "pay ⟨U+202E⟩005€");
@@ -374,7 +376,7 @@ mod tests {
         assert_eq!(visible_line("one\r\ntwo\nthree\rfour"), "one two three⟨U+000D⟩four");
     }
 
-    /// A stack of accents reaches out of the agent's frame, over words of ours.
+    /// A stack of accents reaches out of the agent's frame and covers our own words.
     #[test]
     fn the_fifth_accent_on_a_letter_is_shown_by_its_code_point() {
         let letter = "a\u{301}\u{302}\u{303}\u{304}";
@@ -384,7 +386,7 @@ mod tests {
         assert_eq!(visible("a\u{FE0F}\u{20E3}"), "a⟨U+FE0F⟩\u{20E3}");
     }
 
-    /// No line breaks inside of what is shown as one character, whatever it is made of: it would reach out of its box.
+    /// No line breaks inside a letter, whatever it is made of: a long one would reach out of its box.
     #[test]
     fn a_chain_without_end_is_shown_by_its_code_points() {
         for link in ["◼\u{200D}", "👩\u{200D}", "\u{1100}", "क\u{94D}", "\u{E47}", "\u{5B0}", "\u{1F3FB}"] {
@@ -403,7 +405,7 @@ mod tests {
         assert_eq!(visible("a\u{336}b\u{20E0}"), "a⟨U+0336⟩b⟨U+20E0⟩");
     }
 
-    /// What stands behind a gap of some screens is as good as hidden.
+    /// Text behind a gap of several screens is as good as hidden.
     #[test]
     fn a_gap_is_closed_and_counted() {
         for (text, shown) in [
@@ -434,7 +436,7 @@ mod tests {
         assert_eq!(truncated("", 0), "");
     }
 
-    /// Mail programs link whatever looks like an address; a phishing link must not look like ours.
+    /// Mail programs link everything that looks like an address; a phishing link must not look like ours.
     #[test]
     fn addresses_are_broken() {
         assert_eq!(defanged("see https://help.example/t now"), "see https[:]//help[.]example/t now");

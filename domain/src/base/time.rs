@@ -1,4 +1,4 @@
-//! The two ways a time is written: naive on the OpenIntent surface and in events, with `Z` on ours (`wire` decides which).
+//! The two forms of a time: naive on the OpenIntent surface and in events, with `Z` on our own (`wire` decides which).
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serializer};
@@ -29,12 +29,12 @@ pub fn parse(text: &str) -> Option<DateTime<Utc>> {
     Some(to_micros(naive.and_utc()))
 }
 
-/// Microseconds since 1970, the form in which databases keep a time.
+/// Microseconds since 1970, the form in which SQLite stores a time.
 pub fn micros(time: DateTime<Utc>) -> i64 {
     time.timestamp_micros()
 }
 
-/// The time `micros` after 1970; times no calendar holds become the nearest bound.
+/// The time `micros` after 1970; a time beyond the calendar becomes the nearest bound.
 pub fn from_micros(micros: i64) -> DateTime<Utc> {
     DateTime::from_timestamp_micros(micros).unwrap_or(if micros < 0 {
         DateTime::<Utc>::MIN_UTC

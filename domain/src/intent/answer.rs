@@ -1,4 +1,4 @@
-//! Whether a value is an answer to a question (RFC-0025 §8).
+//! Checks whether a value is an answer to a question (RFC-0025 §8).
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What an intent says, and the patches that change its state (RFC-0001).
+//! The contents of an intent, and the patches that change its state (RFC-0001).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,18 +18,18 @@ pub const PATCHES_MAX: usize = 200;
 /// The most intents one intent depends on.
 pub const DEPENDS_ON_MAX: usize = 100;
 
-/// What an intent says; deciding rarely needs it, so stores keep it apart.
+/// The contents of an intent; deciding rarely needs them, so stores keep them apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntentBody {
     /// Its title.
     pub title: String,
     /// Its description, possibly empty.
     pub description: String,
-    /// Who created it, as shown: the body's word, else the principal.
+    /// The name of its creator, as shown: the one in the request's body, else the principal's.
     pub created_by: String,
     /// Its parent.
     pub parent_intent_id: Option<IntentId>,
-    /// What it depends on.
+    /// The intents it depends on.
     pub depends_on: Vec<IntentId>,
     /// Its constraints, an object or a legacy list.
     pub constraints: Value,
@@ -44,16 +44,16 @@ pub struct IntentBody {
 /// One change of state: `set`, `append` or `remove` at a path whose segments are split by `/`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Patch {
-    /// What to do.
+    /// The kind of change.
     pub op: PatchOp,
-    /// Where; a leading slash is optional.
+    /// The place in the state; a leading slash is optional.
     pub path: String,
     /// The value, for `set` and `append`.
     #[serde(default)]
     pub value: Value,
 }
 
-/// What a patch does.
+/// The kind of change that a patch makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PatchOp {
@@ -61,7 +61,7 @@ pub enum PatchOp {
     Set,
     /// Appends to an array, created if missing.
     Append,
-    /// Removes what is there.
+    /// Removes the value at the path.
     Remove,
 }
 
@@ -69,23 +69,24 @@ pub enum PatchOp {
 pub const SUSPENSION_KEY: &str = "_suspension";
 
 impl Patch {
-    /// The segments of its path; odd slashes say nothing.
+    /// The segments of its path; doubled and trailing slashes are ignored.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.path.split('/').filter(|segment| !segment.is_empty())
     }
 
-    /// Whether it would write `_suspension`, below it, or the root that holds it.
+    /// Whether the patch would write `_suspension`, a value below it, or the root that contains it.
     pub fn reaches_suspension(&self) -> bool {
         if planted(Bug::PatchReachesSuspension) {
             return self.path == SUSPENSION_KEY || self.path.is_empty();
         }
-        // No segment at all is the root, which contains `_suspension`.
+        // A path without segments is the root, which contains `_suspension`.
         self.segments().next().is_none_or(|first| first == SUSPENSION_KEY)
     }
 }
 
 impl IntentBody {
-    /// Folds patches into the state; a patch that does not fit what is there changes nothing.
+    /// Applies patches to the state. A parent that is no object is replaced by one, and an append turns another value into a
+    /// list; a remove of a missing value changes nothing.
     pub fn apply(&mut self, patches: &[Patch]) {
         for patch in patches {
             let segments: Vec<&str> = patch.segments().collect();

@@ -1,4 +1,4 @@
-//! What somebody, or time, wants to do to an intent.
+//! Commands: the changes to an intent that a caller, the server or the passing of time asks for.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value};
@@ -20,36 +20,36 @@ use crate::suspension::{Kind, Question, ResponseType, SuspensionChoice};
 pub struct Suspend {
     /// The id it will have.
     pub id: SuspensionId,
-    /// What it waits for.
+    /// The condition it waits for.
     pub kind: Kind,
-    /// What people read.
+    /// The question that people read.
     pub question: Question,
     /// The kind of answer.
     pub response_type: ResponseType,
     /// The choices.
     pub choices: Vec<SuspensionChoice>,
-    /// When it ends.
+    /// The schedule that ends it.
     pub schedule: Schedule,
-    /// What happens then.
+    /// The policy that applies when it expires.
     pub fallback_policy: FallbackPolicy,
-    /// The value that stands in.
+    /// The value that then replaces an answer.
     pub fallback_value: Option<Value>,
-    /// Whether a fallback other than `fail` needs somebody to have been reached.
+    /// Whether a fallback other than `fail` applies only if a person has been reached.
     pub requires_delivery: bool,
-    /// What becomes of it if the title of its intent, which nobody has looked at, seems to hold a secret.
+    /// The treatment of a title of its intent that seems to hold a secret; the title has not been searched yet.
     pub seeming_secret: SeemingSecret,
     /// The open suspension it replaces.
     pub supersedes: Option<String>,
 }
 
 impl Suspend {
-    /// When its time is over if it is asked now: not before that of the question it supersedes would have been.
+    /// When its time is over if it is asked now: never before the deadline of the question that it supersedes.
     pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let own = self.schedule.expires_at(now);
         self.question.asked_before.as_ref().map_or(own, |before| before.at_least(own))
     }
 
-    /// What its asker should know of that.
+    /// The warning for its asker if that deadline is later than the requested one.
     pub fn deadline_warning(&self, now: DateTime<Utc>) -> Option<String> {
         let (own, kept) = (self.schedule.expires_at(now), self.expires_at(now));
         (own != kept).then(|| {
@@ -68,13 +68,13 @@ pub struct Respond {
     pub suspension_id: String,
     /// The answer; absent when the body had none.
     pub value: Option<Value>,
-    /// Whom the body says it is from.
+    /// The person in whose name the body claims to answer.
     pub claimed_responded_by: Option<String>,
-    /// What came with it.
+    /// The members that came with the answer.
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// A later deadline as asked for.
+/// A later deadline, as requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Later {
     /// At this time.
@@ -83,7 +83,7 @@ pub enum Later {
     By(TimeDelta),
 }
 
-/// What somebody, or time, wants to do to an intent that exists.
+/// A change to an existing intent that a caller, the server or the passing of time asks for.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Patch its state, acting as this agent.
@@ -95,9 +95,9 @@ pub enum Command {
     },
     /// Change its status.
     SetStatus {
-        /// To what.
+        /// The new status.
         status: Status,
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
     /// Append a client's event.
@@ -106,68 +106,68 @@ pub enum Command {
     AcquireLease {
         /// The id it will have.
         id: LeaseId,
-        /// For whom.
+        /// The agent that takes the lease.
         agent_id: String,
-        /// On what.
+        /// The scope of the lease.
         scope: String,
-        /// For how long.
+        /// The duration, in seconds.
         duration_seconds: u32,
     },
     /// Prolong a lease.
     RenewLease {
-        /// Which.
+        /// The lease.
         id: LeaseId,
-        /// For whom.
+        /// The agent that holds it.
         agent_id: String,
-        /// For how long, from now.
+        /// The duration from now on, in seconds.
         duration_seconds: u32,
     },
     /// Give a lease back.
     ReleaseLease {
-        /// Which.
+        /// The lease.
         id: LeaseId,
-        /// For whom.
+        /// The agent that holds it.
         agent_id: String,
     },
     /// Ask a question (RFC-0025 §9.1).
     Suspend(Box<Suspend>),
-    /// Answer one (RFC-0025 §8).
+    /// Answer a question (RFC-0025 §8).
     Respond(Box<Respond>),
-    /// Take one back.
+    /// Withdraw a question.
     Cancel {
-        /// Which.
+        /// The suspension.
         suspension_id: SuspensionId,
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
-    /// Move the deadline of an open one, later only.
+    /// Move the deadline of an open question, later only.
     Extend {
-        /// Which.
+        /// The suspension.
         suspension_id: SuspensionId,
-        /// Until when.
+        /// The new deadline.
         later: Later,
-        /// Why.
+        /// The reason in the caller's words.
         reason: Option<String>,
-        /// What made it necessary.
+        /// The cause that made it necessary.
         cause: ExtensionCause,
     },
-    /// Remind the people an open one asks at present, now.
+    /// Remind the people that an open question asks at present, now.
     Remind {
-        /// Which.
+        /// The suspension.
         suspension_id: SuspensionId,
-        /// What it asks, and who was told of it how; the store reads it where the suspension is open.
+        /// The question and the messages about it; the store reads them if the suspension is open.
         asked: Option<Box<Asked>>,
     },
     /// The deadline of a suspension is due (RFC-0025 §6).
     DeadlineReached {
-        /// Which.
+        /// The suspension.
         suspension_id: SuspensionId,
     },
     /// The next attempt of a suspension is due (RFC-0026 §4).
     AttemptDue {
-        /// Which.
+        /// The suspension.
         suspension_id: SuspensionId,
-        /// What it asks, and whom; the caller read it beside the suspension.
+        /// The question, with its recipients; the caller has read it with the suspension.
         question: Box<Question>,
     },
     /// A message about a suspension was accepted for delivery, came back, or never will be accepted.
@@ -177,7 +177,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// What the caller must be allowed to do; `None` for what only the server does.
+    /// The action that the caller must be allowed; `None` for commands of the server's own.
     pub fn action(&self) -> Option<Action> {
         match self {
             Self::PatchState { .. } => Some(Action::PatchState),
@@ -194,7 +194,7 @@ impl Command {
         }
     }
 
-    /// The suspension it names, so that a store can load it even if it has ended.
+    /// The suspension that the command names, so that a store can load it even if it has ended.
     pub fn names_suspension(&self) -> Option<SuspensionId> {
         match self {
             Self::Respond(respond) => SuspensionId::parse(&respond.suspension_id),

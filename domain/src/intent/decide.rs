@@ -1,4 +1,4 @@
-//! What a command does to an intent: `decide` says which events, `evolve` folds them back.
+//! Decides the effect of a command on an intent: `decide` returns events, and `evolve` applies them to the intent.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -21,8 +21,8 @@ use crate::suspension::{Asker, Ending, Question, REFUSALS_RECORDED_MAX, Resoluti
 
 /// Decides what `command` does to `intent` at `now`, without doing it.
 ///
-/// Pure: no clock, no randomness, no I/O. Same inputs, same events, on every backend and in replay. Whether `by` may try at all was
-/// decided before, by [`crate::people::authority::authorize`].
+/// Pure: no clock, no randomness, no I/O. Same inputs, same events, on every backend and in replay. Whether `by` may give the
+/// command at all was decided before, by [`crate::people::authority::authorize`].
 ///
 /// # Errors
 ///
@@ -46,11 +46,11 @@ pub fn decide(intent: &Intent, command: &Command, by: &Principal, now: DateTime<
         Command::Remind { suspension_id, asked } => remind(intent, *suspension_id, asked.as_deref(), by, now),
         Command::DeadlineReached { suspension_id } => Ok(match &intent.open {
             Some(open) if open.id == *suspension_id && open.is_expired(now) => end_by_deadline(intent, open),
-            // An answer beat the timer. Losing that race is normal, so it is not an error.
+            // An answer was faster than the timer. Losing that race is normal, so it is not an error.
             _ => Vec::new(),
         }),
         Command::AttemptDue { suspension_id, question } => Ok(match &intent.open {
-            // After the deadline nobody is asked any more; the deadline's own timer says the rest.
+            // After the deadline no attempt is made; the deadline's own timer ends the question.
             Some(open) if open.id == *suspension_id && !open.is_expired(now) => ask_again(open, question, now),
             _ => Vec::new(),
         }),
@@ -124,7 +124,7 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
         expires_at: suspend.expires_at(now),
         fallback_policy: suspend.fallback_policy,
         fallback_value: suspend.fallback_value.clone(),
-        // Nobody yet; with nobody to tell, nobody ever: asking no one must not become consent.
+        // No person is reached yet; a question that is sent to no one never reaches a person, and so must not become consent.
         reached: false,
         requires_delivery: suspend.requires_delivery,
         refusals: 0,
@@ -144,8 +144,8 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
     Ok(events)
 }
 
-/// Every attempt that has become due since the last one (RFC-0026 §4): the newest tells everybody at once, the others were missed while
-/// the server was away and only get their event. Never three messages in a second.
+/// Every attempt that has become due since the last one (RFC-0026 §4). The newest tells everyone at once; the others were missed
+/// while the server was away, and get only their event. So people never get three messages in a second.
 fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<Event> {
     let Some(policy) = &question.retry_policy else { return Vec::new() };
     let newest = policy.newest_due(open.suspended_at, now);
@@ -179,7 +179,7 @@ fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<
     events
 }
 
-/// The event of the rung that takes effect at `attempt`, if one does.
+/// The event of the rung that takes effect at `attempt`, if there is one.
 fn escalated(suspension_id: SuspensionId, question: &Question, attempt: u32) -> Option<Event> {
     let rung = question.retry_policy.as_ref()?.rung_at(attempt)?;
     Some(Event::SuspensionEscalated {
@@ -208,7 +208,7 @@ fn supersede(
 }
 
 fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
-    // Only a gateway may speak for another, and must.
+    // Only a gateway may, and must, answer in another person's name.
     let claimed = respond.claimed_responded_by.as_ref();
     let responded_by =
         claimed.filter(|_| by.role == Role::Channel || planted(Bug::ResponderFromTheBody)).unwrap_or(&by.subject).clone();
@@ -223,7 +223,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
             .and_then(|ended| record_refusal(ended, &rejection, respond, responded_by, by));
         return Err(Refusal { rejection, deadline: Vec::new(), record });
     };
-    // The deadline binds when the clock says so, not when our timer gets around to it; a late answer makes it bind now.
+    // The deadline binds when the clock says so, not when the timer fires; a late answer makes it bind now.
     if open.is_expired(now) && !planted(Bug::AnswerAfterTheDeadline) {
         let refusal = expired(intent, open);
         let record = record_refusal(open, &refusal.rejection, respond, responded_by, by);
@@ -233,7 +233,8 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         return Err(Rejection::invalid("responded_by", "required", "a channel key must name the person who answered").into());
     }
     let Some(value) = &respond.value else {
-        // No choice and no text is like it; a form takes any value, so it must be told from none.
+        // A choice or a text always differs from a missing value. A form takes any value, so a missing value
+        // must be refused separately.
         open.check(&Value::Null)?;
         return Err(Rejection::invalid("value", "required", "value is required").into());
     };
@@ -271,7 +272,7 @@ fn record_refusal(
     responded_by: String,
     by: &Principal,
 ) -> Option<Box<Event>> {
-    // Recording is rate-limited, or a stuck client could fill the log.
+    // The number of recorded refusals is limited, or a stuck client could fill the log.
     if suspension.refusals >= REFUSALS_RECORDED_MAX {
         return None;
     }

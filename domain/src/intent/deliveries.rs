@@ -1,4 +1,4 @@
-//! What becomes of messages: who was reached, and who is asked at once because nobody was.
+//! Decides the consequences of messages: which people were reached, and which are asked at once because no one was.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -9,12 +9,14 @@ use crate::suspension::Question;
 use crate::suspension::channel::{Channels, Route, Way};
 use crate::suspension::delivery::{Asked, DeliveryRecord, DeliveryState, Failover, Fate, Sibling};
 
-/// A message waits for an endpoint that fails for one of so many parts of the time there is, and no longer.
+/// A message waits for a failing endpoint at most for one of so many equal parts of the time there is.
 const WAIT_PARTS: i32 = 4;
 
-/// The ways by which to tell again at `attempt`: those in force that are not lost, and those taken instead if nobody can answer by these.
+/// The ways by which to tell people again at `attempt`: those in force that are not lost, and those taken instead if no
+/// person can answer by them.
 ///
-/// What was sent to a room went to no person: a way is taken again as it is, and its recipient is never looked up as somebody to ask.
+/// A message to a room went to no person: its way is used again as it is, and its recipient is never
+/// looked up as a person to ask.
 pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
     let Asked { question, messages, channels } = asked;
     let of_this = || messages.iter().filter(|message| message.attempt == attempt);
@@ -27,14 +29,14 @@ pub(crate) fn ways_again(attempt: u32, asked: &Asked) -> Vec<Way> {
     if !again.iter().any(|route| channels.is_answered(route.channel)) {
         again.extend(of_this().filter(|message| !message.state.is_lost()).map(Sibling::route));
     }
-    // With nobody in their place, another try is all there is.
+    // If there is no one to ask in their place, another try is all that is left.
     if !again.iter().any(|route| channels.is_answered(route.channel)) {
         again.extend(in_force);
     }
     each_once(again, channels)
 }
 
-/// Each way once, without those by a channel that is no more.
+/// Each way once, without ways by a channel that no longer exists.
 pub fn each_once<'a>(routes: impl IntoIterator<Item = Route<'a>>, channels: &Channels) -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::new();
     for route in routes {
@@ -45,7 +47,7 @@ pub fn each_once<'a>(routes: impl IntoIterator<Item = Route<'a>>, channels: &Cha
     ways
 }
 
-/// Whom these ways lead to, each once.
+/// The recipients that these ways lead to, each once.
 pub fn recipients_of(ways: &[Way]) -> Vec<String> {
     let mut recipients: Vec<String> = Vec::new();
     for way in ways {
@@ -56,11 +58,11 @@ pub fn recipients_of(ways: &[Way]) -> Vec<String> {
     recipients
 }
 
-/// The events of what was learned of a message.
+/// The events of a report about a message.
 pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc>) -> Vec<Event> {
     let delivery = record.delivery.clone();
     let open = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id && !open.is_expired(now));
-    // What was decided on stays as it was decided on.
+    // If the question has ended, `reached` stays as its ending used it.
     let before = intent.suspension(delivery.suspension_id).is_some_and(|suspension| suspension.reached);
     let told = match record.fate {
         Fate::Sent => {
@@ -82,12 +84,12 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
     std::iter::once(told).chain(failover).collect()
 }
 
-/// Whether a message may wait so long for its endpoint, with so much time `left` until somebody else's turn or the deadline.
+/// Whether a message may wait so long for its endpoint, if so much time is `left` until the next attempt or the deadline.
 pub fn is_worth_waiting(wait: TimeDelta, left: TimeDelta) -> bool {
     wait * WAIT_PARTS <= left
 }
 
-/// Whether somebody is asked by another channel if `lost` is given up, and with it whatever else waits for the same channel.
+/// Whether a person is asked by another channel if `lost` is given up, together with all messages that wait for the same channel.
 ///
 /// A ladder that goes on by the same channel is no way around it: its people would wait for the same endpoint.
 pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord) -> bool {
@@ -104,10 +106,11 @@ pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord)
     })
 }
 
-/// Whom to ask at once, if nobody of the attempt in force, `current`, can be reached any more.
+/// The people to ask at once, if no one of the attempt in force, `current`, can be reached any more.
 ///
-/// Only when all are lost: as long as one of them has the question, or may still get it, waking the next rung early would cost more
-/// people more than it helps. A room that has it without a link cannot answer it, and holds nothing up. An attempt that has passed wakes nobody; the one in force has messages of its own.
+/// Only if all its messages are lost: as long as one person has the question, or may still get it, waking the next rung early
+/// would trouble more people than it helps. A room that has the question without a link cannot answer it, and does not count. A
+/// message of an earlier attempt wakes no one; the attempt in force has messages of its own.
 fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
     let lost = &record.delivery;
     if lost.attempt != current || planted(Bug::FailoverMissing) {
@@ -123,7 +126,7 @@ fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Optio
             unreachable.push(recipient.clone());
         }
     }
-    // A person may have been unreachable by mail and be reachable by another channel: what was tried is a route.
+    // Mail may not reach a person that another channel does, so tried routes count and not tried people.
     let tried = |route: &Route<'_>| {
         route.is_same(&Route { channel: &lost.channel, recipient: &lost.recipient })
             || siblings().any(|sibling| route.is_same(&sibling.route()))
@@ -160,7 +163,7 @@ mod tests {
     use crate::base::ids::DeliveryId;
     use crate::suspension::channel::{NamedChannel, Reach};
 
-    /// Three attempts: `a`, then `b`, then `c` and `A`.
+    /// A question with three attempts: `a`, then `b`, then `c` and `A`.
     fn question() -> Question {
         let policy = json!({"max_attempts": 3, "interval_seconds": 60, "escalation_ladder": [
             {"attempt": 2, "notify_to": "b@x.example"}, {"attempt": 3, "notify_to": ["c@x.example", "A@x.example"], "channel_hint": "pager"},
@@ -178,13 +181,13 @@ mod tests {
         }
     }
 
-    /// Mails, unless a rung prefers the pager.
+    /// Channels that send mails, unless a rung prefers the pager.
     fn channels() -> Channels {
         let people = |name: &str| NamedChannel { name: name.into(), reach: Reach::People, links: true };
         Channels::new(vec![people("email"), people("pager")], vec!["email".into()]).unwrap()
     }
 
-    /// That `lost`, of `attempt`, is lost beside these.
+    /// The report that the message to `lost`, of `attempt`, is lost beside these messages.
     fn lost_at(attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> DeliveryRecord {
         let siblings = beside.iter().map(|(attempt, recipient, state)| Sibling {
             attempt: *attempt,
@@ -211,7 +214,7 @@ mod tests {
         }
     }
 
-    /// What is decided then, while `current` is in force.
+    /// The failover that follows from it while `current` is in force.
     fn decided(current: u32, attempt: u32, lost: &str, beside: &[(u32, &str, DeliveryState)]) -> Option<(u32, Vec<String>)> {
         let record = lost_at(attempt, lost, beside);
         failover(current, &question(), &record).map(|failover| (failover.rung_attempt, failover.notify_to))
@@ -241,7 +244,7 @@ mod tests {
         assert!(!is_worth_waiting(seconds(1), seconds(0)));
     }
 
-    /// Giving up a message helps only if that asks somebody whom the dead channel does not carry to.
+    /// Giving up a message helps only if it asks a person by another channel than the dead one.
     #[test]
     fn a_dead_channel_is_gone_around_and_not_along() {
         use DeliveryState::{Queued, Sending, Sent};
@@ -272,13 +275,13 @@ mod tests {
         use DeliveryState::{Failed, Queued, Sending, Sent};
         for state in [Queued, Sending, Sent] {
             assert_eq!(decided(1, 1, "x@x.example", &[(1, "a@x.example", state), (1, "y@x.example", Failed)]), None);
-            // One of an earlier attempt is no reason to wait: this attempt was made because they did not answer.
+            // A message of an earlier attempt is no reason to wait: this attempt was made because its person did not answer.
             assert!(decided(2, 2, "b@x.example", &[(1, "a@x.example", state)]).is_some());
         }
         assert_eq!(decided(2, 1, "a@x.example", &[]), None, "what is past wakes nobody");
     }
 
-    /// Who reads of a question on a board waits for somebody who can answer, so somebody must.
+    /// People who read a question on a board wait for a person who can answer, so there must be one.
     #[test]
     fn a_room_without_a_link_holds_nothing_up() {
         let board = NamedChannel { name: "board".into(), reach: Reach::Audience("hall".into()), links: false };
@@ -288,13 +291,13 @@ mod tests {
         record.siblings[0].channel = "board".into();
         record.channels = channels;
         assert_eq!(failover(1, &question(), &record).map(|failover| failover.notify_to), Some(vec!["b@x.example".into()]));
-        // What it was sent with counts, and not what its channel would send today.
+        // It counts how the message was sent, and not how its channel would send it today.
         record.siblings[0].linked = Some(true);
         assert_eq!(failover(1, &question(), &record), None, "the hall could answer");
         record.siblings[0].channel = "email".into();
         record.siblings[0].linked = Some(false);
         assert!(failover(1, &question(), &record).is_some(), "the hall could not");
-        // The board alone is no way to ask anybody.
+        // The board alone is no way to ask a person.
         let mut by_board = question();
         by_board.retry_policy.as_mut().unwrap().escalation_ladder.truncate(1);
         by_board.retry_policy.as_mut().unwrap().escalation_ladder[0] =
@@ -326,7 +329,7 @@ mod tests {
         assert_eq!(again(&[at(1, a, Bounced), at(2, b, Sent)]), [a], "another attempt is not this one");
     }
 
-    /// A room's name looks like a recipient's, and is nobody's address.
+    /// A room's name looks like a recipient, but is no person's address.
     #[test]
     fn a_room_is_told_again_by_its_own_channel_and_nobody_is_mailed_under_its_name() {
         use DeliveryState::{Failed, Sent};

@@ -1,4 +1,4 @@
-//! What happened: every change of state is one of these, under the RFC's wire names.
+//! Events: every change of state is one of these, under the RFC's wire names.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -22,45 +22,45 @@ pub const REFUSED_VALUE_BYTES_MAX: usize = 16 * 1024;
 pub enum Event {
     /// The intent began.
     IntentCreated(Box<IntentBody>, Status),
-    /// Its state was patched.
+    /// The intent's state was patched.
     StatePatched(Vec<Patch>),
-    /// Its status changed.
+    /// The intent's status changed.
     StatusChanged {
-        /// From.
+        /// The status before.
         old: Status,
-        /// To.
+        /// The status from now on.
         new: Status,
-        /// Why, in the caller's or the server's words.
+        /// The reason, in the caller's or the server's words.
         reason: Option<String>,
     },
     /// A question was asked (RFC-0025 §3).
     Suspended(Box<Suspension>, Box<Question>),
     /// A person answered (RFC-0025 §3).
     Resumed(Box<Resumed>),
-    /// Nobody answered, or nobody was reached, until the deadline (RFC-0025 §3).
+    /// The deadline passed, and no person had answered, or none had been reached (RFC-0025 §3).
     SuspensionExpired {
-        /// Which.
+        /// The suspension.
         suspension_id: SuspensionId,
         /// `timeout` or `undeliverable`.
         reason: ExpiryReason,
         /// Notifications sent out by then.
         attempts: u32,
-        /// What was to happen.
+        /// The fallback policy of the question.
         fallback_policy: FallbackPolicy,
-        /// The value that stands in for an answer, where one does.
+        /// The value that replaces an answer, if one does.
         fallback_value: Option<Value>,
-        /// Whether anybody was reached.
+        /// Whether a person was reached.
         reached: bool,
     },
     /// People are asked again, or would have been while the server was away (RFC-0026 §4).
     SuspensionRenotified(Box<Renotified>),
     /// A rung of the ladder takes effect (RFC-0026 §4).
     SuspensionEscalated {
-        /// Which.
+        /// The suspension.
         suspension_id: SuspensionId,
-        /// The attempt it takes effect at.
+        /// The attempt at which it takes effect.
         attempt: u32,
-        /// Who is told from now on.
+        /// The people who are told from now on.
         escalated_to: Vec<String>,
         /// The channel from now on.
         channel_hint: Option<String>,
@@ -69,22 +69,22 @@ pub enum Event {
     SuspensionReminded(Box<Reminded>),
     /// The deadline moved, later only.
     SuspensionExtended(Box<Extended>),
-    /// Nobody could be reached until the deadline.
+    /// The deadline passed, and no person could be reached.
     SuspensionUndeliverable {
-        /// Which.
+        /// The suspension.
         suspension_id: SuspensionId,
     },
-    /// Withdrawn or superseded.
+    /// A question was withdrawn or superseded.
     SuspensionCancelled {
-        /// Which.
+        /// The suspension.
         suspension_id: SuspensionId,
-        /// Which of the two.
+        /// Whether it was withdrawn or superseded.
         reason: ResolutionReason,
-        /// The caller's words.
+        /// The reason, in the caller's words.
         note: Option<String>,
-        /// Who.
+        /// The subject that did it.
         cancelled_by: String,
-        /// By which credential.
+        /// The credential of that subject.
         credential: Option<Credential>,
     },
     /// An answer came after the deadline: refused as a decision, kept as a record.
@@ -101,66 +101,66 @@ pub enum Event {
     DeliverySent {
         /// The message.
         delivery: Delivery,
-        /// Whether anybody who can answer is reached with it.
+        /// Whether a person who can answer has been reached, by this message or an earlier one.
         reached: bool,
     },
     /// A message will not arrive.
     DeliveryFailed(Delivery),
     /// A message that was accepted came back.
     DeliveryBounced {
-        /// The message, with what the report said.
+        /// The message, with the text of the report.
         delivery: Delivery,
-        /// Whether anybody is reached without it.
+        /// Whether a person is reached without it.
         reached: bool,
     },
-    /// Nobody of an attempt can be reached: the next rung's people are asked at once.
+    /// No person of an attempt can be reached: the people of the next rung are asked at once.
     DeliveryFailover(Box<Failover>),
-    /// A message that had failed is sent again, because somebody asked for it.
+    /// A message that had failed is sent again on request.
     DeliveryRedriven {
-        /// The message, with what it had failed of.
+        /// The message, with the reason for its failure.
         delivery: Delivery,
-        /// Who asked for it.
+        /// The subject that requested it.
         redriven_by: String,
-        /// By which credential.
+        /// The credential of that subject.
         credential: Option<Credential>,
     },
     /// A client recorded something.
     Appended(ClientEvent),
 }
 
-/// A reminder that somebody asked for.
+/// A reminder on request.
 #[derive(Clone, Debug)]
 pub struct Reminded {
-    /// Which suspension.
+    /// The suspension.
     pub suspension_id: SuspensionId,
     /// The attempt in force, which goes on as it was.
     pub attempt: u32,
-    /// Who is told.
+    /// The people who are told.
     pub notify_to: Vec<String>,
-    /// How; each message has events of its own for that.
+    /// The ways by which they are told; each message has events of its own.
     pub ways: Vec<Way>,
-    /// Who asked for it.
+    /// The subject that requested it.
     pub reminded_by: String,
-    /// By which credential; absent where the server did.
+    /// The credential of that subject; absent if the server itself did it.
     pub credential: Option<Credential>,
 }
 
 /// A deadline that moved.
 #[derive(Clone, Debug)]
 pub struct Extended {
-    /// Which suspension.
+    /// The suspension.
     pub suspension_id: SuspensionId,
-    /// What made it necessary.
+    /// The cause that made it necessary.
     pub cause: ExtensionCause,
     /// The deadline before.
     pub old_expires_at: DateTime<Utc>,
     /// The deadline from now on.
     pub new_expires_at: DateTime<Utc>,
-    /// The words of whoever moved it.
+    /// The reason, in the words of the subject that moved it.
     pub reason: Option<String>,
-    /// Who.
+    /// The subject that moved it.
     pub extended_by: String,
-    /// By which credential; absent where the server did.
+    /// The credential of that subject; absent if the server itself did it.
     pub credential: Option<Credential>,
 }
 
@@ -168,30 +168,30 @@ pub struct Extended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExtensionCause {
-    /// Somebody gave people more time.
+    /// People were given more time on request.
     Request,
-    /// The server was away, and gives back the time nobody could use: our outage must not become consent.
+    /// The server was away, and gives back the time in which no one could answer: our outage must not become consent.
     Outage,
 }
 
 /// One attempt after the first.
 #[derive(Clone, Debug)]
 pub struct Renotified {
-    /// Which suspension.
+    /// The suspension.
     pub suspension_id: SuspensionId,
     /// The attempt, from 2.
     pub attempt: u32,
     /// How many there will be.
     pub max_attempts: u32,
-    /// The channel preferred.
+    /// The preferred channel.
     pub channel_hint: Option<String>,
-    /// Who is told; after an outage, everybody the skipped attempts would have told as well.
+    /// The people who are told; after an outage, also those that the skipped attempts would have told.
     pub notify_to: Vec<String>,
-    /// When the next one is due.
+    /// When the next attempt is due.
     pub next_attempt_at: Option<DateTime<Utc>>,
-    /// Whether its time passed while the server was away: it has its event, and no message.
+    /// Whether the attempt's time passed while the server was away: it has an event, and no message.
     pub skipped: bool,
-    /// The first attempt it makes up for: the oldest skipped one, else itself.
+    /// The first attempt that this one makes up for: the oldest skipped one, or itself.
     pub makes_up_from: u32,
 }
 
@@ -199,45 +199,45 @@ pub struct Renotified {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpiryReason {
-    /// Nobody answered.
+    /// No person answered.
     Timeout,
-    /// Nobody was reached.
+    /// No person was reached.
     Undeliverable,
 }
 
 /// An accepted answer and where it came from.
 #[derive(Clone, Debug)]
 pub struct Resumed {
-    /// Which suspension.
+    /// The suspension.
     pub suspension_id: SuspensionId,
-    /// The answer, when, by whom.
+    /// The answer, its time and its person.
     pub ending: Ending,
     /// The label of the selected choice.
     pub choice_label: Option<String>,
-    /// Its description.
+    /// The description of the selected choice.
     pub choice_description: Option<String>,
     /// The credential's role.
     pub role: Role,
-    /// How sure we are of the subject.
+    /// How sure the server is of the person.
     pub assurance: Assurance,
-    /// By which credential.
+    /// The credential.
     pub credential: Option<Credential>,
-    /// Whom the body claimed, where that is not whom the credential names.
+    /// The person that the body claimed, if the credential names another one.
     pub claimed_responded_by: Option<String>,
 }
 
-/// An answer that did not count.
+/// An answer that was refused.
 #[derive(Clone, Debug)]
 pub struct RefusedAnswer {
-    /// Which suspension it named.
+    /// The suspension that the answer named.
     pub suspension_id: SuspensionId,
-    /// The code it was refused with.
+    /// The code of the refusal.
     pub code: &'static str,
-    /// What it said; absent when larger than [`REFUSED_VALUE_BYTES_MAX`].
+    /// The value of the answer; absent if it is larger than [`REFUSED_VALUE_BYTES_MAX`].
     pub value: Option<Value>,
-    /// Who sent it.
+    /// The person who sent it.
     pub responded_by: String,
-    /// By which credential.
+    /// The credential.
     pub credential: Option<Credential>,
 }
 
@@ -248,11 +248,11 @@ pub struct ClientEvent {
     pub event_type: String,
     /// Its payload.
     pub payload: Map<String, Value>,
-    /// The actor the body named.
+    /// The actor that the body named.
     pub claimed_actor: Option<String>,
-    /// For distributed tracing.
+    /// The trace id, for distributed tracing.
     pub trace_id: Option<String>,
-    /// The event that led to it.
+    /// The id of the event that led to this one.
     pub parent_event_id: Option<String>,
 }
 
@@ -265,7 +265,7 @@ pub fn client_may_append(event_type: &str) -> bool {
             .any(|prefix| event_type.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()))
 }
 
-/// Whether the OpenIntent client knows this type; it raises on any other, so `/events` hides those by default.
+/// Whether the OpenIntent client knows this type; it fails on any other, so `/events` hides those by default.
 pub fn in_openintent_vocabulary(event_type: &str) -> bool {
     const STREAMS_AND_CALLS: [&str; 10] = [
         "tool_call_started",
@@ -325,17 +325,17 @@ impl Event {
         }
     }
 
-    /// The actor a client's body named, when it appended the event.
+    /// The actor that the body named, if a client appended the event.
     pub fn claimed_actor(&self) -> Option<&str> {
         self.appended().and_then(|event| event.claimed_actor.as_deref())
     }
 
-    /// The trace a client gave.
+    /// The trace id that a client gave.
     pub fn trace_id(&self) -> Option<&str> {
         self.appended().and_then(|event| event.trace_id.as_deref())
     }
 
-    /// The parent event a client gave.
+    /// The id of the parent event that a client gave.
     pub fn parent_event_id(&self) -> Option<&str> {
         self.appended().and_then(|event| event.parent_event_id.as_deref())
     }
@@ -345,7 +345,7 @@ impl Event {
     }
 }
 
-/// When an event says its suspension ended, for those that end one.
+/// The ending that an event brings to its suspension; `None` for events that end none.
 pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
     use crate::suspension::Resolution;
     let ending = |resolution, reason, response, by| Some(Ending { resolution, reason, at: now, response, by, metadata: None });
@@ -360,7 +360,7 @@ pub fn ending_of(event: &Event, now: DateTime<Utc>) -> Option<Ending> {
             ending(Resolution::Cancelled, Some(*reason), None, Some(cancelled_by.clone()))
                 .map(|ending| Ending { metadata, ..ending })
         }
-        // `undeliverable` is told twice for readers of the RFC; the first telling ended it.
+        // An undeliverable question gets two events, for readers of the RFC; the first of them has ended it.
         Event::SuspensionExpired { reason: ExpiryReason::Undeliverable, .. }
         | Event::IntentCreated(..)
         | Event::StatePatched(_)

@@ -1,4 +1,4 @@
-//! Folds events back into the intent.
+//! Applies events to the intent.
 
 use chrono::{DateTime, Utc};
 
@@ -8,14 +8,14 @@ use crate::intent::event::{Event, ending_of};
 use crate::suspension::Ending;
 use crate::suspension::delivery::Delivery;
 
-/// Folds one event into the intent; the state a store keeps is exactly this fold.
+/// Applies one event to the intent; the state that a store keeps is exactly the result of all events.
 ///
-/// `dated` is the event's own time, which is never before that of the event it follows; `now` is when it happened by the clock, which is
-/// what deadlines go by.
+/// `dated` is the event's own time, which is never before the time of the event it follows; `now` is the clock's time, by
+/// which deadlines are judged.
 pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: DateTime<Utc>) {
     intent.updated_at = dated;
     match event {
-        // Born with version 1: see `Intent::born`.
+        // A new intent has version 1 already; see `Intent::born`.
         Event::IntentCreated(..)
         | Event::Appended(_)
         | Event::DeliveryFailed(_)
@@ -70,7 +70,7 @@ pub fn evolve(intent: &mut Intent, event: &Event, now: DateTime<Utc>, dated: Dat
     }
 }
 
-/// Only in time: what was decided about an ended one stays decided.
+/// Only before the deadline: the decision about an ended question stands.
 fn set_reached(intent: &mut Intent, delivery: &Delivery, reached: bool, now: DateTime<Utc>) {
     if let Some(open) = intent
         .open

@@ -1,4 +1,4 @@
-//! Takes, prolongs and gives back leases (RFC-0003).
+//! Takes, prolongs and releases leases (RFC-0003).
 
 use chrono::{DateTime, Utc};
 
@@ -11,7 +11,7 @@ use crate::intent::refusal::Refusal;
 use crate::problem::Rejection;
 use crate::suspension::lease::{Lease, LeaseStatus};
 
-/// Takes a scope, or prolongs it for who holds it.
+/// Takes a scope, or prolongs the lease of the agent that holds it.
 pub(crate) fn acquire(
     intent: &Intent,
     id: LeaseId,
@@ -25,7 +25,7 @@ pub(crate) fn acquire(
         if !is_same(&held.agent_id, agent_id) {
             return Err(Rejection::LeaseConflict { existing: Box::new(held.clone()) }.into());
         }
-        // Asking again for what one holds prolongs it; two grants of one scope never exist.
+        // An agent that asks again for a scope it holds prolongs its lease; two leases of one scope never exist.
         return Ok(vec![Event::LeaseRenewed(Box::new(prolonged(held, duration_seconds, now)))]);
     }
     if intent.open.as_ref().is_some_and(|open| !is_same(&open.asked_by.name, agent_id)) {
@@ -49,7 +49,7 @@ fn prolonged(lease: &Lease, duration_seconds: u32, now: DateTime<Utc>) -> Lease 
     Lease { expires_at: now + seconds(duration_seconds), duration_seconds, ..lease.clone() }
 }
 
-/// Renewal succeeds while the intent is suspended, also when the time ran out meanwhile (RFC-0025 §2).
+/// Prolongs a lease. While the intent is suspended this succeeds even if the lease has run out (RFC-0025 §2).
 pub(crate) fn renew(
     intent: &Intent,
     id: LeaseId,
@@ -64,7 +64,7 @@ pub(crate) fn renew(
     Ok(vec![Event::LeaseRenewed(Box::new(prolonged(lease, duration_seconds, now)))])
 }
 
-/// Gives a lease back.
+/// Releases a lease.
 pub(crate) fn release(intent: &Intent, id: LeaseId, agent_id: &str, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let lease = own_lease(intent, id, agent_id)?;
     Ok(vec![Event::LeaseReleased(Box::new(Lease { status: LeaseStatus::Released, released_at: Some(now), ..lease.clone() }))])

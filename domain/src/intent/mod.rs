@@ -1,4 +1,4 @@
-//! An intent, and everything that may happen to it: `decide` says which events a command causes, `evolve` folds them back.
+//! An intent, and everything that may happen to it: `decide` returns the events that a command causes, and `evolve` applies them.
 
 pub mod answer;
 pub mod body;
@@ -20,16 +20,16 @@ use crate::intent::status::Status;
 use crate::suspension::lease::Lease;
 use crate::suspension::{Asker, Suspension};
 
-/// What deciding needs to know about an intent.
+/// The part of an intent that decisions need.
 #[derive(Clone, Debug)]
 pub struct Intent {
     /// Its id.
     pub id: IntentId,
-    /// Where it stands.
+    /// Its status.
     pub status: Status,
     /// 1 at first; +1 per state patch and per change of status.
     pub version: u32,
-    /// Who created it, by credential.
+    /// The credential that created it.
     pub created_by: Asker,
     /// When it began.
     pub created_at: DateTime<Utc>,
@@ -59,7 +59,7 @@ impl Intent {
         }
     }
 
-    /// Since when it waits for a person.
+    /// Since when the intent waits for a person.
     pub fn suspended_since(&self) -> Option<DateTime<Utc>> {
         self.open.as_ref().map(|open| open.suspended_at)
     }

@@ -1,4 +1,4 @@
-//! What operators do to an open question besides answering it: give people more time, and tell them again.
+//! Commands of operators on an open question besides answering it: giving people more time, and telling them again.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -16,10 +16,10 @@ use crate::suspension::REMINDER_PAUSE_SECONDS;
 use crate::suspension::WINDOW_SECONDS_MAX;
 use crate::suspension::delivery::{Asked, Delivery};
 
-/// Moves the deadline of an open suspension, later only, whoever asks and why.
+/// Moves the deadline of an open suspension, later only.
 ///
-/// What somebody asks for keeps the bound of every window and comes too late once the deadline has passed. What an outage took is given
-/// back beyond either: nobody could have acted in that time.
+/// A request must stay within the longest window, and comes too late once the deadline has passed. The time of an outage is given
+/// back beyond both limits, because no one could have acted in that time.
 pub(super) fn extend(
     intent: &Intent,
     suspension_id: SuspensionId,
@@ -64,7 +64,7 @@ pub(super) fn extend(
     }))])
 }
 
-/// Sends a message again that has failed, while its question can still be answered.
+/// Sends a failed message again, while its question can still be answered.
 pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     let Some(open) = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id) else {
         return Err(why_refused(intent, &delivery.suspension_id.expose()).into());
@@ -76,7 +76,7 @@ pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now:
     Ok(vec![Event::DeliveryRedriven { delivery: delivery.clone(), redriven_by, credential }])
 }
 
-/// Tells those in force again. Not often: people who are pressed stop reading.
+/// Tells the people of the attempt in force again. Not often: people who are pressed stop reading.
 pub(super) fn remind(
     intent: &Intent,
     suspension_id: SuspensionId,
@@ -91,10 +91,10 @@ pub(super) fn remind(
         return Err(expired(intent, open));
     }
     let pause = seconds(REMINDER_PAUSE_SECONDS);
-    // One that lies further ahead than a pause was written by a clock that has been set back since, and says nothing.
+    // A reminder further ahead than a pause was written by a clock that has been set back since, and does not count.
     let left = open.reminded_at.map(|at| at + pause - now).filter(|left| *left <= pause * 2);
     if let Some(left) = left.filter(|left| *left > TimeDelta::zero() && !planted(Bug::RemindedTooSoon)) {
-        // Rounded up: whoever waits so long is not refused again.
+        // Rounded up, so that a caller that waits so long is not refused again.
         let whole_seconds = left.num_seconds() + i64::from(left.subsec_nanos() > 0);
         let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);
         return Err(Rejection::TooSoon { retry_after_seconds }.into());

@@ -1,4 +1,4 @@
-//! Permission that depends on the words of a command; the role alone is judged by [`crate::people::authority`].
+//! Permission that depends on the contents of a command; [`crate::people::authority`] judges by the role alone.
 
 use crate::base::confusable::skeleton;
 use crate::base::name::form;
@@ -11,9 +11,9 @@ use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
 
-/// Says whether `by` may give this command, where that depends on what it says; the role alone was asked before, by
-/// [`crate::people::authority::authorize`]. `handed_for` holds the recipients of the messages about the question that `by` was handed, if it is a tied
-/// gateway.
+/// Decides whether `by` may give this command, as far as that depends on its contents;
+/// [`crate::people::authority::authorize`] has checked the role before. `handed_for` holds the recipients of the question's
+/// messages that `by` was handed, if `by` is a tied gateway.
 ///
 /// # Errors
 ///
@@ -21,7 +21,7 @@ use crate::suspension::Asker;
 pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[String]) -> Result<(), Rejection> {
     match command {
         Command::SetStatus { status, .. } => match &intent.open {
-            // Outside a suspension an admin has no part in an agent's work.
+            // Outside a suspension, an admin has no part in an agent's work.
             None if by.role == Role::Admin => {
                 Err(Rejection::Forbidden { reason: "an admin changes the status of a suspended intent only".into() })
             }
@@ -74,7 +74,7 @@ fn recipient<'a>(claimed: &str, handed_for: &'a [String]) -> Option<&'a String> 
     exactly.or_else(|| handed_for.iter().find(|person| person.eq_ignore_ascii_case(claimed)))
 }
 
-/// The same answer, with its person written as the recipient of that person's message is, so that the log has one spelling of one person.
+/// The same answer, in the name of its recipient as the message spells it, so that the log has one spelling of one person.
 pub fn named_as_handed(respond: &Respond, handed_for: &[String]) -> Respond {
     let claimed = respond.claimed_responded_by.as_ref();
     let claimed = claimed.map(|claimed| recipient(claimed, handed_for).unwrap_or(claimed));

@@ -1,4 +1,4 @@
-//! Why a command is refused, and what time did in the meantime.
+//! The refusal of a command, with the events that time has caused meanwhile.
 
 use crate::base::ids::SuspensionId;
 use crate::base::planted::{Bug, planted};
@@ -13,11 +13,11 @@ use crate::suspension::{Ending, Resolution, ResolutionReason, Suspension};
 /// A refusal, with the events it leaves behind: a late or duplicate answer is evidence, and is kept.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// Why.
+    /// The reason.
     pub rejection: Rejection,
-    /// What time did in the meantime: the server's own events, not the caller's.
+    /// The events of a deadline that has passed meanwhile: the server's own, not the caller's.
     pub deadline: Vec<Event>,
-    /// What to record of the caller's try.
+    /// The event that records the caller's attempt.
     pub record: Option<Box<Event>>,
 }
 
@@ -32,7 +32,8 @@ pub(super) fn withdrawn(open: &Suspension, reason: ResolutionReason, note: Optio
     Event::SuspensionCancelled { suspension_id: open.id, reason, note, cancelled_by, credential }
 }
 
-/// The refusal of anything that comes after the deadline; it carries the deadline's own events, so that time is never left undone.
+/// The refusal of a command after the deadline. It carries the deadline's own events, so that a passed
+/// deadline always takes effect.
 pub(super) fn expired(intent: &Intent, open: &Suspension) -> Refusal {
     Refusal {
         rejection: Rejection::Expired { expired_at: open.expires_at },
@@ -41,7 +42,7 @@ pub(super) fn expired(intent: &Intent, open: &Suspension) -> Refusal {
     }
 }
 
-/// What the deadline does (RFC-0025 §6): our own silence must never be recorded as a person's.
+/// The events of a deadline (RFC-0025 §6): the server's own silence must never be recorded as a person's.
 pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> {
     let falls_back = open.fallback_policy != FallbackPolicy::Fail;
     let excused = falls_back && !open.requires_delivery;
@@ -69,7 +70,7 @@ pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> 
     events
 }
 
-/// Why an id that is not the open one cannot be acted on.
+/// Why a command on a suspension that is not the open one is refused.
 pub(super) fn why_refused(intent: &Intent, suspension_id: &str) -> Rejection {
     let named = SuspensionId::parse(suspension_id).and_then(|id| intent.ended.iter().find(|ended| ended.id == id));
     let Some(Ending { resolution, reason, at, by, .. }) = named.and_then(|ended| ended.ending.as_ref()) else {

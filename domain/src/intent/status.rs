@@ -1,4 +1,4 @@
-//! Where an intent stands, and where it may go.
+//! The status of an intent, and its transitions.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -27,7 +27,7 @@ impl Status {
     pub const ALL: [Self; 6] =
         [Self::Draft, Self::Active, Self::Blocked, Self::SuspendedAwaitingInput, Self::Completed, Self::Abandoned];
 
-    /// The wire's word.
+    /// The name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "draft",
@@ -39,7 +39,7 @@ impl Status {
         }
     }
 
-    /// The status with this word.
+    /// The status with this name on the wire.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }

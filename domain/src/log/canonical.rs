@@ -1,8 +1,8 @@
-//! Tells canonical bytes of an event (RFC 8785) by looking at them once, and what a chain is followed by.
+//! Recognises canonical bytes of an event (RFC 8785) in one pass, and reads the members that link a chain.
 //!
-//! Guarantee: bytes that pass are canonical. Mechanism: no space, members in order, one way to write each text and number. Failure: what
-//! is rare (a member's name with an escape, or beyond U+D7FF) does not pass although it may be canonical; whoever asks looks at it the
-//! general way, by reading the bytes and writing them again, which takes ten times as long.
+//! Guarantee: bytes that pass are canonical. Mechanism: no space, members in order, one way to write each text and number.
+//! Failure: rare forms (a member's name with an escape, or beyond U+D7FF) do not pass although they may be canonical; the caller
+//! then checks the bytes by reading and writing them again, which takes ten times as long.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,18 @@ use serde_json::Number;
 
 use crate::base::json::{self, DEPTH_MAX, INTEGER_MAX};
 
-/// The member a served event has beside the stored ones.
+/// The member that a served event has besides the stored ones.
 pub(super) const HASH_NAME: &str = "event_hash";
-/// The members a chain is followed by.
+/// The members that link a chain.
 pub(super) const SEQUENCE_NAME: &str = "sequence";
 pub(super) const PREVIOUS_NAME: &str = "previous_event_hash";
-/// What JSON has where nothing is.
+/// The value of an absent link.
 pub(super) const NULL: &str = "null";
-/// Digits that are below [`INTEGER_MAX`] whatever they are.
+/// A number of so many digits is always below [`INTEGER_MAX`].
 const DIGITS_SAFE: usize = INTEGER_MAX.ilog10() as usize;
 /// How deep an event may nest: its payload is an object in an object.
 const EVENT_DEPTH_MAX: usize = DEPTH_MAX + 2;
-/// What stands for itself in a text: everything but quotes, backslashes and control characters.
+/// The bytes that stand for themselves in a text: all but quotes, backslashes and control characters.
 const PLAIN: [bool; 256] = {
     let mut plain = [true; 256];
     let mut byte = 0;
@@ -34,16 +34,16 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// What a chain is followed by, as it stands in an event's bytes.
+/// The members that link a chain, as they stand in an event's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Links<'a> {
     pub(super) sequence: Cow<'a, [u8]>,
     pub(super) previous: Cow<'a, [u8]>,
 }
 
-/// The links of an event in canonical bytes; none if they are not canonical, or perhaps are.
+/// The links of an event in canonical bytes; `None` if the bytes are not canonical, or are in a rare form.
 pub(super) fn links(bytes: &[u8]) -> Option<Links<'_>> {
-    // Bytes beyond ASCII stand for themselves once they are known to be UTF-8.
+    // Bytes beyond ASCII stand for themselves, once they are known to be UTF-8.
     let mut walk = Walk { rest: str::from_utf8(bytes).ok()?.as_bytes() };
     let (mut sequence, mut previous, mut has_hash) = (NULL.as_bytes(), NULL.as_bytes(), false);
     walk.members(0, |name, value| {
@@ -58,7 +58,7 @@ pub(super) fn links(bytes: &[u8]) -> Option<Links<'_>> {
     (walk.rest.is_empty() && !has_hash).then_some(Links { sequence: sequence.into(), previous: previous.into() })
 }
 
-/// What is left to look at.
+/// The bytes that are still to be read.
 struct Walk<'a> {
     rest: &'a [u8],
 }
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
                 self.take(b',')?;
             }
             let name = self.text()?;
-            // Below U+E000, whose first byte is 0xEE, bytes of UTF-8 and units of UTF-16 sort alike.
+            // UTF-8 bytes and UTF-16 units sort alike below U+E000, whose first byte is 0xEE.
             let sorts_as_it_is = name.iter().all(|byte| *byte < 0xEE && *byte != b'\\');
             if !sorts_as_it_is || before.is_some_and(|before| before >= name) {
                 return None;
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
         self.take(b']')
     }
 
-    /// A text; returns what stands between its quotes.
+    /// Reads a text; returns the bytes between its quotes.
     fn text(&mut self) -> Option<&'a [u8]> {
         self.take(b'"')?;
         let text = self.rest;
@@ -166,7 +166,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether `\u00` with these digits is how a control character is written that has no shorter way.
+/// Whether `\u00` with these digits is the only way to write a control character, because it has no shorter one.
 fn is_only_escape(high: u8, low: u8) -> bool {
     match (high, low) {
         (b'0', b'8' | b'9' | b'a' | b'c' | b'd') => false,
@@ -185,7 +185,7 @@ mod tests {
         links(text.as_bytes()).is_some()
     }
 
-    /// What the general way says.
+    /// The verdict of the general canonicalizer.
     fn is_canonical(text: &str) -> bool {
         serde_json::from_str::<Value>(text).is_ok_and(|value| json::canonical(&value).is_ok_and(|bytes| bytes == text.as_bytes()))
     }
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// A log that was tampered with must not pass because it was looked at in haste.
+    /// A log that was tampered with must not pass because it was checked quickly.
     #[test]
     fn nothing_passes_that_is_not_canonical() {
         for text in [
@@ -263,7 +263,7 @@ mod tests {
         assert!(!passes(&deep));
     }
 
-    /// The same by the thousand: every byte of every sample taken out, doubled and exchanged.
+    /// The same for thousands of inputs: every byte of every sample is removed, doubled and exchanged.
     #[test]
     fn whatever_passes_after_a_change_of_a_byte_is_canonical_the_general_way() {
         let mut passed = 0;

@@ -18,11 +18,11 @@ use crate::intent::event::Event;
 use crate::log::payload::{Payload, ServerPayload};
 use crate::people::event::ServerEvent;
 
-/// What every hash begins with.
+/// The prefix of every hash.
 const HASH_KIND: &str = "sha256:";
 /// What the server's own events name in place of an intent.
 const SERVER_LOG: &str = "server";
-/// Its 32 bytes as base64, in characters.
+/// The characters of its 32 bytes in base64.
 const HASH_CHARS: usize = 43;
 
 /// The hash of one event.
@@ -46,7 +46,7 @@ impl std::fmt::Display for Hash {
     }
 }
 
-/// Everything an event says besides what happened.
+/// The members of an event besides its kind and payload.
 #[derive(Clone, Debug)]
 pub struct Envelope<'a> {
     /// The event's id.
@@ -55,7 +55,7 @@ pub struct Envelope<'a> {
     pub sequence: u64,
     /// The principal that caused it.
     pub actor: &'a str,
-    /// When.
+    /// When it happened.
     pub created_at: DateTime<Utc>,
     /// The hash of the event before it.
     pub previous: Option<Hash>,
@@ -82,10 +82,10 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    /// Takes a served event apart as it came over the network; `None` if it is not of that form.
+    /// Takes a served event apart, as it came over the network; `None` if it does not have that form.
     ///
-    /// As it is served, it is canonical and its hash stands last and is cut off; if somebody wrote it anew on the way, it is read like
-    /// [`from_served`](Self::from_served) reads it, unless it has two members of one name: of those a reader may see another than we.
+    /// A served event is canonical, and its hash stands last and is cut off. An event that was rewritten on its way is read as by
+    /// [`from_served`](Self::from_served), unless it has two members of one name: another reader might see the other one.
     pub fn from_served_bytes(served: &[u8]) -> Option<Self> {
         if let Some((event, hash)) = cut(served) {
             let mut bytes = Vec::with_capacity(event.len() + 1);
@@ -98,8 +98,8 @@ impl Sealed {
         Self::from_served(&json::unambiguous(served).ok()?)
     }
 
-    /// Takes a served event apart again, so that a reader can verify what it was given; `None` if it is not of that form. Read it with
-    /// [`json::unambiguous`]: a value no longer shows that a name came twice.
+    /// Takes a served event apart, so that its reader can verify it; `None` if it does not have that form. Parse it with
+    /// [`json::unambiguous`]: a parsed value no longer shows that a name came twice.
     pub fn from_served(served: &Value) -> Option<Self> {
         let mut event = served.as_object()?.clone();
         let hash = event.remove(HASH_NAME)?;
@@ -109,13 +109,13 @@ impl Sealed {
 
     /// The event as served: the stored object with its `event_hash` added.
     pub fn served(&self) -> String {
-        // The stored bytes are a JSON object, so they end in one closing brace.
+        // The stored bytes are a JSON object, so they end in a closing brace.
         let inner = String::from_utf8_lossy(&self.bytes[..self.bytes.len().saturating_sub(1)]);
         format!("{inner},\"{HASH_NAME}\":\"{}\"}}", self.hash)
     }
 }
 
-/// A served event's stored members, without the last brace, and its hash; none if the hash is not what it ends with.
+/// A served event's stored members, without the last brace, and its hash; `None` if the event does not end with its hash.
 fn cut(served: &[u8]) -> Option<(&[u8], &[u8])> {
     let (rest, hash) = served.strip_suffix(b"\"}")?.split_last_chunk::<HASH_CHARS>()?;
     let rest = rest.strip_suffix(HASH_KIND.as_bytes())?.strip_suffix(b"\":\"")?;
@@ -149,12 +149,12 @@ impl<'a> Entry<'a> {
 impl Envelope<'_> {
     /// Seals an event in this envelope.
     ///
-    /// The members are written in their canonical order around payloads that are canonicalised once each: canonicalising is the dearest
-    /// part of a write outside the database.
+    /// The members are written in their canonical order around payloads that are canonicalised once each: apart from the
+    /// database, canonicalising is the most expensive part of a write.
     ///
     /// # Errors
     ///
-    /// A payload JSON cannot hold; the edge lets none in.
+    /// A payload that JSON cannot hold; the edge accepts none.
     pub fn seal(&self, entry: Entry<'_>) -> Result<Sealed, serde_json::Error> {
         let event = entry.of_intent();
         let mut bytes = Vec::with_capacity(1024);
@@ -193,10 +193,10 @@ impl Envelope<'_> {
     }
 }
 
-/// Where a chain breaks.
+/// The place where a chain breaks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Broken {
-    /// An event is no JSON.
+    /// An event is not JSON.
     #[error("event {0} is not JSON")]
     NotJson(u64),
     /// The bytes are not canonical.
@@ -217,7 +217,7 @@ pub enum Broken {
 ///
 /// # Errors
 ///
-/// The first place where it breaks, by sequence number.
+/// The first place where the chain breaks, by its sequence number.
 pub fn verify_chain<'a>(events: impl IntoIterator<Item = &'a Sealed>) -> Result<u64, Broken> {
     let mut follower = Follower::default();
     for sealed in events {
@@ -226,7 +226,7 @@ pub fn verify_chain<'a>(events: impl IntoIterator<Item = &'a Sealed>) -> Result<
     Ok(follower.length())
 }
 
-/// Verifies a chain event by event, for whoever has no room for all of it.
+/// Verifies a chain event by event, for callers that have no room for all of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Follower {
     length: u64,
@@ -238,7 +238,7 @@ impl Follower {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The first fault of the event.
     pub fn follow(&mut self, sealed: &Sealed) -> Result<(), Broken> {
         let sequence = self.length + 1;
         let links = match canonical::links(&sealed.bytes) {
@@ -264,13 +264,13 @@ impl Follower {
         self.length
     }
 
-    /// The hash of the last one.
+    /// The hash of the last event that was followed.
     pub fn head(&self) -> Option<Hash> {
         self.head
     }
 }
 
-/// The links of an event, by the definition: canonical are the bytes that come of reading and writing them.
+/// The links of an event, by the definition: bytes are canonical if reading and writing them gives the same bytes.
 fn links_of_any(bytes: &[u8], sequence: u64) -> Result<Links<'static>, Broken> {
     let value = json::unambiguous(bytes).map_err(|_| Broken::NotJson(sequence))?;
     // With a hash inside, readers of the served event would find two members of one name.
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(Sealed::from_served(&json!({"event_hash": "md5:x"})), None);
     }
 
-    /// Whoever verifies many events takes them apart without reading them; the two ways must not differ.
+    /// A verifier of many events takes them apart without parsing them; the two ways must not differ.
     #[test]
     fn served_bytes_come_apart_like_the_event_they_are() {
         let sealed = chain(1).remove(0);
@@ -376,7 +376,7 @@ mod tests {
         }
     }
 
-    /// Of two members of one name, one reader sees the first and another the last.
+    /// If two members have one name, one reader sees the first and another reader the last.
     #[test]
     fn a_served_event_with_two_members_of_one_name_is_none() {
         let served = chain(1).remove(0).served();
@@ -389,7 +389,7 @@ mod tests {
         }
     }
 
-    /// The same of its hash, which is no member of what was hashed.
+    /// The same for an event's own hash, which is not among the hashed members.
     #[test]
     fn an_event_holds_no_hash_of_its_own() {
         let mut sealed = chain(1).remove(0);

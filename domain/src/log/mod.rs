@@ -1,4 +1,4 @@
-//! The log a stranger can verify: canonical bytes and the chain they form (RFC-0019; the definition is in the wire document).
+//! The log, which a stranger can verify: canonical bytes and the chain they form (RFC-0019; the wire document defines both).
 
 mod canonical;
 mod chain;

@@ -1,4 +1,4 @@
-//! May this principal do this to that? The one place that says so, behind every way to act.
+//! Decides whether a principal may perform an action on an object: the one place for that, behind every surface.
 
 use crate::base::name::is_same;
 use crate::base::planted::{Bug, planted};
@@ -6,46 +6,46 @@ use crate::people::principal::{Principal, Role};
 use crate::problem::Rejection;
 use crate::suspension::Asker;
 
-/// What somebody wants to do.
+/// The actions that a principal may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Create an intent.
     CreateIntent,
-    /// Read one intent or suspension whose id one has.
+    /// Read one intent or suspension by its id.
     Read,
-    /// Walk through all there is to read: lists, the log of an intent, the messages about a question.
+    /// Read through lists: of intents or questions, the log of an intent, the messages about a question.
     Browse,
-    /// Patch its state.
+    /// Patch the state of an intent.
     PatchState,
-    /// Change its status.
+    /// Change the status of an intent.
     SetStatus,
-    /// Append an event to its log.
+    /// Append an event to the log of an intent.
     AppendEvent,
     /// Acquire, renew or release a lease.
     Lease,
     /// Ask a question.
     Suspend,
-    /// Answer one.
+    /// Answer a question.
     Respond,
-    /// See who would be told when, before anything is asked.
+    /// See which people would be told when, before a question is asked.
     Preview,
-    /// Take one back.
+    /// Withdraw a question.
     Cancel,
-    /// Give people more time for one.
+    /// Give people more time for a question.
     Extend,
-    /// Tell people of one again, now.
+    /// Tell people of a question again, now.
     Remind,
     /// Create, list, revoke and import keys.
     ManageKeys,
     /// Read the server's own log.
     ReadServerLog,
-    /// Read what the server counts and measures.
+    /// Read the server's metrics.
     ReadMetrics,
     /// Report that a message came back.
     ReportBounce,
     /// List messages over all questions.
     ReadDeliveries,
-    /// Send a message again that has failed.
+    /// Send a failed message again.
     Redrive,
 }
 
@@ -74,31 +74,31 @@ impl Action {
     ];
 }
 
-/// What it is done to.
+/// The object of an action.
 #[derive(Clone, Copy, Debug)]
 pub enum Object<'a> {
     /// The server as a whole.
     Server,
-    /// One intent: who created it, and who asks on it if a question is open or named.
+    /// One intent: its creator, and its asker if a question is open or named.
     Intent {
         /// The creator.
         created_by: &'a Asker,
-        /// Who asked.
+        /// The asker.
         asked_by: Option<&'a Asker>,
-        /// The recipients of the messages about this question that a tied gateway was handed.
+        /// The recipients of the question's messages that were handed to a tied gateway.
         handed_for: &'a [String],
     },
 }
 
-/// Says whether `principal` may do `action` to `object`.
+/// Decides whether `principal` may perform `action` on `object`.
 ///
 /// # Errors
 ///
-/// `NotFound` when the caller may not even read it; `Forbidden` or `SelfResponse` when it may read but not act.
+/// `NotFound` if the caller may not even read the object; `Forbidden` or `SelfResponse` if it may read but not act.
 pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> Result<(), Rejection> {
     if let Object::Intent { created_by, handed_for, .. } = object {
         let is_anothers = principal.role == Role::Agent && !is_same(&created_by.name, &principal.name);
-        // What another gateway passes on is none of its business: the row of a message is the proof.
+        // A gateway must not see messages that another gateway passes on: the row of a message proves which one it was.
         let was_handed_nothing = principal.tied_to.is_some() && handed_for.is_empty();
         if is_anothers || was_handed_nothing {
             return Err(Rejection::NotFound);
@@ -106,15 +106,17 @@ pub fn authorize(principal: &Principal, action: Action, object: Object<'_>) -> R
     }
     let allowed = match action {
         Action::Read => true,
-        // A gateway is handed the ids of what it passes on; the rest is not its business, nor of whoever breaks into it.
+        // A gateway gets the ids of the messages it passes on. It must not see others, and neither must a
+        // person who breaks into it.
         Action::Browse => principal.role != Role::Channel,
         Action::CreateIntent | Action::PatchState | Action::Lease | Action::Suspend => principal.role == Role::Agent,
         Action::SetStatus | Action::Cancel => matches!(principal.role, Role::Agent | Role::Admin),
         Action::AppendEvent => matches!(principal.role, Role::Agent | Role::Operator),
-        // The asker is told why: it holds the question, so there is nothing to hide.
+        // The asker is told the reason: it has the question, so there is nothing to hide.
         Action::Respond if principal.role == Role::Agent => return Err(Rejection::SelfResponse),
         Action::Preview => matches!(principal.role, Role::Agent | Role::Operator | Role::Admin),
-        // Never the asker: a deadline it could move would be no limit for it, and reminders at its will would press people.
+        // The asker may not: a deadline that it could move would be no limit for it, and reminders at
+        // its will would press people.
         Action::Extend | Action::Remind => matches!(principal.role, Role::Operator | Role::Admin),
         Action::Respond => matches!(principal.role, Role::Operator | Role::Channel),
         Action::ManageKeys | Action::Redrive => principal.role == Role::Admin,
@@ -158,7 +160,7 @@ mod tests {
         Asker { name: name.into(), owner: owner.into() }
     }
 
-    /// The whole matrix: if a cell changes, somebody may do what they may not.
+    /// The whole matrix: if a cell changes, a principal may do something that it should not.
     #[test]
     fn the_matrix_of_roles_and_actions_is_this_one() {
         let owner = asker("bot", "team-a");
@@ -201,7 +203,7 @@ channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
         assert_eq!(table, expected);
     }
 
-    /// A gateway that was broken into must be worth no more than what it passes on.
+    /// A gateway that was broken into must give access only to the messages that it passes on.
     #[test]
     fn a_tied_gateway_reads_and_answers_what_it_was_handed_and_nothing_else() {
         let owner = asker("bot", "team-a");
@@ -233,7 +235,8 @@ channel foreign: 403 yes 403 403 403 403 403 403 yes 403 403 403 403 403 403 403
         assert!(before.may_act_for("Bot") && before.may_act_for("Bot/1") && !before.may_act_for("bot"));
     }
 
-    /// Names from before names had one form: what a person types today is another text, and must not be another owner.
+    /// In keys from before names were normalised, the name is spelled otherwise than people type it today, but
+    /// must not be another owner.
     #[test]
     fn an_owner_of_before_is_the_owner_of_today() {
         for (before, today) in [("Team A ", "Team A"), ("Ｏps", "Ops"), ("E\u{301}quipe", "Équipe")] {

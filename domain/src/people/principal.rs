@@ -1,4 +1,4 @@
-//! Who acts: a role, and the credential that names it.
+//! Principals: the role of a caller, and the credential that names it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::base::ids::{DeliveryId, KeyId};
 use crate::base::name::{SERVER, form};
 use crate::suspension::channel::{EMAIL, Route};
 
-/// What a key is for.
+/// The purpose of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -22,7 +22,7 @@ pub enum Role {
     Admin,
     /// Reads everything, changes nothing.
     Auditor,
-    /// A gateway that answers for people it names.
+    /// Answers for the people it names: a gateway.
     Channel,
 }
 
@@ -30,7 +30,7 @@ impl Role {
     /// All roles, for tables and help texts.
     pub const ALL: [Self; 5] = [Self::Agent, Self::Operator, Self::Admin, Self::Auditor, Self::Channel];
 
-    /// The word used on every surface.
+    /// The name of the role on every surface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -58,7 +58,7 @@ impl FromStr for Role {
     }
 }
 
-/// How sure we are that the subject is who acts.
+/// How the server knows the subject of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assurance {
@@ -72,7 +72,7 @@ pub enum Assurance {
     Local,
 }
 
-/// By which credential somebody acts. The log names it, because names can be given twice.
+/// The credential of a caller. The log names it, because two credentials can have the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "id", rename_all = "snake_case")]
 pub enum Credential {
@@ -82,28 +82,29 @@ pub enum Credential {
     EmailLink(DeliveryId),
 }
 
-/// Who acts, as the credential says; nothing in a body changes it.
+/// The caller, as its credential says; nothing in a request's body changes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Principal {
-    /// The credential; absent for the server itself, and for a link of a message from before links were kept with theirs.
+    /// The credential; absent for the server itself, and for the links of messages from before links were
+    /// stored with their message.
     pub credential: Option<Credential>,
     /// The credential's name; the actor in the log, and for agents their identity.
     pub name: String,
-    /// The person or service behind it; what `responded_by` says.
+    /// The person or service behind the credential; shown as `responded_by`.
     pub subject: String,
-    /// Groups credentials that belong together; none of them answers what another asked.
+    /// The owner, which groups credentials that belong together; none of them may answer a question that another one asked.
     pub owner: String,
-    /// What it is for.
+    /// The role.
     pub role: Role,
-    /// The channels a gateway is tied to by name; absent for an unbound gateway, which answers whatever it knows the id of, and for every
-    /// other credential.
+    /// The channels that a gateway is tied to, by name; absent for an unbound gateway, which may answer every question whose id
+    /// it knows, and for every other credential.
     pub tied_to: Option<Vec<String>>,
-    /// How sure we are.
+    /// How the server knows the subject.
     pub assurance: Assurance,
 }
 
 impl Principal {
-    /// The server itself, when a deadline acts.
+    /// The server itself, for example when a deadline takes effect.
     pub fn server() -> Self {
         Self {
             credential: None,
@@ -116,7 +117,8 @@ impl Principal {
         }
     }
 
-    /// An account that works on the database itself, by the command line: `local:<uid>@<host>`. It may do what an admin may.
+    /// An account that works on the database itself, by the command line: `local:<uid>@<host>`. It has the
+    /// permissions of an admin.
     pub fn local(account: &str) -> Self {
         let name = format!("local:{account}");
         Self {
@@ -136,7 +138,7 @@ impl Principal {
             credential: message.map(Credential::EmailLink),
             name: recipient.to_owned(),
             subject: recipient.to_owned(),
-            // A mailbox is no key's owner: who runs an agent may be the one it has to ask.
+            // A mailbox is no key's owner: the person who runs an agent may be the one it has to ask.
             owner: format!("mailbox:{recipient}"),
             role: Role::Operator,
             tied_to: None,
@@ -144,7 +146,7 @@ impl Principal {
         }
     }
 
-    /// The key, when a key was presented.
+    /// The id of the key, if the caller presented one.
     pub fn key_id(&self) -> Option<KeyId> {
         match self.credential {
             Some(Credential::ApiKey(id)) => Some(id),
@@ -152,12 +154,13 @@ impl Principal {
         }
     }
 
-    /// Whether a message by this route was handed to this gateway, to be passed on. A mail never is: who gets it answers on its page.
+    /// Whether a message by this route was handed to this gateway, to be passed on. A mail never is: its
+    /// recipient answers on a page.
     pub fn is_handed(&self, route: &Route<'_>) -> bool {
         route.channel != EMAIL && self.reports_on(route.channel)
     }
 
-    /// Whether this gateway may say what became of messages by this channel.
+    /// Whether this gateway may report on messages by this channel.
     pub fn reports_on(&self, channel: &str) -> bool {
         self.tied_to.as_ref().is_none_or(|names| names.iter().any(|name| name == channel))
     }

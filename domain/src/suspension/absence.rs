@@ -1,4 +1,4 @@
-//! What a server's absence does to deadlines: our outage must not become consent.
+//! The effect of a server's absence on deadlines: our outage must not become consent.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -8,7 +8,7 @@ use crate::suspension::{FallbackPolicy, Question, Suspension};
 /// The longest absence that changes nothing, in seconds: a restart or an upgrade takes less.
 pub const ABSENCE_SECONDS_MAX: i64 = 60;
 
-/// A time in which nobody could answer, because the server was not there.
+/// A time in which no person could answer, because the server was away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Absence {
     /// The last sign of life.
@@ -18,22 +18,23 @@ pub struct Absence {
 }
 
 impl Absence {
-    /// The absence between two signs of life, unless it was too short to count. A clock that was set back shows none.
+    /// The absence between two signs of life, unless it is too short to count. A clock that was set back shows none.
     pub fn between(from: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
         (until - from > TimeDelta::seconds(ABSENCE_SECONDS_MAX)).then_some(Self { from, until })
     }
 
-    /// The time between the last sign of life in a backup and the first link after its restore. However short, nobody could answer in it:
-    /// the old links had ended and there were no new ones.
+    /// The time between the last sign of life in a backup and the first link after its restore. It counts however short it is,
+    /// because no person could answer: the old links had ended and there were no new ones.
     pub fn without_links(from: DateTime<Utc>, until: DateTime<Utc>) -> Option<Self> {
         (until > from).then_some(Self { from, until })
     }
 
-    /// The deadline that gives an open question back what the absence took; `None` if it took nothing.
+    /// The deadline that gives an open question the time of the absence back; `None` if the question lost none.
     ///
-    /// Nothing is given to `fail`, which no silence can turn into consent, nor to a question that was over before. What is given is at
-    /// most one attempt's window: whoever is asked again gets as long as the question gave them, not as long as the outage lasted. A
-    /// clock that was set back since the absence ended (`now` is before its end) has shown that end too late; time goes on from now.
+    /// A question with `fail` gets nothing, because no silence can turn it into consent; neither does a question that was over
+    /// before. The time given back is at most the window of one attempt: people who are asked again get as long as the question
+    /// gave them, not as long as the outage lasted. If the clock was set back since the absence ended (`now` is before its end),
+    /// that end was recorded too late, and the time is counted from `now`.
     pub fn extended(&self, suspension: &Suspension, question: &Question, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let expires_at = suspension.expires_at?;
         if suspension.fallback_policy == FallbackPolicy::Fail || expires_at <= self.from {

@@ -1,29 +1,29 @@
-//! The channels a server has by name, and which of them carry an attempt's messages to whom.
+//! A server's channels, and the messages of an attempt that each of them carries.
 
 use std::collections::BTreeSet;
 
-/// The channel every server knows by this name, if it sends mails.
+/// The name of the mail channel, on every server that sends mails.
 pub const EMAIL: &str = "email";
 /// The longest name of a channel or an audience, in characters.
 pub const CHANNEL_NAME_MAX: usize = 64;
 
-/// Whom a channel reaches.
+/// The recipients of a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Each person the question is for, with a message of their own.
+    /// Each person that the question is for, with a message of their own.
     People,
-    /// One audience under this name, with one message per attempt, whoever the question is for.
+    /// One audience under this name, with one message per attempt, regardless of the people that the question is for.
     Audience(String),
 }
 
 /// One channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedChannel {
-    /// What a `channel_hint` calls it.
+    /// The name that a `channel_hint` uses.
     pub name: String,
-    /// Whom it reaches.
+    /// The recipients it reaches.
     pub reach: Reach,
-    /// Whether its messages carry the link to answer.
+    /// Whether its messages carry the answer link.
     pub links: bool,
 }
 
@@ -37,13 +37,13 @@ pub struct Route<'a> {
 }
 
 impl Route<'_> {
-    /// Whether both lead to the same place.
+    /// Whether both routes lead to the same place.
     pub fn is_same(&self, other: &Route<'_>) -> bool {
         self.channel == other.channel && self.recipient.eq_ignore_ascii_case(other.recipient)
     }
 }
 
-/// A way a message has taken or will take, kept.
+/// The way that a message has taken or will take; an owned [`Route`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Way {
     /// The channel that carries it.
@@ -53,7 +53,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// The same, for comparing and for queueing.
+    /// The route, for comparing and for queueing.
     pub fn route(&self) -> Route<'_> {
         Route { channel: &self.channel, recipient: &self.recipient }
     }
@@ -65,7 +65,7 @@ impl From<Route<'_>> for Way {
     }
 }
 
-/// All channels of a server, and those that are used when a question prefers none.
+/// All channels of a server, and those that are used when a question names none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channels {
     known: Vec<NamedChannel>,
@@ -73,7 +73,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Mails and nothing else.
+    /// A server with the mail channel only.
     pub fn email() -> Self {
         Self {
             known: vec![NamedChannel { name: EMAIL.to_owned(), reach: Reach::People, links: true }],
@@ -81,11 +81,11 @@ impl Channels {
         }
     }
 
-    /// Joins channels whose names are theirs alone with the names of those that are the default.
+    /// Joins channels with unique names and the names of the default channels.
     ///
     /// # Errors
     ///
-    /// A name that is none, comes twice or is unknown; no default at all.
+    /// A name that is invalid, comes twice or is unknown; an empty default.
     pub fn new(known: Vec<NamedChannel>, default: Vec<String>) -> Result<Self, String> {
         let mut names = BTreeSet::new();
         for channel in &known {
@@ -119,32 +119,34 @@ impl Channels {
         self.known.iter().map(|channel| channel.name.as_str()).collect()
     }
 
-    /// Whether who gets a message by it can answer with it.
+    /// Whether a message by this channel carries the answer link.
     pub fn carries_links(&self, name: &str) -> bool {
         self.find(name).is_some_and(|channel| channel.links)
     }
 
-    /// Whether a message by it is one that somebody answers: one with a link, or any where no channel carries links.
+    /// Whether a person may answer because of a message by this channel: it has a link, or no channel of
+    /// the server carries links.
     pub(crate) fn is_answered(&self, name: &str) -> bool {
         self.carries_links(name) || !self.carry_links()
     }
 
-    /// Whether any of them does.
+    /// Whether any channel carries links.
     pub(crate) fn carry_links(&self) -> bool {
         self.known.iter().any(|channel| channel.links)
     }
 
-    /// The messages of one attempt for `people`: by the channel the hint names, else by the default ones.
+    /// The messages of one attempt for `people`: by the channel that the hint names, or else by the default channels.
     ///
-    /// A hint is a preference (RFC-0025 §4): one that was known when the question was asked may be gone by its next attempt. One that
-    /// names a channel without links is told beside the default channels: an agent must not be able to ask where nobody can answer.
+    /// A hint is a preference (RFC-0025 §4): a channel that was known when the question was asked may be gone by the next
+    /// attempt. If the hint names a channel without links, the default channels are used as well: an agent must not be able to
+    /// ask where no one can answer.
     pub fn routes<'a>(&'a self, hint: Option<&str>, people: &'a [String]) -> Vec<Route<'a>> {
         let routes =
             |(channel, recipients): (&'a str, &'a [String])| recipients.iter().map(move |recipient| Route { channel, recipient });
         self.recipients(hint, people).into_iter().flat_map(routes).collect()
     }
 
-    /// As [`Channels::routes`], by channel; one that reaches people is among them also when there is nobody to reach.
+    /// As [`Channels::routes`], by channel; a channel that reaches people is listed even if there are no people.
     pub fn recipients<'a>(&'a self, hint: Option<&str>, people: &'a [String]) -> Vec<(&'a str, &'a [String])> {
         let recipients = |channel: &'a NamedChannel| match &channel.reach {
             Reach::People => people,
@@ -165,7 +167,8 @@ impl Channels {
     }
 }
 
-/// Whether `text` may name a channel or an audience. It stands in labels of metrics and in events, and is never an address.
+/// Whether `text` may name a channel or an audience. The name appears in labels of metrics and in events,
+/// and is never an address.
 pub fn is_channel_name(text: &str) -> bool {
     (1..=CHANNEL_NAME_MAX).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
@@ -209,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A room is told once, however many people are asked, and also when nobody is.
+    /// A room is told once, however many people are asked, and even if none are.
     #[test]
     fn an_audience_gets_one_message_per_attempt() {
         let channels = Channels::new(three(), vec![EMAIL.into()]).unwrap();
@@ -219,7 +222,7 @@ mod tests {
         assert_eq!(routes(&channels, None, &[]), []);
     }
 
-    /// A fallback counts on somebody who could have answered: a hint must not take the question from them.
+    /// A fallback relies on a person who could have answered: a hint must not take the question away from that person.
     #[test]
     fn a_channel_without_links_is_told_beside_the_default_and_never_instead() {
         let known = vec![channel(EMAIL, None), without_links("board", Some("hall")), without_links("log", None)];

@@ -1,4 +1,4 @@
-//! Messages about a question: where each stands, and what is known of it.
+//! Messages about a question: their states, and the reports about them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,35 +7,35 @@ use crate::base::ids::{DeliveryId, SuspensionId};
 use crate::suspension::Question;
 use crate::suspension::channel::{Channels, Route};
 
-/// The longest token that names a returned message, in characters: in an address it stands behind a name and a plus, and all three
-/// together are at most 64 (RFC 5321 §4.5.3.1.1).
+/// The longest token that names a returned message, in characters. In an address it follows a name and a plus, and all three
+/// together have at most 64 characters (RFC 5321 §4.5.3.1.1).
 pub const BOUNCE_TOKEN_CHARS_MAX: usize = 41;
 
-/// Where a message stands.
+/// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryState {
-    /// It waits for its turn, or for another try.
+    /// The message waits for its turn, or for another try.
     Queued,
-    /// A worker has it.
+    /// A worker is sending it.
     Sending,
-    /// The other side took responsibility for it; that it was read nobody knows.
+    /// The other side accepted it; whether it was read is unknown.
     Sent,
-    /// It was taken, and then reported as never going to arrive.
+    /// It was accepted, and then reported as never going to arrive.
     Bounced,
-    /// It will never be taken.
+    /// It will never be accepted.
     Failed,
     /// It was not sent, because its question ended or another message asks the same.
     Obsolete,
 }
 
 impl DeliveryState {
-    /// Whether it has not come to its end.
+    /// Whether the message has not ended yet.
     pub fn is_under_way(self) -> bool {
         matches!(self, Self::Queued | Self::Sending)
     }
 
-    /// Whether it can no longer reach its recipient.
+    /// Whether the message can no longer reach its recipient.
     pub fn is_lost(self) -> bool {
         match self {
             Self::Bounced | Self::Failed | Self::Obsolete => true,
@@ -44,14 +44,14 @@ impl DeliveryState {
     }
 }
 
-/// What was learned of one message, for good.
+/// The final result of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It was taken.
+    /// The message was accepted.
     Sent,
-    /// It was refused for good, or given up.
+    /// The message was refused for good, or given up.
     Failed,
-    /// It was taken and came back.
+    /// The message was accepted and came back.
     Bounced,
 }
 
@@ -59,9 +59,9 @@ pub enum Fate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BounceKind {
-    /// It never will.
+    /// It will never arrive.
     Hard,
-    /// It is late, or this one copy was not kept.
+    /// It is delayed, or this one copy was lost.
     Soft,
 }
 
@@ -72,82 +72,82 @@ pub struct Sibling {
     pub attempt: u32,
     /// The channel that carries it.
     pub channel: String,
-    /// To whom.
+    /// The recipient.
     pub recipient: String,
-    /// Where it stands.
+    /// The state of the message.
     pub state: DeliveryState,
-    /// Whether it went out with an answer link; absent while it waits to go out, and where nobody knows.
+    /// Whether the message left with an answer link; absent before it leaves, and if that was not recorded.
     pub linked: Option<bool>,
 }
 
 impl Sibling {
-    /// The way it went, or is to go.
+    /// The way that the message took, or is to take.
     pub fn route(&self) -> Route<'_> {
         Route { channel: &self.channel, recipient: &self.recipient }
     }
 
-    /// Whether who gets it can answer with it. What was sent is as it was sent: its channel may be another one by now, or gone.
+    /// Whether the message carries the answer link. Once it has left, that is fixed: its channel may differ by now, or be gone.
     pub(crate) fn carries_link(&self, channels: &Channels) -> bool {
         self.linked.unwrap_or_else(|| channels.carries_links(&self.channel))
     }
 
-    /// Whether it is one that somebody answers: one with a link, or any where no channel carries links.
+    /// Whether a person may answer because of this message: it has a link, or no channel of the server carries links.
     pub(crate) fn is_answered(&self, channels: &Channels) -> bool {
         self.carries_link(channels) || !channels.carry_links()
     }
 }
 
-/// What was learned of a message, with what it takes to see whether anybody is left.
+/// The result of a message, with everything needed to see whether anyone is still reached.
 #[derive(Clone, Debug)]
 pub struct DeliveryRecord {
     /// The message.
     pub delivery: Delivery,
-    /// What became of it.
+    /// The result.
     pub fate: Fate,
-    /// All other messages about the question; needed when this one is lost.
+    /// All other messages about the question; needed if this one is lost.
     pub siblings: Vec<Sibling>,
-    /// The question with its ladder; needed when this one is lost and the question is open.
+    /// The question with its ladder; needed if this one is lost and the question is open.
     pub question: Option<Box<Question>>,
-    /// The channels there are; needed then as well.
+    /// The server's channels; needed in the same case.
     pub channels: Channels,
 }
 
-/// Nobody of an attempt can be reached, so the next rung's people are asked now.
+/// No person of an attempt can be reached, so the people of the next rung are asked now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failover {
-    /// Which suspension.
+    /// The suspension.
     pub suspension_id: SuspensionId,
-    /// The attempt nobody was reached at; it stays the current one.
+    /// The attempt that reached no one; it stays the current one.
     pub attempt: u32,
     /// The attempt whose people are asked instead.
     pub rung_attempt: u32,
-    /// The channel preferred there.
+    /// The channel preferred at that attempt.
     pub channel_hint: Option<String>,
-    /// Who is asked.
+    /// The people who are asked.
     pub notify_to: Vec<String>,
-    /// Who cannot be reached.
+    /// The people who cannot be reached.
     pub unreachable: Vec<String>,
-    /// Why the last of them cannot.
+    /// Why the last of them cannot be reached.
     pub reason: String,
 }
 
-/// What reminding needs to know of a question, besides where it stands.
+/// The facts about a question that a reminder needs.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// What it asks, and whom.
+    /// The question, with its recipients.
     pub question: Question,
-    /// The messages about it.
+    /// The messages about the question.
     pub messages: Vec<Sibling>,
-    /// The channels there are.
+    /// The server's channels.
     pub channels: Channels,
 }
 
-/// What became of one message.
+/// One message, with its last known state.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// The suspension it asks about.
     pub suspension_id: SuspensionId,
-    /// The outbox row.
+    /// The id of the message.
     pub delivery_id: DeliveryId,
     /// The attempt it belongs to.
     pub attempt: u32,
@@ -157,8 +157,8 @@ pub struct Delivery {
     pub channel: String,
     /// The recipient.
     pub recipient: String,
-    /// The peer's last word, or why it failed.
+    /// The last reply of the other side, or why the message failed.
     pub detail: String,
-    /// How often it was tried.
+    /// How many times it was tried.
     pub tries: u32,
 }

@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What happens when nobody answers (RFC-0025 §6).
+/// The policy for a question that no one answers (RFC-0025 §6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FallbackPolicy {
-    /// The intent is abandoned and the agent told that nobody answered.
+    /// The intent is abandoned, and the agent is told that no one answered.
     #[default]
     Fail,
     /// The fallback value is returned.
@@ -17,7 +17,7 @@ pub enum FallbackPolicy {
 }
 
 impl FallbackPolicy {
-    /// Every policy: what a question may choose from unless the operator says otherwise.
+    /// Every policy: a question may choose among them unless the operator restricts that.
     pub const ALL: [Self; 3] = [Self::Fail, Self::CompleteWithFallback, Self::UseDefaultAndContinue];
 }
 

@@ -1,4 +1,4 @@
-//! The one durable record: this subject does nothing until X (RFC-0025 §4, §5).
+//! The one durable record: the agent does nothing until a condition holds (RFC-0025 §4, §5).
 
 pub mod absence;
 pub mod channel;
@@ -43,7 +43,7 @@ pub const REFUSALS_RECORDED_MAX: u32 = 20;
 /// The least time between two reminders on request of one suspension, in seconds.
 pub const REMINDER_PAUSE_SECONDS: u32 = 300;
 
-/// What a suspension waits for.
+/// The condition that a suspension waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -74,21 +74,21 @@ pub enum ResponseType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
-    /// No hint; also what an unknown style becomes.
+    /// No hint; an unknown style counts as this one.
     #[default]
     Default,
-    /// What the asker suggests.
+    /// The asker suggests this choice.
     Primary,
-    /// What the asker warns of.
+    /// The asker warns of this choice.
     Danger,
 }
 
 /// One choice presented to the operator (RFC-0025 §4.2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SuspensionChoice {
-    /// What the agent receives.
+    /// The value that the agent receives.
     pub value: String,
-    /// What the operator reads.
+    /// The words that the operator reads.
     pub label: String,
     /// A longer explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub struct SuspensionChoice {
     /// A visual hint.
     #[serde(default)]
     pub style: Style,
-    /// Anything else the agent attaches.
+    /// Any other data that the agent attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
@@ -107,7 +107,7 @@ impl SuspensionChoice {
         Self { value: value.to_owned(), label: label.to_owned(), description: None, style: Style::Default, metadata: None }
     }
 
-    /// Yes and no, what a `confirm` offers when it names no choices itself (RFC-0025 §4.2).
+    /// Yes and no: the choices of a `confirm` without choices of its own (RFC-0025 §4.2).
     pub fn yes_no() -> Vec<Self> {
         vec![Self::plain("yes", words::YES), Self::plain("no", words::NO)]
     }
@@ -119,25 +119,25 @@ impl SuspensionChoice {
 pub enum Resolution {
     /// A person answered.
     Responded,
-    /// Nobody answered in time.
+    /// No one answered in time.
     Expired,
     /// Withdrawn, superseded or undeliverable: [`ResolutionReason`] says which.
     Cancelled,
 }
 
-/// Which of the endings behind `cancelled` it was.
+/// The kind of ending behind `cancelled`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolutionReason {
-    /// The asker or an admin took the question back.
+    /// The asker or an admin withdrew the question.
     Withdrawn,
     /// A newer question replaced this one.
     Superseded,
-    /// Nobody could be reached until the deadline.
+    /// No person could be reached until the deadline.
     Undeliverable,
 }
 
-/// Who asked: enough to keep the asker from answering itself.
+/// The asker of a question, as far as needed to keep it from answering itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asker {
     /// The name of the key that asked.
@@ -146,31 +146,31 @@ pub struct Asker {
     pub owner: String,
 }
 
-/// How it ended, by whom and when.
+/// The ending of a suspension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ending {
-    /// The ending's word in the RFC.
+    /// The kind of ending in the RFC.
     pub resolution: Resolution,
     /// Set for `cancelled`.
     pub reason: Option<ResolutionReason>,
-    /// When.
+    /// When it ended.
     pub at: DateTime<Utc>,
-    /// The answer, or the fallback value that stands in for it.
+    /// The answer, or the fallback value in its place.
     pub response: Option<Value>,
-    /// The subject that answered or withdrew; absent when time ended it.
+    /// The subject that answered or withdrew; absent if time ended the suspension.
     pub by: Option<String>,
-    /// What came with the answer (RFC-0025 §10).
+    /// The members that came with the answer (RFC-0025 §10).
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// What deciding about a suspension needs; the words shown to people are in [`Question`].
+/// The facts that decisions about a suspension need; the text for people is in [`Question`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suspension {
     /// Its id, a capability when it travels.
     pub id: SuspensionId,
     /// The suspended intent.
     pub intent_id: IntentId,
-    /// What it waits for.
+    /// The condition it waits for.
     pub kind: Kind,
     /// 1 at first; +1 per attempt, extension and ending.
     pub version: u32,
@@ -184,25 +184,25 @@ pub struct Suspension {
     pub suspended_at: DateTime<Utc>,
     /// The deadline of all attempts; an answer counts iff `now < expires_at`.
     pub expires_at: Option<DateTime<Utc>>,
-    /// What happens then.
+    /// The policy that applies at the deadline.
     pub fallback_policy: FallbackPolicy,
-    /// The value that stands in for an answer.
+    /// The value that then replaces an answer.
     pub fallback_value: Option<Value>,
-    /// Whether anybody was reached: a message accepted for delivery, or no push channel and the inbox shows it.
+    /// Whether a person who can answer was reached: a message with an answer link was accepted for delivery before the deadline.
     pub reached: bool,
-    /// Whether a fallback other than `fail` needs `reached`; fixed when it was asked.
+    /// Whether a fallback other than `fail` needs `reached`; fixed when the question was asked.
     pub requires_delivery: bool,
     /// Refused answers recorded so far, up to [`REFUSALS_RECORDED_MAX`].
     pub refusals: u32,
     /// When the people asked at present were last reminded on request.
     pub reminded_at: Option<DateTime<Utc>>,
-    /// Who asked.
+    /// The asker.
     pub asked_by: Asker,
-    /// Absent while open.
+    /// The ending; absent while the suspension is open.
     pub ending: Option<Ending>,
 }
 
-/// What the operator reads; stored in the event that asked it.
+/// The question as the operator reads it; stored in the event that asked it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// The question itself.
@@ -217,18 +217,19 @@ pub struct Question {
     pub retry_policy: Option<HumanRetryPolicy>,
     /// The agent's confidence when it asked.
     pub confidence_at_suspension: Option<f64>,
-    /// The engagement decision that led here.
+    /// The engagement decision that led to the question.
     pub decision_record: Option<Map<String, Value>>,
-    /// Who is told: the call's own list, else the operators of the server.
+    /// The people who are told: the call's own list, or else the operators of the server.
     pub recipients: Vec<String>,
-    /// What was taken back for it; only the rows know, so a question that was not asked yet has none.
+    /// The earlier questions that ended without an answer; only a store knows them, so a question that
+    /// was not asked yet has none.
     pub asked_before: Option<AskedBefore>,
 }
 
 /// The questions of the same intent that ended without an answer before this one: people see that they are asked anew.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AskedBefore {
-    /// How many questions in a row ended before this one without an answer, although people were asked.
+    /// How many questions in a row ended before this one without an answer.
     pub times: u32,
     /// Whether this question superseded the last of them; otherwise that one was withdrawn, or its time was over.
     pub superseded: bool,
@@ -238,7 +239,7 @@ pub struct AskedBefore {
 }
 
 impl AskedBefore {
-    /// A deadline that is not earlier than that of the question which is superseded: asking anew cuts no person's time to answer short.
+    /// The later of `own` and the deadline of the superseded question: asking anew does not cut a person's time to answer short.
     pub fn at_least(&self, own: Option<DateTime<Utc>>) -> Option<DateTime<Utc>> {
         if !self.superseded {
             return own;
@@ -254,7 +255,8 @@ impl Question {
         attempts.or(self.timeout_seconds)
     }
 
-    /// Who is told at `attempt` (from 1): the people of the rung in force, else those the question names (RFC-0026 §3).
+    /// The people who are told at `attempt` (from 1): those of the rung in force, or else those that the
+    /// question names (RFC-0026 §3).
     pub fn recipients_at(&self, attempt: u32) -> &[String] {
         let rung = self.retry_policy.as_ref().and_then(|policy| policy.rung_in_force(attempt));
         match rung.and_then(|rung| rung.notify_to.as_ref()) {
@@ -269,7 +271,7 @@ impl Question {
         rung.and_then(|rung| rung.channel_hint.as_deref()).or(self.channel_hint.as_deref())
     }
 
-    /// Everybody told at one of these attempts, each once, in order.
+    /// Everyone who is told at one of these attempts, each once, in order.
     pub fn recipients_during(&self, attempts: std::ops::RangeInclusive<u32>) -> Vec<String> {
         let mut people: Vec<String> = Vec::new();
         for person in attempts.flat_map(|attempt| self.recipients_at(attempt)) {
@@ -282,7 +284,7 @@ impl Question {
 }
 
 impl Suspension {
-    /// Whether its time has passed at `now`; the deadline binds when the clock says so, not when a timer gets around to it.
+    /// Whether the deadline has passed at `now`; it binds when the clock says so, not when a timer fires.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_some_and(|at| if planted(Bug::AnswerAtTheDeadline) { now > at } else { now >= at })
     }

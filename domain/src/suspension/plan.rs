@@ -1,4 +1,4 @@
-//! Who is told when: the one shape behind mails, pages, the preview and the command line.
+//! The plan of a question, with its attempts and people: the one model behind mails, pages, the preview and the command line.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -10,17 +10,17 @@ use crate::suspension::{FallbackPolicy, Question, Suspension, SuspensionChoice};
 
 /// The longest label quoted in one of our sentences, in characters.
 const QUOTED_MAX: usize = 80;
-/// People named on one line; the others are counted.
+/// How many people one line names; the others are counted.
 const NAMED_MAX: usize = 3;
 
-/// Who is told when about one question, and what silence does.
+/// The people who are told about one question, with the times, and the effect of silence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan<'a> {
     /// Every attempt, the first one included.
     pub steps: Vec<Step<'a>>,
-    /// When silence counts; absent for a question that waits for ever.
+    /// When silence takes effect; absent for a question that waits for ever.
     pub ends_at: Option<DateTime<Utc>>,
-    /// What it does then.
+    /// The effect of silence.
     pub silence: Silence<'a>,
 }
 
@@ -31,24 +31,24 @@ pub struct Step<'a> {
     pub attempt: u32,
     /// When it is due.
     pub at: DateTime<Utc>,
-    /// Who is told, by channel.
+    /// The people who are told, by channel.
     pub ways: Vec<(&'a str, &'a [String])>,
-    /// Whether a rung of the ladder takes effect at it.
+    /// Whether a rung of the ladder takes effect at this attempt.
     pub escalation: bool,
 }
 
-/// What happens when nobody answers.
+/// The effect of silence: no one answers until the deadline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Silence<'a> {
-    /// The agent is told so, and stops.
+    /// The agent is told that no one answered, and stops.
     Fails,
     /// The agent goes on with a value.
     FallsBack {
         /// The value.
         value: &'a Value,
-        /// The label of the choice that it is.
+        /// The label of the choice with this value.
         label: Option<&'a str>,
-        /// Whether somebody must have been reached for that.
+        /// Whether the value applies only if a person was reached.
         requires_delivery: bool,
     },
 }
@@ -86,7 +86,7 @@ impl<'a> Plan<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// Who is told, each once; a room is called by its name.
+    /// The recipients, each once; a room is called by its name.
     pub fn recipients(&self) -> Vec<&'a str> {
         let mut recipients: Vec<&'a str> = Vec::new();
         for recipient in self.ways.iter().flat_map(|(_, recipients)| *recipients) {
@@ -102,7 +102,7 @@ impl<'a> Step<'a> {
         self.recipients().iter().any(|recipient| recipient.eq_ignore_ascii_case(person))
     }
 
-    /// This step on one line, as `reader` should read it, at any time.
+    /// This step on one line, in words for `reader`.
     pub fn sentence(&self, reader: &str) -> String {
         let you = self.tells(reader).then(|| words::YOU.to_owned());
         let others = self.recipients().into_iter().filter(|person| !person.eq_ignore_ascii_case(reader)).map(str::to_owned);
@@ -121,7 +121,7 @@ impl<'a> Step<'a> {
 }
 
 impl<'a> Silence<'a> {
-    /// What a policy means for a question with these choices.
+    /// The effect of a policy on a question with these choices.
     pub fn new(
         policy: FallbackPolicy,
         value: Option<&'a Value>,
@@ -137,7 +137,7 @@ impl<'a> Silence<'a> {
         }
     }
 
-    /// What the people asked read.
+    /// The sentence for the people who are asked.
     pub fn sentence(&self) -> String {
         match self.fallback() {
             None => words::CLOSES_WITHOUT_A_DECISION.to_owned(),
@@ -145,7 +145,7 @@ impl<'a> Silence<'a> {
         }
     }
 
-    /// What the asker reads before it asks.
+    /// The sentence for the asker, before it asks.
     pub fn sentence_for_the_asker(&self) -> String {
         match (self.fallback(), self) {
             (Some(fallback), Self::FallsBack { requires_delivery, .. }) => {
@@ -202,7 +202,7 @@ mod tests {
         Utc.with_ymd_and_hms(2026, 11, 24, 8, minute, 0).unwrap()
     }
 
-    /// Mails by default, a pager for people, and a room.
+    /// Channels with mails by default, a pager for people, and a room.
     fn channels() -> Channels {
         let channel = |name: &str, reach| NamedChannel { name: name.into(), reach, links: true };
         let room = channel("room", Reach::Audience("ops-room".into()));

@@ -1,4 +1,4 @@
-//! Asking again: the policy of one suspension, the cascade it comes from and the times that follow from it (RFC-0026).
+//! Asking again: the retry policy of a suspension, the cascade it results from, and its times (RFC-0026).
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub enum Strategy {
     Fixed,
 }
 
-/// From this attempt on, another channel or other people.
+/// From this attempt on, another channel is used or other people are asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rung {
@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
                 f.write_str("an address or a list of addresses")
             }
             fn visit_str<E>(self, text: &str) -> Result<OneOrMany, E> {
-                // The RFC's examples write "" for "nobody else"; an empty list says the same.
+                // The RFC's examples write "" for "no other people"; an empty list means the same.
                 Ok(OneOrMany(if text.is_empty() { Vec::new() } else { vec![text.to_owned()] }))
             }
             fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<OneOrMany, A::Error> {
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for OneOrMany {
     }
 }
 
-/// How often people are asked, and what happens in the end (RFC-0026).
+/// How often people are asked, and the policy after the last attempt (RFC-0026).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct HumanRetryPolicy {
     /// Notifications in total, the first included; 1 to 20.
@@ -79,18 +79,18 @@ pub struct HumanRetryPolicy {
     /// The cadence.
     #[serde(default)]
     pub strategy: Strategy,
-    /// Who is asked from which attempt on.
+    /// The people and channels that take effect at later attempts.
     #[serde(default)]
     pub escalation_ladder: Vec<Rung>,
-    /// What happens after the last attempt; wins over `fallback_policy`.
+    /// The policy after the last attempt; takes precedence over the same call's `fallback_policy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_fallback_policy: Option<FallbackPolicy>,
 }
 
 impl HumanRetryPolicy {
-    /// When attempt `attempt` (from 1) is due: always from `suspended_at`, so that lateness never adds up.
+    /// When attempt `attempt` (from 1) is due: counted from `suspended_at`, so that delays never add up.
     pub fn due_at(&self, suspended_at: DateTime<Utc>, attempt: u32) -> DateTime<Utc> {
-        // At most the window, which was checked when the policy was resolved.
+        // The product is at most the window, which was checked when the policy was resolved.
         suspended_at + seconds(self.interval_seconds.saturating_mul(attempt.saturating_sub(1)))
     }
 
@@ -109,7 +109,7 @@ impl HumanRetryPolicy {
         self.escalation_ladder.iter().find(|rung| rung.attempt == attempt)
     }
 
-    /// The rung in force at `attempt`: one stays in force until the next.
+    /// The rung in force at `attempt`: a rung stays in force until the next one.
     pub fn rung_in_force(&self, attempt: u32) -> Option<&Rung> {
         self.escalation_ladder
             .iter()
@@ -118,7 +118,7 @@ impl HumanRetryPolicy {
     }
 }
 
-/// A policy as a call, an agent or the server states it: any field may be left to the next level of the cascade.
+/// A policy as a call or the server states it: any field may be left to the next level of the cascade.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartialRetryPolicy {
@@ -133,17 +133,17 @@ pub struct PartialRetryPolicy {
     /// The cadence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// Who is asked from which attempt on.
+    /// The people and channels that take effect at later attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation_ladder: Option<Vec<Rung>>,
-    /// What happens after the last attempt; wins over `fallback_policy`.
+    /// The policy after the last attempt; takes precedence over the same call's `fallback_policy`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_fallback_policy: Option<FallbackPolicy>,
 }
 
 impl PartialRetryPolicy {
-    /// This level over the next one, field by field (call over agent over server). What is inherited gives way to what the call says
-    /// besides: nobody is refused for words that are not theirs.
+    /// This level over the next one, field by field (call over agent over server). Inherited fields are adapted to the call's
+    /// other fields, so that no call is refused for fields that it does not have.
     #[must_use]
     pub fn over(self, next: &Self, timeout_seconds: Option<u32>, fallback_value: Option<&Value>) -> Self {
         let mut inherited = next.clone();
@@ -153,7 +153,7 @@ impl PartialRetryPolicy {
         if let (Some(interval), Some(timeout)) = (&mut inherited.interval_seconds, timeout_seconds) {
             *interval = (*interval).min(timeout);
         }
-        // Where nothing can stand in for an answer, a question fails as it does without a policy.
+        // Without a fallback value, a question fails as it does without a policy.
         if fallback_value.is_none() {
             inherited.final_fallback_policy = inherited.final_fallback_policy.filter(|policy| *policy == FallbackPolicy::Fail);
         }
@@ -167,7 +167,7 @@ impl PartialRetryPolicy {
     }
 }
 
-/// When one suspension asks and when it ends; computed once, from `suspended_at` alone.
+/// The times at which one suspension asks and ends; computed once, from `suspended_at` alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// The policy in force, if any.
@@ -179,7 +179,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Resolves what the call says against the server's default (RFC-0026, cascade).
+    /// Resolves the call's fields against the server's default (RFC-0026, cascade).
     ///
     /// # Errors
     ///
@@ -195,7 +195,7 @@ impl Schedule {
             check_range("timeout_seconds", timeout, WINDOW_SECONDS_MAX, &mut errors);
         }
         let partial = match (call, timeout_seconds, server) {
-            // The server's default applies when the call says nothing at all about time.
+            // The server's default applies if the call has no field about time at all.
             (None, None, Some(server)) => Some(PartialRetryPolicy::default().over(server, None, fallback_value)),
             (Some(call), _, Some(server)) => Some(call.over(server, timeout_seconds, fallback_value)),
             (call, _, _) => call,
@@ -210,7 +210,7 @@ impl Schedule {
             errors.push(FieldError::new("retry_policy.interval_seconds", "required", "give interval_seconds or timeout_seconds"));
             return Err(errors);
         };
-        // One that was taken from `timeout_seconds` has been checked under that name.
+        // An interval that was taken from `timeout_seconds` has been checked under that name.
         if partial.interval_seconds.is_some() || errors.is_empty() {
             check_range("retry_policy.interval_seconds", interval_seconds, INTERVAL_SECONDS_MAX, &mut errors);
         }
@@ -241,7 +241,7 @@ impl Schedule {
         })
     }
 
-    /// What the asker should know if the policy ends the question before the window it was given (RFC-0026 has the policy count).
+    /// A warning for the asker if the policy ends the question before `timeout_seconds` (RFC-0026 gives the policy precedence).
     pub fn shortened(&self) -> Option<String> {
         let (policy, timeout, window) = (self.retry_policy.as_ref()?, self.timeout_seconds?, self.window_seconds?);
         (window < timeout).then(|| {
@@ -259,7 +259,7 @@ impl Schedule {
     }
 }
 
-/// Every count and every duration of a policy is a whole number from one to its bound.
+/// Checks a count or a duration of a policy: a whole number from one to its limit.
 fn check_range(field: &str, value: u32, max: u32, errors: &mut Vec<FieldError>) {
     if value == 0 || value > max {
         let unit = if field.ends_with("_seconds") { " seconds" } else { "" };
@@ -321,7 +321,7 @@ mod tests {
         let twice =
             Schedule::resolve(Some(partial(Some(2), None)), Some(600), None, Some(&server)).unwrap().retry_policy.unwrap();
         assert_eq!((twice.escalation_ladder, twice.interval_seconds), (rungs(&[2]), 600));
-        // Without a value nothing can stand in for an answer.
+        // Without a fallback value nothing can replace an answer.
         let server = PartialRetryPolicy { final_fallback_policy: Some(FallbackPolicy::CompleteWithFallback), ..server };
         for (value, expected) in [(None, None), (Some(json!("no")), Some(FallbackPolicy::CompleteWithFallback))] {
             for call in [None, Some(partial(Some(2), None))] {
@@ -329,11 +329,11 @@ mod tests {
                 assert_eq!(policy.final_fallback_policy, expected);
             }
         }
-        // What the call says itself is its own mistake.
+        // A mistake in the call itself is refused.
         assert!(Schedule::resolve(Some(partial(Some(2), Some(601))), Some(600), None, Some(&server)).is_err());
     }
 
-    /// Whoever asks for an hour and gets twenty minutes must learn of it then, and from which of the two numbers it comes.
+    /// An asker that wants an hour and gets twenty minutes must learn that at once, and which of the two numbers causes it.
     #[test]
     fn a_policy_that_shortens_the_window_says_so_with_both_numbers() {
         let told = |call: PartialRetryPolicy, timeout, server: Option<&PartialRetryPolicy>| {
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(Schedule::resolve(None, Some(3600), None, Some(&partial(Some(3), Some(60)))).unwrap().shortened(), None);
     }
 
-    /// A field that is wrong is named once, by the name the caller wrote.
+    /// A wrong field is named once, by the name that the caller wrote.
     #[test]
     fn a_window_that_is_wrong_is_refused_once() {
         let fields = |call, timeout| -> Vec<String> {

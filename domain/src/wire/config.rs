@@ -10,7 +10,7 @@ use crate::suspension::retry::PartialRetryPolicy;
 pub struct ServerConfigView {
     /// The protocol's version.
     pub protocol_version: String,
-    /// What concerns suspensions.
+    /// The part about suspensions.
     pub suspension: SuspensionConfigView,
 }
 

@@ -1,4 +1,4 @@
-//! Messages about a question as shown, and what is reported of them.
+//! Messages about a question as shown, and the bounces reported for them.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -15,31 +15,31 @@ pub const BOUNCE_DETAIL_MAX: usize = 1_000;
 /// A message about a question. Its answer link is in the message alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryView {
-    /// Its id, the same at every try: what a receiver tells a repeat by.
+    /// Its id, the same at every try, by which a receiver recognises a repetition.
     pub id: DeliveryId,
     /// The question it is about.
     pub suspension_id: SuspensionId,
-    /// Its place among the messages about the question, from 1: what a receiver orders them by.
+    /// Its place among the messages about the question, from 1, by which a receiver orders them.
     pub sequence: u32,
     /// The attempt it belongs to, from 1.
     pub attempt: u32,
     /// The channel.
     pub channel: String,
-    /// To whom.
+    /// The recipient.
     pub recipient: String,
-    /// Where it stands.
+    /// The state of the message.
     pub state: DeliveryState,
-    /// How often it was tried.
+    /// How many times it was tried.
     pub tries: u32,
-    /// When it is tried next; while it is queued.
+    /// When it is tried next, while it is queued.
     #[serde(with = "crate::base::time::z_option")]
     pub due_at: Option<DateTime<Utc>>,
     /// When it was sent, failed, bounced or became obsolete.
     #[serde(with = "crate::base::time::z_option")]
     pub settled_at: Option<DateTime<Utc>>,
-    /// The other side's last word, or why the last try failed.
+    /// The other side's last reply, or why the last try failed.
     pub detail: Option<String>,
-    /// What was reported of it after it was sent.
+    /// The report that it came back after it was sent.
     pub bounce: Option<BounceView>,
 }
 
@@ -51,30 +51,30 @@ pub struct BounceView {
     /// When it was reported.
     #[serde(with = "crate::base::time::z")]
     pub reported_at: DateTime<Utc>,
-    /// The reporter's words.
+    /// The reporter's text.
     pub detail: Option<String>,
 }
 
 /// A page of messages, about one question or over all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryPage {
-    /// About one question in the order of `sequence`; over all questions those queued last come first.
+    /// About one question in the order of `sequence`; over all questions the message queued last comes first.
     pub deliveries: Vec<DeliveryView>,
-    /// Hand it back as `cursor` for the next page; absent on the last one.
+    /// Pass it as `cursor` for the next page; absent on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// What the reporter of a bounce gets to see. Not the question's id: with a key of its role whoever knows that id may answer for anybody,
-/// and a report is made by what reads returned mail.
+/// The reply to the reporter of a bounce. It does not contain the question's id: a holder of an unbound channel key who knows
+/// that id may answer for any person, and reports come from programs that read returned mail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BounceReceipt {
     /// The message's id.
     pub id: DeliveryId,
-    /// To whom it was.
+    /// The recipient.
     pub recipient: String,
-    /// Where it stands by now.
+    /// The state of the message by now.
     pub state: DeliveryState,
-    /// What was reported of it; absent where it had not been sent, so that nothing could come back.
+    /// The report; absent if the message had not been sent, so that it could not come back.
     pub bounce: Option<BounceView>,
 }
 
@@ -94,7 +94,7 @@ pub struct BounceRequest {
     pub returned_to: String,
     /// `hard`: it will never arrive. `soft`: it may.
     pub kind: BounceKind,
-    /// What the report says, at most 1,000 characters.
+    /// The text of the report, at most 1,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 1_000)]
     pub detail: Option<String>,

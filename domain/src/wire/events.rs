@@ -12,7 +12,7 @@ pub struct AppendEventRequest {
     /// One of the types clients may write.
     #[schema(min_length = 1, max_length = 200, examples("comment"))]
     pub event_type: String,
-    /// Kept as `claimed_actor`; the actor is the credential's.
+    /// Kept as `claimed_actor`; `actor` is the credential's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub actor: Option<String>,
@@ -20,17 +20,17 @@ pub struct AppendEventRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub payload: Option<Map<String, Value>>,
-    /// For distributed tracing.
+    /// The trace id, for distributed tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub trace_id: Option<String>,
-    /// The event that led to it.
+    /// The event that led to this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub parent_event_id: Option<String>,
 }
 
-/// An event as served; the hashed members exactly as they were hashed.
+/// An event as served; its hashed members are exactly as they were hashed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EventView {
     /// Its id.
@@ -39,25 +39,25 @@ pub struct EventView {
     pub intent_id: IntentId,
     /// From 1, without gaps.
     pub sequence: u64,
-    /// What happened.
+    /// The type of the event.
     pub event_type: String,
-    /// Who caused it, by credential.
+    /// The credential's name of its author.
     pub actor: String,
-    /// What it says.
+    /// The payload.
     #[schema(value_type = Object)]
     pub payload: Map<String, Value>,
-    /// When, naive UTC.
+    /// When it happened, naive UTC.
     pub created_at: String,
     /// The hash of the event before it.
     pub previous_event_hash: Option<String>,
     /// 32 random bytes.
     pub salt: String,
-    /// SHA-256 over the canonical form of all the others.
+    /// SHA-256 over the canonical form of all other members.
     pub event_hash: String,
-    /// For distributed tracing.
+    /// The trace id, for distributed tracing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
-    /// The event that led to it.
+    /// The event that led to this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_event_id: Option<String>,
     /// The actor the client named.

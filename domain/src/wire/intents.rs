@@ -21,17 +21,17 @@ pub struct CreateIntentRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 65_536)]
     pub description: Option<String>,
-    /// Who created it, as shown; visibility follows the credential.
+    /// The creator's name, as shown; visibility follows the credential.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 500)]
     pub created_by: Option<String>,
     /// Its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_intent_id: Option<String>,
-    /// The same, under the client's other name for it; `parent_intent_id` counts if both are given.
+    /// The parent, under the client's other name; `parent_intent_id` counts if both are given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// What it depends on.
+    /// The intents it depends on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 100)]
     pub depends_on: Option<Vec<String>>,
@@ -66,13 +66,13 @@ pub struct IntentView {
     pub title: String,
     /// Its description, never null.
     pub description: String,
-    /// Who created it, as shown.
+    /// The creator's name, as shown.
     pub created_by: String,
     /// Its parent.
     pub parent_intent_id: Option<IntentId>,
-    /// The same, under the client's other name for it.
+    /// The parent, under the client's other name.
     pub parent_id: Option<IntentId>,
-    /// What it depends on.
+    /// The intents it depends on.
     pub depends_on: Vec<IntentId>,
     /// Its constraints, an object or a legacy list.
     #[schema(value_type = Value)]
@@ -80,16 +80,16 @@ pub struct IntentView {
     /// Its state, with `_suspension` rendered from the newest suspension (RFC-0025 §5).
     #[schema(value_type = Object)]
     pub state: Map<String, Value>,
-    /// Where it stands.
+    /// Its status.
     pub status: Status,
     /// How sure the agent is.
     pub confidence: f64,
-    /// For `If-Match`.
+    /// Its version, for `If-Match`.
     pub version: u32,
     /// Its governance policy.
     #[schema(value_type = Option<Object>)]
     pub governance_policy: Option<Value>,
-    /// When it began.
+    /// When it was created.
     #[serde(with = "crate::base::time::naive_form")]
     #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub created_at: DateTime<Utc>,
@@ -100,7 +100,7 @@ pub struct IntentView {
 }
 
 impl IntentView {
-    /// Joins what is decided with what is said; `newest` is the newest suspension's record.
+    /// Joins an intent and its body; `newest` is the newest suspension's record.
     pub fn of(intent: &Intent, body: IntentBody, newest: Option<&SuspensionRecord>) -> Self {
         let mut state = body.state;
         if let Some(record) = newest {
@@ -145,7 +145,7 @@ pub struct SetStatusRequest {
     /// One of the six statuses.
     #[schema(value_type = Status)]
     pub status: String,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2_000)]
     pub reason: Option<String>,

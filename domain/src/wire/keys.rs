@@ -11,7 +11,7 @@ use crate::people::principal::Role;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateKeyRequest {
-    /// What it is for.
+    /// The purpose of the key.
     pub role: Role,
     /// Its name: the actor in the log, and for agents their identity.
     #[schema(
@@ -21,7 +21,7 @@ pub struct CreateKeyRequest {
         examples("refund-agent")
     )]
     pub name: String,
-    /// Who answers with it; the name by default.
+    /// The person who answers with it; the name by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(
         min_length = 1,
@@ -37,12 +37,12 @@ pub struct CreateKeyRequest {
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
     )]
     pub owner: Option<String>,
-    /// The channels a gateway passes messages on for: it sees and answers what was sent by them, for those it was sent to. For the role
-    /// `channel` either this or `unbound` must be given, for other roles neither.
+    /// The channels for which a gateway passes messages on: it sees and answers the questions of those messages, for their
+    /// recipients. The role `channel` needs either this or `unbound`; other roles take neither.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     #[schema(min_items = 1, max_items = 100, examples(json!(["pager"])))]
     pub tied_to: Option<Vec<String>>,
-    /// Whether a gateway sees and answers every question it knows the id of, for anybody.
+    /// Whether a gateway may see every question whose id it knows, and answer it for any person.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unbound: bool,
 }
@@ -54,11 +54,11 @@ pub struct KeyView {
     pub id: KeyId,
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the key.
     pub role: Role,
-    /// Who answers with it.
+    /// The person who answers with it.
     pub subject: String,
-    /// What it belongs to.
+    /// The owner of the key.
     pub owner: String,
     /// The channels a gateway is tied to; absent for an unbound one and for other roles.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ pub struct KeyView {
     /// When it was made.
     #[serde(with = "crate::base::time::z")]
     pub created_at: DateTime<Utc>,
-    /// When it stopped counting.
+    /// When it was revoked.
     #[serde(with = "crate::base::time::z_option")]
     pub revoked_at: Option<DateTime<Utc>>,
 }
@@ -74,7 +74,7 @@ pub struct KeyView {
 /// All keys, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeyList {
-    /// Each without its secret.
+    /// The keys, without their secrets.
     pub keys: Vec<KeyView>,
 }
 
@@ -85,7 +85,7 @@ pub struct CreatedKey {
     pub id: KeyId,
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the key.
     pub role: Role,
     /// The secret.
     pub key: String,

@@ -1,4 +1,5 @@
-//! Request and response bodies, shared by server and SDK; they hold no rules. The row, the event and the decision are other types.
+//! Request and response bodies, shared by server and SDK; they contain no rules. Rows, events and decisions
+//! have types of their own.
 
 mod config;
 mod deliveries;

@@ -1,4 +1,4 @@
-//! Who is told when, and what an operator does to an open question besides answering it.
+//! The body of a preview: the people who would be told, with the times, and the effect of silence.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,17 @@ use utoipa::ToSchema;
 
 use crate::suspension::FallbackPolicy;
 
-/// Who would be told when, if this question were asked now.
+/// The people who would be told if this question were asked now, with the times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SuspensionPreview {
-    /// Every attempt, the first one included; one that goes through several channels comes once for each.
+    /// Every attempt, the first one included; an attempt by several channels has an entry for each.
     pub schedule: Vec<ScheduledAttempt>,
     /// The deadline of all attempts; absent for a question that would wait for ever.
     #[serde(with = "crate::base::time::z_option")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// What silence does.
+    /// The effect of silence.
     pub at_the_end: AtTheEnd,
-    /// What was understood differently from how it was written.
+    /// Differences between the request as written and as understood.
     pub warnings: Vec<String>,
 }
 
@@ -31,13 +31,13 @@ pub struct ScheduledAttempt {
     pub at: DateTime<Utc>,
     /// The channel it goes through.
     pub channel: String,
-    /// Who is told.
+    /// The people who are told.
     pub recipients: Vec<String>,
-    /// Whether a rung of the ladder takes effect at it.
+    /// Whether a rung of the ladder takes effect at this attempt.
     pub escalation: bool,
 }
 
-/// What silence does.
+/// The effect of silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -45,22 +45,22 @@ pub enum What {
     Fallback,
     /// The intent is abandoned.
     Fail,
-    /// Nothing: the question has no deadline.
+    /// No effect: the question has no deadline.
     StaysOpen,
 }
 
 /// The end of a schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AtTheEnd {
-    /// What silence does.
+    /// The effect of silence.
     pub what: What,
     /// The policy in force.
     pub policy: FallbackPolicy,
-    /// The value that stands in.
+    /// The value that then replaces an answer.
     #[schema(value_type = Option<Value>)]
     pub value: Option<Value>,
-    /// Whether the fallback needs somebody to have been reached.
+    /// Whether the fallback applies only if a person was reached.
     pub requires_delivery: bool,
-    /// The same in a sentence.
+    /// The effect in a sentence.
     pub text: String,
 }

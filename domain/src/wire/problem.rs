@@ -15,11 +15,11 @@ pub struct ProblemBody {
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What happened here.
+    /// The problem with this request.
     pub detail: String,
     /// The stable code to match on.
     pub code: String,
-    /// The fields that break rules.
+    /// The fields that break a rule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
     /// Further members of the code: `valid_choices`, `current_version`, …

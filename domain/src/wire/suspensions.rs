@@ -36,10 +36,10 @@ pub struct SuspendRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 31_622_400)]
     pub timeout_seconds: Option<u32>,
-    /// What happens when nobody answers; `fail` by default.
+    /// The policy if no one answers; `fail` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_policy: Option<FallbackPolicy>,
-    /// The value that stands in; must be a valid answer.
+    /// The value that then replaces an answer; must be a valid answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Value>)]
     pub fallback_value: Option<Value>,
@@ -50,11 +50,11 @@ pub struct SuspendRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 1)]
     pub confidence: Option<f64>,
-    /// The engagement decision that led here.
+    /// The engagement decision that led to the question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub decision_record: Option<Map<String, Value>>,
-    /// Who is asked, 1 to 20 addresses; replaces the server's default operators.
+    /// The people who are asked, 1 to 20 addresses; replaces the server's default operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_items = 1, max_items = 20)]
     pub notify_to: Option<Vec<String>>,
@@ -63,14 +63,14 @@ pub struct SuspendRequest {
     pub supersedes: Option<String>,
 }
 
-/// One choice as asked for; an unknown `style` counts as `default`.
+/// One choice of a request; an unknown `style` counts as `default`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChoiceRequest {
-    /// What the agent receives, 1 to 200 characters, unique.
+    /// The value that the agent receives, 1 to 200 characters, unique.
     #[schema(min_length = 1, max_length = 200)]
     pub value: String,
-    /// What the operator reads, at most 200 characters.
+    /// The words that the operator reads, at most 200 characters.
     #[schema(min_length = 1, max_length = 200)]
     pub label: String,
     /// A longer explanation, at most 2,000 characters.
@@ -80,7 +80,7 @@ pub struct ChoiceRequest {
     /// `primary`, `danger` or `default`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<String>,
-    /// Anything else.
+    /// Any other data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
@@ -93,7 +93,7 @@ pub struct SuspensionRecord {
     pub id: SuspensionId,
     /// The suspended intent.
     pub intent_id: IntentId,
-    /// What it waits for.
+    /// The condition it waits for.
     pub kind: Kind,
     /// +1 per attempt, extension and ending.
     pub version: u32,
@@ -110,9 +110,9 @@ pub struct SuspensionRecord {
     pub context: Map<String, Value>,
     /// The preferred channel.
     pub channel_hint: Option<String>,
-    /// Who is told first.
+    /// The people who are told first.
     pub notify_to: Vec<String>,
-    /// Whom a rung without `notify_to` of its own tells; only where the first attempt has a rung that tells others.
+    /// The people that a rung without its own `notify_to` tells; present only if a rung at the first attempt tells others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_notify_to: Option<Vec<String>>,
     /// When it began.
@@ -123,55 +123,55 @@ pub struct SuspensionRecord {
     /// The deadline of all attempts.
     #[serde(with = "crate::base::time::z_option")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// What happens then.
+    /// The policy that applies then.
     pub fallback_policy: FallbackPolicy,
-    /// The value that stands in.
+    /// The value that then replaces an answer.
     #[schema(value_type = Option<Value>)]
     pub fallback_value: Option<Value>,
     /// Reminders and escalation.
     pub retry_policy: Option<HumanRetryPolicy>,
     /// The agent's confidence when it asked.
     pub confidence_at_suspension: Option<f64>,
-    /// The engagement decision that led here.
+    /// The engagement decision that led to the question.
     #[schema(value_type = Option<Object>)]
     pub decision_record: Option<Map<String, Value>>,
-    /// Whether anybody was reached so far.
+    /// Whether a person was reached so far.
     pub reached: bool,
     /// The answer, or the fallback value; absent while open.
     #[schema(value_type = Option<Value>)]
     pub response: Option<Value>,
     /// The label of the selected choice (RFC-0025 §10).
     pub choice_label: Option<String>,
-    /// Its description (RFC-0025 §10).
+    /// The description of that choice (RFC-0025 §10).
     pub choice_description: Option<String>,
-    /// Who answered.
+    /// The person who answered.
     pub responded_by: Option<String>,
-    /// When; set for answers only.
+    /// When the person answered; set for answers only.
     #[serde(with = "crate::base::time::z_option")]
     pub responded_at: Option<DateTime<Utc>>,
-    /// How it ended; absent while open.
+    /// The ending; absent while open.
     pub resolution: Option<Resolution>,
-    /// Which ending `cancelled` was.
+    /// The kind of `cancelled`.
     pub resolution_reason: Option<ResolutionReason>,
     /// When it ended.
     #[serde(with = "crate::base::time::z_option")]
     pub resolved_at: Option<DateTime<Utc>>,
-    /// What came with the answer (RFC-0025 §10).
+    /// The members that came with the answer (RFC-0025 §10).
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
-    /// What was asked before and taken back for this question.
+    /// The earlier questions that ended without an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_before: Option<AskedBefore>,
-    /// What was understood differently from how it was written; on the answer to `suspend` only.
+    /// Differences between the request as written and as understood; in the reply to `suspend` only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Who asks, by credential; in lists only, where questions of many stand side by side.
+    /// The asker's credential; in lists only, which show questions of several askers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<String>,
 }
 
 impl SuspensionRecord {
-    /// Joins what was decided with what was asked.
+    /// Joins a suspension and its question.
     pub fn of(suspension: &Suspension, question: &Question) -> Self {
         let ending = suspension.ending.as_ref();
         let answered = ending.filter(|ending| ending.resolution == Resolution::Responded);
@@ -213,7 +213,7 @@ impl SuspensionRecord {
         }
     }
 
-    /// The question that this record shows: a client tells by it who was asked at an attempt.
+    /// The question in this record: a client sees by it which people were asked at an attempt.
     pub fn into_question(self) -> Question {
         Question {
             question: self.question,
@@ -243,7 +243,7 @@ impl SuspensionRecord {
 /// `POST /api/v1/intents/{id}/suspend/respond` (RFC-0025 §8). Unknown fields are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RespondRequest {
-    /// The suspension answered.
+    /// The suspension that is answered.
     #[serde(default)]
     #[schema(min_length = 1)]
     pub suspension_id: String,
@@ -251,22 +251,22 @@ pub struct RespondRequest {
     #[schema(value_type = Value)]
     #[serde(default, deserialize_with = "present")]
     pub value: Option<Value>,
-    /// Whom it is from; counts for keys with the role `channel`, is kept as a claim otherwise.
+    /// The person who answers; valid for keys with the role `channel`, kept as a claim otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 200)]
     pub responded_by: Option<String>,
-    /// What comes with it, such as a comment.
+    /// Further members, for example a comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Map<String, Value>>,
 }
 
-/// Keeps an explicit null apart from an absent field.
+/// Distinguishes an explicit null from an absent field.
 fn present<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(input).map(Some)
 }
 
-/// The answer to an accepted answer (RFC-0025 §8).
+/// The reply to an accepted answer (RFC-0025 §8).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RespondResponse {
     /// The intent, active again.
@@ -281,12 +281,12 @@ pub struct RespondResponse {
     /// The label of the selected choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice_label: Option<String>,
-    /// Its description.
+    /// The description of that choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice_description: Option<String>,
-    /// Who answered, by credential.
+    /// The person who answered, by credential.
     pub responded_by: String,
-    /// When.
+    /// When the person answered.
     #[serde(with = "crate::base::time::naive_form")]
     #[schema(value_type = String, pattern = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}$", examples("2026-11-24T08:00:00.000000"))]
     pub responded_at: DateTime<Utc>,
@@ -296,7 +296,7 @@ pub struct RespondResponse {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CancelRequest {
-    /// Why, shown to the people asked; at most 2,000 characters.
+    /// The reason, shown to the people asked; at most 2,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2_000)]
     pub reason: Option<String>,
@@ -305,9 +305,9 @@ pub struct CancelRequest {
 /// A page of suspensions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SuspensionPage {
-    /// Newest first.
+    /// The suspensions, newest first.
     pub suspensions: Vec<SuspensionRecord>,
-    /// Hand it back as `cursor` for the next page; absent on the last one.
+    /// Pass it as `cursor` for the next page; absent on the last page.
     pub next_cursor: Option<String>,
 }
 
@@ -322,7 +322,7 @@ pub struct ExtendRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 31_622_400)]
     pub seconds: Option<u32>,
-    /// Why, kept in the log; at most 2,000 characters.
+    /// The reason, kept in the log; at most 2,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 2_000)]
     pub reason: Option<String>,

@@ -1,11 +1,11 @@
--- The life of each row is told in docs/data-model.md; the tables are those of SQLite with PostgreSQL's own types. Rows are linked by
--- `rid`, from sequences. JSON is `json`, not `jsonb`: it comes back as it was said, and it may hold \u0000, which jsonb and text refuse.
--- Words of callers that may hold one are JSON strings for that reason.
+-- docs/data-model.md tells the life of each row; the tables are those of SQLite with PostgreSQL's own types. Rows refer to each
+-- other by `rid`, which comes from sequences. JSON is `json` and not `jsonb`: it is read back as it was written, and it may hold
+-- \u0000, which jsonb and text refuse. Callers' texts that may hold \u0000 are JSON strings for that reason.
 
 CREATE SEQUENCE intents_rid;
 CREATE SEQUENCE suspensions_rid;
 CREATE SEQUENCE outbox_rid;
--- Nobody reads these rows in the order of their ids, so a connection takes a block of them at a time.
+-- These rows are never read in the order of their ids, so a connection takes a block of ids at a time.
 CREATE SEQUENCE events_rid INCREMENT BY 64;
 CREATE SEQUENCE tokens_rid INCREMENT BY 64;
 
@@ -28,7 +28,7 @@ CREATE TABLE intents (
 ) WITH (fillfactor = 80);
 CREATE INDEX intents_by_creator ON intents (creator, rid);
 
--- What deciding does not need, kept apart so that the row above stays small.
+-- The parts of an intent that decisions do not need, kept apart so that the row above stays small.
 CREATE TABLE intent_bodies (
     rid bigint PRIMARY KEY REFERENCES intents (rid),
     title json NOT NULL,
@@ -52,10 +52,11 @@ CREATE TABLE events (
     bytes bytea NOT NULL,
     hash bytea NOT NULL
 );
--- No log forks: an event has one successor, and a log one beginning. Whatever else is written once per event is written once by this.
+-- No log forks: an event has one successor, and a log has one beginning. Rows that are written once per event
+-- are unique because of this.
 CREATE UNIQUE INDEX events_one_successor ON events (intent, coalesce(previous, 0));
 
--- What checking an answer needs; the question itself is in the event that asked it.
+-- The facts that checking an answer needs; the question itself is in the event that asked it.
 CREATE TABLE suspensions (
     rid bigint PRIMARY KEY,
     id uuid NOT NULL UNIQUE,
@@ -103,7 +104,7 @@ CREATE TABLE idempotency (
     PRIMARY KEY (day, key_hash)
 );
 
--- What is due when. A timer of a suspension that ended meanwhile is dropped when it comes due.
+-- The times at which suspensions are due. The timer of a suspension that has ended is dropped when it comes due.
 CREATE TABLE timers (
     due_at timestamptz NOT NULL,
     suspension bigint NOT NULL REFERENCES suspensions (rid),
@@ -124,12 +125,12 @@ CREATE TABLE outbox (
     due_at timestamptz NOT NULL,
     tries integer NOT NULL,
     lease bytea,
-    -- Which server holds the lease: the number it holds an advisory lock under while it lives.
+    -- The server that holds the lease: the number under which it holds an advisory lock while it lives.
     leased_by integer
 ) WITH (fillfactor = 80);
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 0;
 
--- Answer links: only the hash of a token is kept.
+-- Answer links: only the hash of a token is stored.
 CREATE TABLE tokens (
     rid bigint PRIMARY KEY,
     hash bytea NOT NULL,
@@ -152,7 +153,7 @@ CREATE TABLE leases (
 );
 CREATE INDEX leases_by_intent ON leases (intent);
 
--- API keys: only the hash of a key is kept.
+-- API keys: only the hash of a key is stored.
 CREATE TABLE api_keys (
     rid bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
     id uuid NOT NULL UNIQUE,
@@ -165,7 +166,7 @@ CREATE TABLE api_keys (
     revoked_at timestamptz
 );
 
--- Secrets the servers on this database share, made by the first of them.
+-- Secrets that the servers on this database share; the first server that needs one makes it.
 CREATE TABLE secrets (
     name text PRIMARY KEY,
     value bytea NOT NULL

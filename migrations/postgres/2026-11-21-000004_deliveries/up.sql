@@ -1,12 +1,12 @@
--- What a message looks like from outside: its place among the messages about its question, the other side's last word, and when it
--- came to its end. Rows are never deleted, so counting those before gives each row that is there its place.
+-- How a message looks from outside: its place among the messages about its question, the last reply of the other side, and when
+-- the message ended. Rows are never deleted, so counting the earlier rows gives each existing row its place.
 ALTER TABLE outbox ADD COLUMN sequence integer NOT NULL DEFAULT 0;
 ALTER TABLE outbox ADD COLUMN detail json;
 ALTER TABLE outbox ADD COLUMN settled_at timestamptz;
 UPDATE outbox SET sequence =
     (SELECT count(*) FROM outbox AS earlier WHERE earlier.suspension = outbox.suspension AND earlier.rid <= outbox.rid);
 
--- Reports that a message came back, apart from the messages: they are rare, and the messages' pages are not.
+-- Reports that a message came back. They are rare, so they stand apart from the messages.
 CREATE TABLE bounces (
     outbox bigint PRIMARY KEY REFERENCES outbox (rid),
     hard boolean NOT NULL,

@@ -1,6 +1,6 @@
--- What the servers on this database know of their presence, in one row: when one of them was last there, whether they wait after a
--- restore, and which absence is being made good for. `version` goes up with every change, so that two servers never make good for the
--- same absence twice.
+-- The presence of the servers on this database, in one row: when one of them was last there, whether they wait after a
+-- restore, and the absence that is being made good. `version` goes up with every change, so that two servers never make good
+-- for the same absence twice.
 CREATE TABLE presence (
     rid integer PRIMARY KEY CHECK (rid = 1),
     version bigint NOT NULL,
@@ -15,5 +15,5 @@ CREATE TABLE presence (
     up_to bigint NOT NULL
 );
 
--- Open questions for which silence would become consent: those an absence gives time back to.
+-- Open questions for which silence would become consent: an absence gives time back to these.
 CREATE INDEX suspensions_open_with_fallback ON suspensions (rid) WHERE resolution IS NULL AND fallback_policy <> 0;

@@ -1,3 +1,3 @@
--- Whether the newest try of a message carried an answer link: settings change, and what was sent does not. Absent before the first try
--- and where nobody kept it.
+-- Whether the newest try of a message carried an answer link: settings change, and a message that was sent does not. Absent
+-- before the first try, and for messages older than this column.
 ALTER TABLE outbox ADD COLUMN linked boolean;

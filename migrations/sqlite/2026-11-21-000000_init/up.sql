@@ -1,5 +1,5 @@
--- The life of each row is told in docs/data-model.md. Times are microseconds since 1970, ids are 16-byte UUIDs, and every row is
--- linked by `rid`, which the writer assigns: an answer touches one suspension page, one intent page and the end of the events.
+-- docs/data-model.md tells the life of each row. Times are microseconds since 1970, ids are 16-byte UUIDs, and rows refer to each
+-- other by `rid`, which the writer assigns: an answer touches one suspension page, one intent page and the end of the events.
 
 CREATE TABLE intents (
     rid INTEGER PRIMARY KEY NOT NULL,
@@ -19,7 +19,7 @@ CREATE TABLE intents (
 );
 CREATE INDEX intents_by_creator ON intents (creator);
 
--- What deciding does not need, kept apart so that the row above stays small.
+-- The parts of an intent that decisions do not need, kept apart so that the row above stays small.
 CREATE TABLE intent_bodies (
     rid INTEGER PRIMARY KEY NOT NULL REFERENCES intents (rid),
     title TEXT NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE events (
     hash BLOB NOT NULL
 );
 
--- What checking an answer needs; the question itself is in the event that asked it.
+-- The facts that checking an answer needs; the question itself is in the event that asked it.
 CREATE TABLE suspensions (
     rid INTEGER PRIMARY KEY NOT NULL,
     id BLOB NOT NULL UNIQUE,
@@ -92,7 +92,7 @@ CREATE TABLE idempotency (
     PRIMARY KEY (day, key_hash)
 ) WITHOUT ROWID;
 
--- What is due when. A timer of a suspension that ended meanwhile is dropped when it comes due.
+-- The times at which suspensions are due. The timer of a suspension that has ended is dropped when it comes due.
 CREATE TABLE timers (
     due_at BIGINT NOT NULL,
     suspension BIGINT NOT NULL REFERENCES suspensions (rid),
@@ -116,7 +116,7 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 0;
 
--- Answer links: only the hash of a token is kept.
+-- Answer links: only the hash of a token is stored.
 CREATE TABLE tokens (
     rid INTEGER PRIMARY KEY NOT NULL,
     hash BLOB NOT NULL,
@@ -139,7 +139,7 @@ CREATE TABLE leases (
 );
 CREATE INDEX leases_by_intent ON leases (intent);
 
--- API keys: only the hash of a key is kept.
+-- API keys: only the hash of a key is stored.
 CREATE TABLE api_keys (
     rid INTEGER PRIMARY KEY NOT NULL,
     id BLOB NOT NULL UNIQUE,
@@ -152,7 +152,7 @@ CREATE TABLE api_keys (
     revoked_at BIGINT
 );
 
--- Secrets the server makes for itself at first start.
+-- Secrets that the server makes for itself when it first needs them.
 CREATE TABLE secrets (
     name TEXT PRIMARY KEY NOT NULL,
     value BLOB NOT NULL

@@ -1,5 +1,5 @@
--- What the server knows of its own presence, in one row: when it was last there, whether it waits after a restore, and which absence
--- it is making good for. Written by the server alone, at most every ten seconds.
+-- The presence of the server, in one row: when it was last there, whether it waits after a restore, and the absence that is being
+-- made good. A running server leaves a sign of life here about every ten seconds.
 CREATE TABLE presence (
     rid INTEGER PRIMARY KEY NOT NULL CHECK (rid = 1),
     beat_at BIGINT NOT NULL,
@@ -13,5 +13,5 @@ CREATE TABLE presence (
     up_to BIGINT NOT NULL
 );
 
--- Open questions for which silence would become consent: those an absence gives time back to.
+-- Open questions for which silence would become consent: an absence gives time back to these.
 CREATE INDEX suspensions_open_with_fallback ON suspensions (rid) WHERE resolution IS NULL AND fallback_policy <> 0;

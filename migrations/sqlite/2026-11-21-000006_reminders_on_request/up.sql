@@ -1,2 +1,2 @@
--- When somebody last had the people in force reminded: reminders on request keep a distance, also over a restart.
+-- When the people in force were last reminded on request: those reminders keep a distance, also over a restart.
 ALTER TABLE suspensions ADD COLUMN reminded_at BIGINT;

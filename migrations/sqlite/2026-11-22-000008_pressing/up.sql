@@ -1,4 +1,5 @@
--- When messages of one agent to one person left, as far as that counts: after a burst they keep a distance. `pair` is a hash of the two.
+-- When messages of one agent to one person left, as long as that counts: after a burst they keep a distance.
+-- `pair` is a hash of the two.
 CREATE TABLE departures (
     pair BIGINT NOT NULL,
     left_at BIGINT NOT NULL,
@@ -6,8 +7,8 @@ CREATE TABLE departures (
     PRIMARY KEY (pair, left_at, outbox)
 ) WITHOUT ROWID;
 
--- The places of messages that keep their distance: each has its own, so that they are not all looked at together. A row counts while its
--- message is queued and due at that time.
+-- The places (times) of messages that keep their distance: each message has its own, so that they are not all looked at together.
+-- A row counts while its message is queued and due at that time.
 CREATE TABLE places (
     pair BIGINT NOT NULL,
     leaves_at BIGINT NOT NULL,
@@ -15,5 +16,5 @@ CREATE TABLE places (
     PRIMARY KEY (pair, leaves_at, outbox)
 ) WITHOUT ROWID;
 
--- How often an intent asked without getting an answer. Written when a question ends without a person's answer, and at no other time.
+-- How often an intent asked without getting an answer. An entry is added when a question ends without a person's answer.
 CREATE INDEX suspensions_unanswered ON suspensions (intent, resolved_at) WHERE resolution <> 0;

@@ -1,4 +1,4 @@
--- How many bytes were written for an agent on a day (from 1970), so that none fills the disk.
+-- How many bytes were written for an agent on a day (counted from 1970), so that no agent fills the disk.
 CREATE TABLE agent_bytes (
     agent TEXT NOT NULL,
     day INTEGER NOT NULL,

@@ -2,7 +2,7 @@
 
 use domain::people::principal::Principal;
 
-/// Who works on the database by this process: `local:<uid>@<host>`.
+/// The principal that works on the database by this process: `local:<uid>@<host>`.
 pub fn principal() -> Principal {
     Principal::local(&account())
 }

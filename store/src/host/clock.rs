@@ -33,13 +33,13 @@ impl Clock for SystemClock {
 
 /// The system's random number generator.
 ///
-/// Of what is shown anyway each thread draws a few hundred bytes at a time: every event needs an id and a salt, and a system call for each
-/// was a twentieth of what the writer costs. Secrets are drawn when they are needed: none waits in memory, where a machine that is copied
-/// as it runs would have it twice.
+/// Ids and salts are drawn a few hundred bytes at a time by each thread: every event needs an id and a salt, and a system call
+/// for each of them was a twentieth of the writer's cost. They are shown anyway. Secrets are drawn when they are needed: none
+/// waits in memory, where a machine that is copied as it runs would have it twice.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemEntropy;
 
-/// What a thread has asked for, and how much of it is given out.
+/// The bytes a thread has drawn, and how many of them it has used.
 struct Drawn {
     bytes: [u8; 512],
     used: usize,
@@ -64,7 +64,7 @@ impl Drawn {
 
 impl Entropy for SystemEntropy {
     fn fill(&self, buffer: &mut [u8]) {
-        // Unwrap safety: a system without randomness must not mint tokens; there is nothing sensible to go on with.
+        // Unwrap safety: a system without randomness must not mint tokens, and the server cannot work without them.
         getrandom::fill(buffer).expect("the system has no randomness to give");
     }
 

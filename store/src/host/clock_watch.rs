@@ -1,13 +1,15 @@
-//! Notices when the wall clock jumps ahead: what is due by a wrong clock must not be decided.
+//! Notices when the wall clock jumps ahead: a wrong clock must not make deadlines due.
 //!
-//! Guarantee: after a jump of more than a minute the clock counts as unsteady until it has kept pace for half a minute. Mechanism: the
-//! wall clock is held against the time since boot, which nobody can set and which goes on while a laptop sleeps. Failure: a jump back
-//! is no danger, because whatever is due is done once, by the transaction that removes it; neither is slow drift.
+//! Guarantee: after a jump of more than a minute the clock counts as unsteady until it has kept pace for half a minute.
+//! Mechanism: the wall clock is compared with the time since boot, which no one can set and which goes on while a laptop
+//! sleeps. Failure: a jump back is no danger, because a due timer fires once, in the transaction that removes it; slow
+//! drift is no danger either.
 //!
-//! A jump ahead takes time from people that never passed, so it is an absence of the server: once the clock is steady, what it took is
-//! given back before anything is decided.
+//! A jump ahead takes time from people that never passed, so it counts as an absence of the server: once the clock is steady, the
+//! time it took is given back before anything is decided.
 //!
-//! The watch knows as well when the deadline loop last did its work: a server that was there and did nothing for more than a minute was away.
+//! The watch also knows when the deadline loop last did its work: a server that ran and did nothing for
+//! more than a minute was away.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -16,7 +18,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::clock::Clock;
 use domain::suspension::absence::{ABSENCE_SECONDS_MAX, Absence};
 
-/// A loop that has not turned for longer than this was away.
+/// A server whose deadline loop has not turned for longer than this was away.
 const AWAY_MAX: Duration = Duration::from_secs(ABSENCE_SECONDS_MAX.unsigned_abs());
 /// The longest step ahead that counts as keeping time, in seconds.
 const STEP_SECONDS_MAX: i64 = 60;
@@ -24,27 +26,28 @@ const STEP_SECONDS_MAX: i64 = 60;
 const STEADY_STEP_SECONDS_MAX: i64 = 1;
 /// How long the clock must have been steady after a jump.
 const STEADY_FOR: Duration = Duration::from_secs(30);
-/// Two clocks read further apart than this tell nothing about each other: the process was stopped in between.
+/// If the two clocks are read further apart than this, they cannot be compared: the process was stopped in between.
 const READ_WITHIN: Duration = Duration::from_millis(500);
-/// How often reading both clocks is tried.
+/// How many times reading both clocks is tried.
 const READS_MAX: usize = 5;
 
-/// A witness of the wall clock.
+/// Watches the wall clock for jumps.
 pub(crate) struct ClockWatch {
     clock: Arc<dyn Clock>,
     // A std mutex: held for a comparison, never across an await.
     seen: Mutex<Seen>,
-    // Likewise.
+    // A std mutex, for the same reason.
     attendance: Mutex<Attendance>,
 }
 
-/// What is known of the deadline loop.
+/// The state of the deadline loop, as far as it is known.
 #[derive(Clone, Copy, Default)]
 enum Attendance {
-    /// Nobody runs it: a command beside a server, a test that moves the clock by hand.
+    /// No deadline loop runs: in a command beside a server, or in a test that moves the clock by hand.
     #[default]
     Unwatched,
-    /// It runs, and last did its work then, since boot; nothing is known before its first turn, nor where no clock tells.
+    /// The deadline loop runs, and last did its work at this time since boot; `None` before its first turn, or
+    /// without a time since boot.
     Watched(Option<Duration>),
 }
 
@@ -54,23 +57,23 @@ struct Seen {
     lead: Option<TimeDelta>,
     /// Until when, since boot, the clock is not trusted.
     unsteady_until: Option<Duration>,
-    /// When, since boot, the newest jump was noticed whose time is not given back yet.
+    /// When, since boot, the newest jump was noticed whose time has not been given back yet.
     jumped_at: Option<Duration>,
 }
 
 impl ClockWatch {
-    /// A witness who begins to look now.
+    /// A watch that begins to look now.
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         let watch = Self { clock, seen: Mutex::default(), attendance: Mutex::default() };
         watch.is_steady();
         watch
     }
 
-    /// Looks, and says whether what the wall clock says may be acted upon.
+    /// Looks at the clocks, and says whether the wall clock may be acted upon.
     pub(crate) fn is_steady(&self) -> bool {
         let clocks = self.both();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without a look nothing is learned: a wait that has begun goes on.
+        // If the clocks cannot be compared, nothing is learned: a wait that has begun goes on.
         let Some((boot, wall)) = clocks else { return seen.unsteady_until.is_none() };
         let lead = (wall - DateTime::UNIX_EPOCH) - TimeDelta::from_std(boot).unwrap_or(TimeDelta::MAX);
         let step = seen.lead.replace(lead).map_or(TimeDelta::zero(), |before| lead - before);
@@ -96,12 +99,13 @@ impl ClockWatch {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).jumped_at.is_some()
     }
 
-    /// The deadline loop runs from now on: if it does not turn, the server is away.
+    /// Notes that the deadline loop runs from now on: if it does not turn, the server is away.
     pub(crate) fn attend(&self) {
         *self.attendance.lock().unwrap_or_else(PoisonError::into_inner) = Attendance::Watched(None);
     }
 
-    /// The deadline loop did its work in a transaction that began then, since boot, and is on the disk: what was noticed before is recorded.
+    /// Notes a turn of the deadline loop: its transaction began at this time since boot and is on the disk, so it has recorded
+    /// every jump noticed before.
     pub(crate) fn turned(&self, began: Duration) {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).jumped_at.take_if(|jumped_at| *jumped_at <= began);
         let mut attendance = self.attendance.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +114,7 @@ impl ClockWatch {
         }
     }
 
-    /// What the wall clock says.
+    /// The wall clock's time.
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.clock.now()
     }
@@ -120,8 +124,8 @@ impl ClockWatch {
         self.clock.since_boot()
     }
 
-    /// Whether the server was away until now, or the clock has jumped over some time, and that is not recorded yet. Where the loop's last
-    /// turn is not known, the age of the last sign of life tells.
+    /// Whether there is an absence that is not recorded yet: the server was away until now, or the clock jumped ahead. Where the
+    /// loop's last turn is not known, the age of the last sign of life decides.
     pub(crate) fn is_away(&self, beat_at: DateTime<Utc>) -> bool {
         if self.has_jumped() {
             return true;
@@ -143,7 +147,7 @@ impl ClockWatch {
                 return Some((before, wall));
             }
         }
-        // A machine this slow is looked at another time.
+        // The machine is too slow just now; the next call tries again.
         None
     }
 }
@@ -152,7 +156,7 @@ impl ClockWatch {
 mod tests {
     use super::*;
 
-    /// Wall clock and time since boot, in seconds, and whether the latter cannot be told.
+    /// The wall clock and the time since boot, in seconds, and whether the system cannot tell the latter.
     #[derive(Default)]
     struct Hands(Mutex<(i64, u64)>, bool);
 
@@ -166,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Lets so many seconds pass, and shows so many on the wall; returns whether the clock is trusted then.
+    /// Moves the wall clock by `shown` seconds and the time since boot by `passed`; returns whether the clock is then trusted.
     fn after(hands: &Hands, watch: &ClockWatch, (shown, passed): (i64, u64)) -> bool {
         let mut time = hands.0.lock().unwrap();
         *time = (time.0 + shown, time.1 + passed);
@@ -182,7 +186,7 @@ mod tests {
     #[test]
     fn only_a_jump_ahead_of_more_than_a_minute_is_one() {
         let (hands, watch) = watched();
-        // A night asleep, a step at the bound, a step back: none is a jump.
+        // A night asleep, a step at the limit, a step back: none of them is a jump.
         for step in [(28_800, 28_800), (65, 5), (-7_200, 5), (5, 5)] {
             assert!(after(&hands, &watch, step), "{step:?}");
         }
@@ -200,7 +204,7 @@ mod tests {
         assert!(after(&hands, &watch, (5, 5)));
     }
 
-    /// A turn that began before the jump was noticed has not seen it.
+    /// A turn that began before the jump was noticed has not recorded it.
     #[test]
     fn a_jump_is_an_absence_until_a_later_turn_has_recorded_it() {
         let (hands, watch) = watched();

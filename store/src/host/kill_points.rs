@@ -1,29 +1,30 @@
-//! Named points at which a test kills the server, as a crash would: between a commit and what follows it.
+//! Named points at which a test kills the server as a crash would, for example between a commit and the steps that follow it.
 //!
-//! They exist in builds with debug assertions and the feature `kill-points`, which only the tests ask for; a release has none.
+//! The points exist in builds with debug assertions and the feature `kill-points`, which only the tests
+//! turn on; a release has none.
 
 /// A moment in which a crash must lose nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// All of a batch has run, nothing is on the disk.
+    /// All jobs of a batch have run, and nothing is on the disk.
     BeforeCommit,
-    /// The batch is on the disk, nobody has been told.
+    /// The batch is on the disk, and no caller has been told.
     AfterCommit,
     /// Some jobs of a batch have run, others have not.
     WithinBatch,
-    /// Messages are leased, none has left.
+    /// Messages are leased, and none has left.
     AfterLease,
-    /// A message has left, which is not recorded.
+    /// A message has left, and its result is not recorded.
     AfterSend,
     /// Some questions of a batch have got time back, others have not.
     WithinRecovery,
-    /// A batch of questions has got time back, others have not.
+    /// A batch of questions has got time back, and other questions have not.
     BetweenRecoveries,
-    /// The tables are made, the transaction that makes them is open.
+    /// The tables are made, and the transaction that makes them is open.
     WithinMigration,
     /// Some rows were moved to another database, others were not.
     WithinMove,
-    /// All is moved; the file is marked, the mark of the database is still there.
+    /// Everything is moved and the file is marked as moved, and the database still carries its own mark.
     BetweenMarks,
 }
 
@@ -48,7 +49,7 @@ impl Point {
 
 /// Ends the process if `PLACET_KILL_AT` names this point: `after-send`, or `after-send:3` for the third time it is reached.
 ///
-/// Not while `PLACET_KILL_ARMED_BY` names a file that is missing: a test makes it when everything before is as it wants it.
+/// A test may also name a file in `PLACET_KILL_ARMED_BY`: until that file exists, the process is not ended.
 #[cfg(all(feature = "kill-points", debug_assertions))]
 #[expect(clippy::disallowed_methods, reason = "no setting of the server's: only the tests have it")]
 pub fn reached(point: Point) {
@@ -60,12 +61,12 @@ pub fn reached(point: Point) {
         return;
     }
     if (REACHED.fetch_add(1, Ordering::SeqCst) + 1).to_string() == time {
-        // No destructor runs, no buffer is flushed, no lock is given back: what SIGKILL leaves.
+        // As after SIGKILL: no destructor runs, no buffer is flushed, no lock is released.
         std::process::abort();
     }
 }
 
-/// Nothing: this build has no such points.
+/// Does nothing: this build has no kill points.
 #[cfg(not(all(feature = "kill-points", debug_assertions)))]
 #[inline]
 pub fn reached(_: Point) {}

@@ -1,4 +1,4 @@
-//! What a store uses of the machine it runs on: clocks, randomness, tasks, and the points at which tests kill the process.
+//! The parts of the machine that a store uses: clocks, randomness, tasks, and the points at which tests kill the process.
 
 pub mod account;
 pub mod clock;

@@ -3,14 +3,14 @@
 use anyhow::{Context, bail};
 use domain::log::{Follower, Hash, Sealed};
 
-/// An event as the target has it, beside the head its intent names.
+/// An event in the target, with the head that its intent names.
 pub(super) struct Link {
     pub(super) intent: i64,
     pub(super) head: Head,
     pub(super) event: Option<(i64, Sealed)>,
 }
 
-/// Where an intent says its log ends.
+/// The end of a log, according to its intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) event: i64,
@@ -18,7 +18,7 @@ pub(super) struct Head {
     pub(super) hash: Hash,
 }
 
-/// The chains so far: one is open, the others were whole.
+/// The chains so far: one is open, and the others were whole.
 #[derive(Default)]
 pub(super) struct Chains {
     open: Option<Open>,
@@ -33,11 +33,11 @@ struct Open {
 }
 
 impl Chains {
-    /// The next event; those of one intent come together, oldest first.
+    /// Takes the next event; the events of one intent come together, oldest first.
     ///
     /// # Errors
     ///
-    /// Where a chain breaks, or does not end where its intent says.
+    /// A chain that breaks, or does not end where its intent says.
     pub(super) fn follow(&mut self, link: &Link) -> anyhow::Result<()> {
         if self.open.as_ref().is_none_or(|open| open.intent != link.intent) {
             self.close()?;
@@ -49,7 +49,7 @@ impl Chains {
         Ok(())
     }
 
-    /// How many were whole; the last one ends here.
+    /// Ends the last chain, and returns how many chains were whole.
     pub(super) fn finish(mut self) -> anyhow::Result<u64> {
         self.close()?;
         Ok(self.whole)

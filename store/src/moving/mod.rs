@@ -1,9 +1,9 @@
 //! Moves everything from a file to an empty PostgreSQL database, bytes and row ids as they are.
 //!
-//! The file is locked and stays unchanged inside one transaction; the database carries a mark that keeps servers from it. At the end every
-//! row is read back and compared and every chain of events recomputed; then the file is marked as moved, and only then the database's
-//! mark is taken away. So there is no instant at which both could be served, and an interruption at any instant is made good by
-//! running the same command again.
+//! The file is locked and stays unchanged inside one transaction; the database carries a mark that keeps servers away. At the end
+//! every row is read back and compared, and every chain of events is recomputed. Then the file is marked as moved, and only then
+//! the mark of the database is removed. So at no instant can both be served, and after an interruption at any instant it is
+//! enough to run the same command again.
 
 mod chains;
 mod source;
@@ -22,38 +22,38 @@ use super::Schema;
 use super::postgres::Address;
 use crate::host::kill_points::{self, Point};
 
-/// Chains that are recomputed before somebody hears of it: there may be millions.
+/// How many chains are recomputed between two reports of progress: there may be millions.
 const CHAINS_PER_STEP: u64 = 500;
 
-/// How far a move has come.
+/// The progress of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// An earlier move was interrupted, and goes on where it ended.
     GoingOn,
-    /// An earlier move was interrupted and its file changed since, so it begins anew.
+    /// An earlier move was interrupted and its file has changed since, so the move begins anew.
     Anew,
-    /// Rows of a table are there, of so many.
+    /// So many of a table's rows have been copied.
     Copied { table: &'static str, rows: u64, of: u64 },
-    /// Rows of a table were compared, of so many.
+    /// So many of a table's rows have been compared.
     Compared { table: &'static str, rows: u64, of: u64 },
-    /// Chains of events were recomputed, of so many.
+    /// So many chains of events have been recomputed.
     Recomputed { chains: u64, of: u64 },
 }
 
-/// What a move did.
+/// The result of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
-    /// Everything, just now.
+    /// Everything was moved just now.
     Whole { rows: u64, tables: usize, chains: u64 },
-    /// Nothing was left to do: everything was moved and compared before.
+    /// Nothing was left to do: everything was moved and compared by an earlier run.
     Before,
 }
 
-/// Moves everything; `progress` hears of every batch. On a blocking thread of a runtime only.
+/// Moves everything; `progress` is called after every batch. On a blocking thread of a runtime only.
 ///
 /// # Errors
 ///
-/// What stands in the way, in one or two lines without passwords; or what differs at the end.
+/// The obstacle, in one or two lines without passwords; or the first difference at the end.
 pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: &mut dyn FnMut(Step)) -> anyhow::Result<Moved> {
     let mut source = Source::open(from)?;
     let (target, schema) = Target::open(to)?;
@@ -82,9 +82,9 @@ pub fn move_everything(from: &Path, to: &Address, now: DateTime<Utc>, progress: 
         format!("what is in {to} is not what was moved; nothing was changed in the file. Make the database anew, and move again")
     })?;
     let chains = verify_chains(&mut source, &target, to, progress)?;
-    // From the file's mark on nobody looks at the file any more: what was written must be on the database's disk before.
+    // Once the file is marked, it is no longer used, so every row must be on the database's disk before.
     target.make_durable()?;
-    // One of an older version may have started in spite of the database's mark. Then the file stays what is served.
+    // A server of an older version may have started in spite of the database's mark. Then the file stays in use.
     target.refuse_if_served()?;
     source.mark_moved(&to.to_string(), now)?;
     kill_points::reached(Point::BetweenMarks);
@@ -120,7 +120,7 @@ fn compare(source: &mut Source, target: &Target, progress: &mut dyn FnMut(Step))
     Ok(())
 }
 
-/// Takes the last step of a move that was interrupted before it, if it was one to this database.
+/// Takes the last step of an interrupted move, if that move was into this database.
 fn finish_moved(
     moved_to: &str,
     source: &mut Source,
@@ -140,7 +140,7 @@ fn finish_moved(
         )
     };
     if *schema == Schema::Half && target.is_half_of(&path)? {
-        // A backup made in the middle of the move looks the same, and would be released half empty.
+        // A backup made in the middle of the move looks the same, and would be put to use half empty.
         compare(source, target, progress).with_context(not_there)?;
         target.finish()?;
     } else if *schema == Schema::Half || target.is_empty()? {

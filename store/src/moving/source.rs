@@ -1,4 +1,5 @@
-//! The file everything comes from. Nobody writes to it meanwhile, and afterwards nobody serves it by mistake.
+//! The file that everything is moved from. During the move no program writes to it, and afterwards no server
+//! starts on it by mistake.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::sqlite::{lock, moved_to, schema, url_of};
 pub(super) struct Source {
     conn: SqliteConnection,
     path: PathBuf,
-    /// Where everything went, if it is all there already.
+    /// Where the data was moved, if an earlier run has moved it all.
     moved_to: Option<String>,
     _lock: File,
 }
@@ -60,7 +61,7 @@ struct Line {
 }
 
 impl Source {
-    /// Opens the file and keeps servers, and everybody else who would write to it, out.
+    /// Opens the file, and keeps servers and every other writer out.
     ///
     /// # Errors
     ///
@@ -88,7 +89,7 @@ impl Source {
             }
             Schema::Half => bail!("{} is filled by another move", path.display()),
         }
-        // Whoever makes a key beside this would find it missing afterwards; they are told that the database is locked.
+        // A key made meanwhile would be missing after the move, so a command that makes one is told that the database is locked.
         conn.batch_execute("BEGIN IMMEDIATE").with_context(|| {
             format!("failed to keep others from writing to {}; does another placet command use it?", path.display())
         })?;
@@ -97,12 +98,12 @@ impl Source {
         Ok(Self { conn, path, moved_to, _lock: lock })
     }
 
-    /// Its path, without links.
+    /// The path of the file, without links.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where everything went, if it is all there already.
+    /// Where the data was moved, if an earlier run has moved it all.
     pub(super) fn moved_to(&self) -> Option<&str> {
         self.moved_to.as_deref()
     }
@@ -113,7 +114,7 @@ impl Source {
         Ok(u64::try_from(count.get_result::<Count>(&mut self.conn)?.count)?)
     }
 
-    /// Calls `each` with the lines of all rows behind the first `skip`, one after the other; none is kept.
+    /// Calls `each` with the line of every row behind the first `skip`, one after the other, and keeps none of them.
     pub(super) fn lines(
         &mut self,
         table: &Table,
@@ -131,7 +132,7 @@ impl Source {
         Ok(())
     }
 
-    /// What is another one after every run of a server on this file, and after every key made beside one.
+    /// A hash that changes with every run of a server on this file, and with every key made beside a server.
     pub(super) fn fingerprint(&mut self) -> anyhow::Result<[u8; 32]> {
         let mut digest = Sha256::new();
         for table in TABLES {
@@ -146,7 +147,7 @@ impl Source {
         Ok(digest.finalize().into())
     }
 
-    /// Marks the file, so that no server starts on it any more: two that do not know of each other would decide twice.
+    /// Marks the file, so that no server starts on it any more: two servers that do not know of each other would decide twice.
     pub(super) fn mark_moved(mut self, to: &str, now: DateTime<Utc>) -> anyhow::Result<()> {
         let marked = || format!("failed to mark {} as moved", self.path.display());
         let make = "CREATE TABLE moved (moved_to TEXT NOT NULL, moved_at BIGINT NOT NULL)";
@@ -157,7 +158,7 @@ impl Source {
     }
 }
 
-/// Refuses to move what would not be moved whole.
+/// Refuses a file that would not be moved whole, because it has an unknown column.
 fn check_columns(conn: &mut SqliteConnection) -> anyhow::Result<()> {
     let columns = "SELECT m.name || '.' || c.name AS line FROM sqlite_master m, pragma_table_info(m.name) c \
                    WHERE m.type = 'table' AND m.name NOT IN ('__diesel_schema_migrations', 'moved') AND m.name NOT LIKE 'sqlite_%'";
@@ -183,7 +184,7 @@ mod tests {
     use crate::sqlite::{Exclusive, SqliteStore};
     use crate::{Store, Surroundings};
 
-    /// A table somebody adds and does not name in `TABLES` would stay behind.
+    /// A new table that is not named in `TABLES` would be left behind.
     #[tokio::test]
     async fn every_table_and_column_of_a_new_file_is_known() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
-//! Every table and column there is, and how a value of SQLite's is written so that PostgreSQL reads it.
+//! Every table and column, and how a value of SQLite is written so that PostgreSQL reads it.
 //!
-//! Rows travel as lines of PostgreSQL's text format for COPY. The same line is what PostgreSQL gives back when it is asked, so comparing
-//! the two compares everything there is. A table or column that is missing here is refused before anything moves.
+//! Rows travel as lines of PostgreSQL's text format for COPY. PostgreSQL writes a row back as the same line, so comparing the
+//! lines compares everything. A table or column that is missing here is refused before anything moves.
 
 use std::io::Write;
 
@@ -9,14 +9,14 @@ use anyhow::{Context, bail};
 use domain::base::time::from_micros;
 use uuid::Uuid;
 
-/// What a column holds, in both databases.
+/// The kind of a column's values, in both databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Number,
     Truth,
     Real,
     Text,
-    /// Words of callers: text in SQLite; in PostgreSQL, whose text takes no `\u0000`, a JSON string.
+    /// Text of callers: text in SQLite; in PostgreSQL a JSON string, because PostgreSQL's text cannot hold `\u0000`.
     Words,
     Json,
     Bytes,
@@ -31,12 +31,12 @@ enum Kind {
 pub(super) struct Column {
     pub(super) name: &'static str,
     kind: Kind,
-    /// What SQLite is asked for where it has no such column.
+    /// The expression that SQLite is asked for where it has no column of this name.
     instead: Option<&'static str>,
 }
 
 impl Column {
-    /// Whether only PostgreSQL has it.
+    /// Whether only PostgreSQL has the column.
     pub(super) fn is_new(&self) -> bool {
         self.instead.is_some()
     }
@@ -51,15 +51,15 @@ const fn column(name: &'static str, kind: Kind) -> Column {
 pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) columns: &'static [Column],
-    /// Its primary key: the order its rows are moved and compared in.
+    /// The primary key: rows are moved and compared in its order.
     key: &'static [&'static str],
-    /// Where PostgreSQL draws its next `rid` from.
+    /// The sequence from which PostgreSQL draws the next `rid`.
     pub(super) draws_from: Option<&'static str>,
-    /// Whether it changes with every run of a server, or with what people do beside one, and is always small.
+    /// Whether the table changes with every run of a server, or with commands beside one, and is always small.
     pub(super) tells_runs_apart: bool,
 }
 
-/// All of them; a table comes after those its rows point to.
+/// All tables; a table comes after the tables that its rows refer to.
 pub(super) const TABLES: &[Table] = &[
     Table {
         name: "intents",
@@ -201,7 +201,8 @@ pub(super) const TABLES: &[Table] = &[
             column("due_at", Kind::Moment),
             column("tries", Kind::Number),
             column("lease", Kind::Bytes),
-            // A number no server that lives goes by: what was under way when the file's server died is due again at the first start.
+            // 0 is the number of no living server: messages under way when the file's server died are due
+            // again at the first start.
             Column {
                 name: "leased_by",
                 kind: Kind::Number,
@@ -358,16 +359,17 @@ pub(super) const TABLES: &[Table] = &[
     },
 ];
 
-/// Whom a line is for: they differ in how a fraction is written, where PostgreSQL's own way would have to be imitated.
+/// The reader of a line. The two forms differ in how a fraction is written, because PostgreSQL's own form
+/// would be hard to imitate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// To be read by PostgreSQL.
+    /// Read by PostgreSQL.
     Written,
-    /// As [`Table::read_back`] has PostgreSQL write it.
+    /// Compared with the line that PostgreSQL writes for [`Table::read_back`].
     ReadBack,
 }
 
-/// A value as SQLite holds it.
+/// A value in SQLite.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell {
     Nothing,
@@ -378,20 +380,20 @@ pub(super) enum Cell {
 }
 
 impl Table {
-    /// What SQLite is asked for: all rows behind the first `skip`.
+    /// The query that reads all rows behind the first `skip` from SQLite.
     pub(super) fn read(&self, skip: u64) -> String {
         let columns: Vec<&str> = self.columns.iter().map(|column| column.instead.unwrap_or(column.name)).collect();
         // SQLite knows an OFFSET only behind a LIMIT.
         format!("SELECT {} FROM {} ORDER BY {} LIMIT -1 OFFSET {skip}", columns.join(", "), self.name, self.key.join(", "))
     }
 
-    /// What PostgreSQL is told before the lines of rows.
+    /// The command to PostgreSQL that precedes the lines of rows.
     pub(super) fn write(&self) -> String {
         let columns: Vec<&str> = self.columns.iter().map(|column| column.name).collect();
         format!("COPY {} ({}) FROM STDIN", self.name, columns.join(", "))
     }
 
-    /// What PostgreSQL is asked for, to get the lines of [`Form::ReadBack`].
+    /// The command that makes PostgreSQL write the lines of [`Form::ReadBack`].
     pub(super) fn read_back(&self) -> String {
         let said = |column: &Column| match column.kind {
             Kind::Moment => format!("to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') || '+00'", column.name),
@@ -399,7 +401,7 @@ impl Table {
             Kind::Number | Kind::Truth | Kind::Text | Kind::Words | Kind::Json | Kind::Bytes | Kind::Id => column.name.to_owned(),
         };
         let columns: Vec<String> = self.columns.iter().map(said).collect();
-        // SQLite sorts text by its bytes.
+        // SQLite sorts text by its bytes, so PostgreSQL must do the same.
         let text = |name: &&str| self.columns.iter().any(|column| column.name == *name && column.kind == Kind::Text);
         let key: Vec<String> =
             self.key.iter().map(|name| if text(name) { format!("{name} COLLATE \"C\"") } else { (*name).to_owned() }).collect();
@@ -410,7 +412,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// A value that is not of its column's kind, named by its column alone.
+    /// A value that is not of its column's kind. The error names the column and not the value.
     pub(super) fn line(&self, cells: &[Cell], form: Form, out: &mut Vec<u8>) -> anyhow::Result<()> {
         if cells.len() != self.columns.len() {
             bail!("a row of {} has {} columns instead of {}", self.name, cells.len(), self.columns.len());
@@ -432,7 +434,7 @@ fn field(kind: Kind, cell: &Cell, form: Form, out: &mut Vec<u8>) -> anyhow::Resu
         (_, Cell::Nothing) => out.extend_from_slice(b"\\N"),
         (Kind::Number, Cell::Whole(number)) => write!(out, "{number}")?,
         (Kind::Truth, Cell::Whole(number @ (0 | 1))) => out.push(if *number == 1 { b't' } else { b'f' }),
-        // SQLite keeps a fraction that is whole as a whole number.
+        // SQLite stores a fraction without decimals as a whole number.
         #[expect(clippy::cast_precision_loss, reason = "SQLite made the whole number from this fraction")]
         (Kind::Real, Cell::Whole(number)) => fraction(*number as f64, form, out)?,
         (Kind::Real, Cell::Fraction(number)) => fraction(*number, form, out)?,
@@ -446,7 +448,7 @@ fn field(kind: Kind, cell: &Cell, form: Form, out: &mut Vec<u8>) -> anyhow::Resu
         }
         (Kind::Id, Cell::Bytes(bytes)) => write!(out, "{}", Uuid::from_slice(bytes).context("an id of the wrong length")?)?,
         (Kind::Moment, Cell::Whole(micros)) => write!(out, "{}", from_micros(*micros).format("%Y-%m-%d %H:%M:%S%.6f+00"))?,
-        // The value is not repeated: it may be somebody's question.
+        // The value is not repeated: it may be the text of a question.
         (kind, _) => bail!("the value is no {kind:?}"),
     }
     Ok(())
@@ -489,7 +491,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// What people wrote must arrive as they wrote it, whatever COPY means by it.
+    /// Text must arrive as its author wrote it, whatever COPY means by its characters.
     #[test]
     fn values_are_written_as_copy_writes_them() {
         for (kind, cell, written) in [
@@ -510,7 +512,7 @@ mod tests {
         assert_eq!(line(Kind::Real, &Cell::Whole(1), Form::ReadBack), "3ff0000000000000");
     }
 
-    /// A refusal ends up in logs and tickets.
+    /// A refusal may end up in logs and tickets.
     #[test]
     fn a_value_of_another_kind_is_refused_without_repeating_it() {
         for (kind, cell) in [

@@ -1,4 +1,4 @@
-//! The database everything goes to. Until everything is there and was compared, it carries a mark that keeps servers from it.
+//! The database that everything is moved to. Until all rows are there and compared, it carries a mark that keeps servers away.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -17,16 +17,17 @@ use crate::Schema;
 use crate::host::task::spawn_named;
 use crate::postgres::{Address, LIVING, NOBODY, dial, tables_for_filling};
 
-/// Rows of one COPY; also what an interruption costs at most.
+/// The most rows in one COPY, which is also how many rows an interruption costs at most.
 const BATCH_ROWS_MAX: u64 = 500;
-/// Bytes of one COPY, one row more or less.
+/// The most bytes in one COPY, apart from the last row.
 const BATCH_BYTES_MAX: usize = 1024 * 1024;
-/// Rows that are compared before the other thread is asked for more.
+/// How many rows are compared before more are requested from the connection's thread.
 const READ_ROWS: usize = 256;
-/// Held by whoever fills a database, so that two do not fill it at once. A number of our own, as the others here.
+/// The advisory lock held while a database is filled, so that two moves do not fill it at once. No other code uses this number.
 const FILLING_LOCK: i64 = 0x706c_6163_6d76; // "placmv"
 
-/// Links of one chain follow each other because an event's predecessor is older, and rows of a file are numbered by age.
+/// The order puts each event behind its predecessor: the rows of a file are numbered by age, so a
+/// predecessor has a smaller number.
 const LINKS: &str = "SELECT i.rid, i.last_event, i.last_sequence, i.last_hash, e.rid, e.bytes, e.hash \
                      FROM intents i LEFT JOIN events e ON e.intent = i.rid ORDER BY i.rid, coalesce(e.previous, 0)";
 
@@ -37,16 +38,16 @@ pub(super) struct Target {
     runtime: Handle,
 }
 
-/// What is in it before anything is moved.
+/// The contents of the database before anything is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing.
+    /// The database is empty.
     Empty,
-    /// What an interrupted move from the same file, which nobody has changed since, left.
+    /// The rows of an interrupted move from the same file, which has not changed since.
     Half,
-    /// What an interrupted move left, whose file was changed since. It was thrown away.
+    /// The rows of an interrupted move whose file has changed since. They were deleted.
     Outdated,
-    /// What somebody uses.
+    /// The rows of a database that is in use.
     Used,
 }
 
@@ -59,14 +60,14 @@ impl Target {
     pub(super) fn open(address: &Address) -> anyhow::Result<(Self, Schema)> {
         let runtime = Handle::current();
         let (client, wire) = runtime.block_on(dial(address))?;
-        // Ends with the client.
+        // The task ends with the client.
         drop(spawn_named("database-target", async move {
             if let Err(error) = wire.await {
                 tracing::debug!(error = %error, "the connection to the target ended");
             }
         }));
         let target = Self { client, address: address.clone(), runtime };
-        // Rows are on the disk when the mark is taken away; until then a crash of PostgreSQL costs time and nothing else.
+        // Rows need not be on the disk before the file is marked as moved; until then a crash of PostgreSQL costs only time.
         target.run("SET statement_timeout = 0; SET synchronous_commit = off; SET bytea_output = 'hex'; SET TimeZone = 'UTC'")?;
         let ours: bool = target.ask("SELECT pg_try_advisory_lock($1)", &[&FILLING_LOCK])?.get(0);
         if !ours {
@@ -77,11 +78,11 @@ impl Target {
         Ok((target, schema))
     }
 
-    /// Looks at what is there, and marks the database as being filled unless somebody uses it.
+    /// Looks at the database, and marks it as being filled unless it is in use.
     ///
     /// # Errors
     ///
-    /// The half of a move from elsewhere, or a server that has just started.
+    /// The rows of an interrupted move from another file, or a server that has just started.
     pub(super) fn begin(&self, schema: &Schema, source: &Path, fingerprint: [u8; 32]) -> anyhow::Result<Found> {
         let (path, print) = (source.display().to_string(), fingerprint.to_vec());
         if *schema != Schema::Half {
@@ -91,8 +92,8 @@ impl Target {
             self.check_columns()?;
             self.run("CREATE TABLE moving (source text NOT NULL, fingerprint bytea NOT NULL)")?;
             self.execute("INSERT INTO moving (source, fingerprint) VALUES ($1, $2)", &[&path, &print])?;
-            // A server that started meanwhile took its lock before it looked for the mark a last time: one of the two sees the other.
-            // Nothing is there yet but the mark, which would keep the next server out.
+            // A server that started meanwhile took its lock before it looked for the mark a last time, so one of the two sees the
+            // other. The database holds nothing but the mark, which would keep the next server out.
             if let Err(served) = self.refuse_if_served() {
                 self.run("DROP TABLE moving")?;
                 return Err(served);
@@ -100,7 +101,7 @@ impl Target {
             return Ok(Found::Empty);
         }
         let mark = self.rows("SELECT source, fingerprint FROM moving")?;
-        // Interrupted between making the mark and writing on it.
+        // The earlier move was interrupted between making the mark and writing into it.
         let mark: (String, Vec<u8>) = mark.first().map_or_else(|| (path.clone(), Vec::new()), |row| (row.get(0), row.get(1)));
         if mark.0 != path {
             bail!(
@@ -118,7 +119,7 @@ impl Target {
         Ok(Found::Outdated)
     }
 
-    /// Whether no table has a row.
+    /// Whether all tables are empty.
     pub(super) fn is_empty(&self) -> anyhow::Result<bool> {
         for table in TABLES {
             if self.ask(&format!("SELECT EXISTS (SELECT FROM {})", table.name), &[])?.get(0) {
@@ -128,12 +129,13 @@ impl Target {
         Ok(true)
     }
 
-    /// Returns when everything written so far outlives a crash of the database: a commit that is waited for takes those before it along.
+    /// Returns once every row written so far survives a crash of the database: a synchronous commit makes
+    /// all earlier ones durable.
     pub(super) fn make_durable(&self) -> anyhow::Result<()> {
         self.run("SET synchronous_commit = on; UPDATE moving SET source = source")
     }
 
-    /// Whether it carries the mark of a move from `source`.
+    /// Whether the database carries the mark of a move from `source`.
     pub(super) fn is_half_of(&self, source: &Path) -> anyhow::Result<bool> {
         let mark = self.rows("SELECT source FROM moving")?;
         Ok(mark.first().is_some_and(|row| row.get::<_, String>(0) == source.display().to_string()))
@@ -145,9 +147,10 @@ impl Target {
         Ok(u64::try_from(count)?)
     }
 
-    /// Writes a table's rows behind those that are there, in batches; calls `after` when one is written, with its rows.
+    /// Writes a table's rows behind those that are there, in batches; calls `after` with the number of rows after each batch.
     pub(super) fn fill(&self, source: &mut Source, table: &Table, mut after: impl FnMut(u64)) -> anyhow::Result<()> {
-        // Rows are written in one order, and a batch is there or not: what is there is where the file's rows begin.
+        // Rows are written in one order, and a batch is there as a whole or not at all, so the number of
+        // rows says where to go on.
         let there = self.count(table)?;
         after(there);
         let (mut lines, mut rows) = (Vec::with_capacity(BATCH_BYTES_MAX + 64 * 1024), 0);
@@ -180,11 +183,11 @@ impl Target {
         copied.map(drop).with_context(|| format!("failed to write {} to {}", table.name, self.address))
     }
 
-    /// Compares a table with the file's, row by row and to the last byte; calls `after` as it goes on, with rows.
+    /// Compares a table with the file's, row by row and to the last byte; calls `after` with the number of rows as it goes on.
     ///
     /// # Errors
     ///
-    /// The first row that differs, by its number.
+    /// The first row that differs, by its position.
     pub(super) fn compare(&self, source: &mut Source, table: &Table, mut after: impl FnMut(u64)) -> anyhow::Result<()> {
         let unread = || format!("failed to read {} back from {}", table.name, self.address);
         let read = self.runtime.block_on(self.client.copy_out(&table.read_back())).with_context(unread)?;
@@ -222,7 +225,7 @@ impl Target {
         }
     }
 
-    /// Recomputes every chain of events; calls `after` with each intent's end. Returns how many chains there are.
+    /// Recomputes every chain of events; calls `after` at each new intent. Returns how many chains there are.
     pub(super) fn verify_chains(&self, mut after: impl FnMut()) -> anyhow::Result<u64> {
         let none: [&str; 0] = [];
         let read = self.runtime.block_on(self.client.query_raw(LINKS, none)).context("failed to read events back")?;
@@ -240,10 +243,10 @@ impl Target {
         chains.finish()
     }
 
-    /// Takes the mark away: from now on servers may start.
+    /// Removes the mark: from now on servers may start.
     pub(super) fn finish(&self) -> anyhow::Result<()> {
         self.refuse_if_served()?;
-        // The rows as well: what they are in the log of PostgreSQL stands before this.
+        // This commit also makes the rows durable, because their records come before it in PostgreSQL's log.
         self.run("SET synchronous_commit = on; DROP TABLE moving")?;
         self.run("ANALYZE")
     }
@@ -257,7 +260,7 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses to fill what would not be filled whole.
+    /// Refuses a database that would not be filled whole, because it has an unknown column.
     fn check_columns(&self) -> anyhow::Result<()> {
         let columns = "SELECT table_name || '.' || column_name FROM information_schema.columns \
                        WHERE table_schema = current_schema() AND table_name <> '__diesel_schema_migrations'";

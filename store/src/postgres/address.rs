@@ -16,11 +16,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// How long one host may take to answer, unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a host is given that time: a name may have several addresses, and whoever takes a connection may say nothing on it.
+/// How many times each host gets that long: a name may have several addresses, and a server may accept a
+/// connection and stay silent.
 const TIMES_PER_HOST: u32 = 4;
-/// After how long without an answer a connection counts as broken.
+/// A connection counts as broken after this long without an answer.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
-/// What may stand behind the `?` besides `sslmode` and `sslrootcert`.
+/// Parameters that may stand behind the `?`, besides `sslmode` and `sslrootcert`.
 const PARAMETERS: [&str; 12] = [
     "application_name",
     "channel_binding",
@@ -36,7 +37,7 @@ const PARAMETERS: [&str; 12] = [
     "user",
 ];
 
-/// Where a PostgreSQL database is, and how to talk to it. Shows everything but the password.
+/// Where a PostgreSQL database is, and how to connect to it. `Display` shows user, hosts, ports and database, never the password.
 #[derive(Clone)]
 pub struct Address {
     pub(super) config: Config,
@@ -46,12 +47,12 @@ pub struct Address {
 impl Address {
     /// Reads `postgres://user:password@host:5432/database`, with several hosts after commas and parameters as libpq has them.
     ///
-    /// Over a network the connection is encrypted and the server's certificate and name are checked, unless `sslmode=disable` says
-    /// otherwise; on this machine, if `sslmode` or `sslrootcert` says so.
+    /// A connection over a network is encrypted, and the server's certificate and name are checked, unless the URL has
+    /// `sslmode=disable`. A connection on this machine is encrypted only if the URL has `sslmode` or `sslrootcert`.
     ///
     /// # Errors
     ///
-    /// What is wrong, without repeating the URL: it may hold a password.
+    /// A URL that cannot be used. The error does not repeat the URL, because it may hold a password.
     pub fn parse(url: &str) -> anyhow::Result<Self> {
         if !is_plain(url) {
             return Err(malformed());
@@ -83,7 +84,7 @@ impl Address {
                 bail!("the database URL names certificates (sslrootcert) that sslmode=disable never reads; drop one of the two")
             }
             Some("disable") => false,
-            // Encrypting for whoever answers protects nobody, so the weaker modes of libpq check the certificate as well.
+            // Encryption to an unchecked server protects no one, so the weaker modes of libpq check the certificate as well.
             Some("require" | "verify-ca" | "verify-full") => true,
             Some(_) => bail!("sslmode in the database URL must be disable or verify-full (require and verify-ca mean the same)"),
         };
@@ -109,7 +110,7 @@ impl Address {
         self.config.get_ssl_mode() == SslMode::Disable && !self.config.get_hosts().iter().all(is_here)
     }
 
-    /// How long it may take to have a connection that can be used: each host's time for some addresses, and for what is said there.
+    /// How long connecting may take in all, until the connection can be used: each host's time, `TIMES_PER_HOST` times.
     pub(super) fn patience(&self) -> Duration {
         let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(u32::MAX);
         let once = self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT);
@@ -158,14 +159,14 @@ fn malformed() -> anyhow::Error {
 }
 
 fn decoded(value: &str) -> anyhow::Result<String> {
-    // As in every query string.
+    // Decoded as every query string is: `%2F` is a slash, `+` is a space.
     url::form_urlencoded::parse(format!("v={value}").as_bytes())
         .next()
         .map(|(_, value)| value.into_owned())
         .with_context(malformed)
 }
 
-/// Whether what is said to a host stays on this machine.
+/// Whether a host is this machine, so that what is sent to it crosses no network.
 fn is_here(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {
@@ -177,7 +178,7 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
-/// Whom to believe: the certificates of `sslrootcert`, or those the system trusts.
+/// The TLS settings: the client trusts the certificates of `sslrootcert`, or those the system trusts.
 fn client_config(encrypted: bool, root: Option<&str>) -> anyhow::Result<ClientConfig> {
     let mut roots = RootCertStore::empty();
     if let (true, Some(file)) = (encrypted, root) {
@@ -226,7 +227,7 @@ mod tests {
         }
     }
 
-    /// Whoever switches encryption off must have said so, and hears of it where it matters.
+    /// Traffic over a network is unencrypted only if the URL says so, and then the server warns.
     #[test]
     fn only_an_unencrypted_way_over_a_network_is_exposed() {
         for (url, exposed) in [

@@ -1,4 +1,4 @@
-//! Rows that the answers of a group will ask for, kept from the trip that locked their intents.
+//! Rows that deciding a group of answers will need, read in the same trip that locks their intents.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,22 +12,22 @@ use crate::columns::{OutboxColumns, SuspensionColumns};
 use crate::rows::{DeliveryState, IntentRow, OutboxRow, RowsResult, SuspensionRow, day};
 use crate::sql::{At, Key};
 
-/// Rows under locks, each given out once: whoever reads a row again may have written it.
+/// Rows read under locks. Each row is given out once, because its reader may change it and make this copy stale.
 #[derive(Default)]
 pub(super) struct Ahead {
     pub(super) intents: HashMap<Uuid, IntentRow>,
     suspensions: HashMap<i64, SuspensionRow>,
     messages: HashMap<i64, Vec<(OutboxRow, DeliveryState)>>,
-    /// Whether this transaction has taken a queued message; of those in `messages`.
+    /// For each message in `messages`: whether this transaction has locked it. Only queued messages without a lease are locked.
     taken: HashMap<i64, bool>,
     pub(super) outcomes: HashMap<Vec<u8>, Vec<OutcomeColumns>>,
-    /// What the keys are locked by that nobody else uses.
+    /// The lock numbers of the idempotency keys that this transaction has locked.
     pub(super) keys: HashSet<i32>,
-    /// The day around which outcomes were looked for.
+    /// The outcomes in `outcomes` are those of this day, the day before and the day after.
     pub(super) day: i32,
 }
 
-/// What is kept of the answers of a group that have a key.
+/// An outcome kept for an idempotency key that an answer of the group has.
 #[derive(Queryable)]
 pub(super) struct OutcomeColumns {
     day: i32,
@@ -37,10 +37,10 @@ pub(super) struct OutcomeColumns {
     created_at: At,
 }
 
-/// What the answers of a group are about.
+/// The intents and the idempotency keys of a group of answers.
 pub(super) struct About {
     pub(super) intents: HashSet<Uuid>,
-    /// The hashes of their idempotency keys, of those that have one.
+    /// The hashes of the idempotency keys, for the answers that have one.
     pub(super) keys: HashSet<[u8; 32]>,
 }
 
@@ -49,7 +49,7 @@ impl Ahead {
         self.intents.contains_key(&id.0)
     }
 
-    /// Whether nobody else uses a key until this transaction ends.
+    /// Whether this transaction holds the lock of a key, so that no other transaction uses the key until this one ends.
     pub(super) fn has_key(&self, key_hash: &[u8; 32]) -> bool {
         self.keys.contains(&lock_of(key_hash))
     }
@@ -67,12 +67,12 @@ impl Ahead {
         self.messages.remove(&suspension)
     }
 
-    /// Whether a message is this transaction's, if that has been tried.
+    /// Whether this transaction has locked a message; `None` if it has not tried.
     pub(super) fn is_taken(&mut self, rid: i64) -> Option<bool> {
         self.taken.remove(&rid)
     }
 
-    /// The outcomes kept for a key, newest first, with the hashes of their bodies, if they have been looked for around this day.
+    /// The outcomes kept for a key, newest first, with the hashes of their bodies; `None` if this day's were not read ahead.
     pub(super) fn outcomes(&mut self, key_hash: &[u8], now: DateTime<Utc>) -> Option<Vec<(Vec<u8>, String)>> {
         let mut kept = self.outcomes.remove(key_hash).filter(|_| self.day == day(now))?;
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);

@@ -1,4 +1,4 @@
-//! Begins the transaction of a group of answers, and reads in the same trip the rows that the answers will ask for.
+//! Begins the transaction of a group of answers, and reads in the same trip the rows that deciding them will need.
 
 use chrono::{DateTime, Utc};
 use diesel_async::async_connection_wrapper::BlockOn;
@@ -14,10 +14,12 @@ use crate::rows::{RowsResult, day};
 use crate::sql::Key;
 
 impl Session {
-    /// Begins a transaction that writes, locks those of the intents and keys that nobody else holds, and reads the intents' open
-    /// suspensions with the messages about them, in one trip to the database; returns the transaction's number.
+    /// Begins a transaction that writes, in one trip to the database, and returns the transaction's number. The trip also
+    /// locks those of the intents and keys that no other transaction holds, and reads the intents' open suspensions with
+    /// the messages about them.
     ///
-    /// Each is a statement of its own, so what is read behind the locks is as whoever held them before has left it; likewise the time.
+    /// Each lock and each read is a statement of its own, so a row is read as the previous holder of its lock left it. The time
+    /// is read after the intents are locked.
     pub(super) fn begin_ahead(&mut self, about: About) -> RowsResult<String> {
         let About { intents, keys } = about;
         let (intents, hashes) = (Vec::from_iter(intents), keys.iter().map(lock_of).collect());
@@ -41,7 +43,7 @@ impl Session {
                 let locked = RunQueryDsl::load::<i32>(hot::LockKeys { hashes }, &mut seventh);
                 try_join!(locked, RunQueryDsl::load::<OutcomeColumns>(kept, &mut eighth))
             };
-            // The first one polled is the first one sent.
+            // The statement polled first is sent first.
             try_join!(opened, locked, asked, open, taken, messages, outcomes)
         };
         let ((), locked, (time, number), open, taken, messages, (ours, outcomes)) = self.pump.block_on(begun)?;

@@ -1,4 +1,4 @@
-//! One connection: how it is made, what it is set to, and what to say when it cannot be had.
+//! One connection: how it is made, its settings, and the error message when it cannot be made.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -20,20 +20,20 @@ pub(super) type Connection = AsyncConnectionWrapper<AsyncPgConnection, Pump>;
 /// The half of a connection that moves bytes.
 pub(crate) type Wire = tokio_postgres::Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// What every connection is set to, whatever the database's own defaults are. A commit that is on disk is what makes a 200 a promise;
-/// a stronger setting of the database's (`remote_apply`) stays.
+/// The settings of every connection, whatever the database's own defaults are. A 200 promises that the commit is on disk, so
+/// `synchronous_commit` is at least `on`; a database's stronger setting (`remote_apply`) stays.
 const SETTINGS: &str = "SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '30s'; \
                         SET default_transaction_isolation = 'read committed'; SET client_min_messages = 'warning'; \
                         SELECT set_config('synchronous_commit', 'on', false) \
                         WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');";
 
 thread_local! {
-    /// What moves the bytes of the connection this thread makes just now.
+    /// The pump of the connection that this thread is just making.
     static MADE_FOR: Cell<Option<Pump>> = const { Cell::new(None) };
 }
 
-/// Moves the bytes of one connection, on the thread that waits for them: a thread that moved those of all would be woken twice for
-/// every trip, and would wake somebody else twice.
+/// Moves the bytes of one connection, on the thread that waits for them. One thread that moved the bytes of all connections would
+/// be woken twice for every trip, and would wake another thread twice.
 #[derive(Clone)]
 pub(super) struct Pump(Arc<Turning>);
 
@@ -49,20 +49,20 @@ impl Pump {
 
 impl BlockOn for Pump {
     fn block_on<F: Future>(&self, work: F) -> F::Output {
-        // Unwrap safety: it is taken only when nobody has the pump any more.
+        // Unwrap safety: the runtime is taken only when the last pump is dropped.
         self.0.0.as_ref().expect("a pump that is in use has its runtime").block_on(work)
     }
 
-    /// That of the connection being made; diesel asks for one without saying for which.
+    /// Returns the pump of the connection being made: diesel asks for one without saying for which connection.
     fn get_runtime() -> Self {
-        // Unwrap safety: `connect` alone wraps connections, and leaves it there.
+        // Unwrap safety: only `connect` wraps connections, and it sets the pump first.
         MADE_FOR.take().expect("a connection is made with its pump")
     }
 }
 
 impl Drop for Turning {
     fn drop(&mut self) {
-        // A session may end where waiting is not allowed, and nothing is left to wait for.
+        // A session may be dropped where blocking is not allowed, and no work is left to wait for.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
@@ -72,19 +72,19 @@ impl Drop for Turning {
 /// Why there is no connection.
 #[derive(Debug, Error)]
 pub(crate) enum ConnectError {
-    /// The database or the network.
+    /// The database or the network refused the connection.
     #[error("{0}")]
     Refused(String),
-    /// It was made and then failed.
+    /// The connection was made and then failed.
     #[error("the connection to the database failed at once")]
     Broken(#[from] diesel::ConnectionError),
     #[error("the connection to the database failed at once")]
     Unusable(#[from] diesel::result::Error),
 }
 
-/// Connects, for SQL that diesel does not speak.
+/// Connects without diesel, for SQL that diesel cannot write.
 pub(crate) async fn dial(address: &Address) -> Result<(Client, Wire), ConnectError> {
-    // The driver bounds how long it takes until there is a connection, and not until somebody speaks on it.
+    // The driver limits how long it takes to connect, but not how long the server may then stay silent.
     let patience = address.patience();
     let Ok(connected) = tokio::time::timeout(patience, address.config.connect(address.tls.clone())).await else {
         return Err(ConnectError::Refused(format!(

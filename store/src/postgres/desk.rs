@@ -1,4 +1,4 @@
-//! Where units of work are written, with what they need and whom they tell.
+//! Runs units of work that write, and announces what they committed.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::rows::RowsResult;
 use crate::surroundings::{Env, Surroundings};
 use crate::{StoreError, units};
 
-/// The connections that write, with what belongs to every transaction on them.
+/// The connections that write, with the services that every transaction on them uses.
 pub(super) struct Desk {
     pub(super) pool: Arc<Pool>,
     pub(super) surroundings: Arc<Surroundings>,
@@ -39,18 +39,18 @@ impl Desk {
         written.await
     }
 
-    /// Decides an answer in a transaction of its own, which may wait for whoever holds its intent.
+    /// Decides an answer in a transaction of its own, which may wait for another transaction that holds the intent.
     pub(super) fn decide_alone(self: &Arc<Self>, waiting: Waiting) {
         let desk = self.clone();
         self.pool.beside(async move {
             let Waiting { request, reply, .. } = waiting;
             let decided = desk.write("execute", move |rows, env| units::execute::execute(rows, env, &request)).await;
-            // Whoever is gone needs no answer.
+            // Sending fails only if the caller has stopped waiting.
             drop(reply.send(decided));
         });
     }
 
-    /// Tells what a commit did, here and at the other servers.
+    /// Announces what a commit did, to this server and to the others.
     pub(super) fn announce(&self, notices: &[Notice]) {
         self.surroundings.announce(notices);
         self.listener.tell(notices);

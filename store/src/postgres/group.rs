@@ -1,12 +1,13 @@
-//! Answers that wait are decided together, in one transaction.
+//! Decides answers that wait at the same time together, in one transaction.
 //!
-//! Guarantee: as for one alone: nobody hears "yes" before the commit is durable, nobody hears "no" of a commit that happened, and an
-//! answer that cannot be decided leaves its neighbours alone. Mechanism: one trip to the database locks the intents nobody else holds and
-//! reads what answers ask for; they are decided one after the other by what was read; a second trip writes what they decided, a third
-//! commits. A group never waits for a row: an answer whose intent or idempotency key somebody else holds, or which is not the first one
-//! on its intent, is decided in a transaction of its own. Failure: when anything goes wrong before the commit, nothing was written, and each of them is
-//! decided in a transaction of its own, which knows what may be run again and what not. A commit whose outcome is open has one outcome
-//! for all.
+//! Guarantee: the same as for a single answer. A caller hears "yes" only after the commit is durable, and never hears "no" of a
+//! commit that happened; an answer that cannot be decided does not affect its neighbours. Mechanism: one trip to the database
+//! locks the intents that no other transaction holds, and reads the rows that answers need. The answers are decided one after the
+//! other from those rows; a second trip writes the decisions, and a third commits. A group never waits for a row: an answer is
+//! decided in a transaction of its own if another transaction holds its intent or its idempotency key, or if an earlier answer of
+//! the group is about the same intent. Failure: if anything goes wrong before the commit, nothing was written, and each answer is
+//! decided in a transaction of its own, which knows which failures are worth another run. If the outcome of the commit is
+//! unknown, it is unknown for all answers of the group.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -27,16 +28,16 @@ use crate::rows::{RowsError, RowsResult};
 use crate::surroundings::Env;
 use crate::{Outcome, Request, StoreError, units};
 
-/// Answers in one transaction.
+/// The most answers in one transaction.
 const GROUP_MAX: usize = 32;
 
-/// What became of an answer.
+/// The result of deciding one answer.
 type Decision = Result<Result<Outcome, Rejection>, StoreError>;
 
-/// What became of each of a group; nothing where it has to be decided alone.
+/// The result of each answer of a group; `None`, or no entry, where the answer has to be decided alone.
 type Results = Vec<Option<Decision>>;
 
-/// Decides what comes, until the line is closed.
+/// Decides the answers that come into the line, until the line is closed.
 pub(super) fn decide(desk: &Arc<Desk>, line: &Line<Waiting>) {
     while line.wait() {
         let Some(place) = desk.pool.place() else { return };
@@ -49,13 +50,14 @@ pub(super) fn decide(desk: &Arc<Desk>, line: &Line<Waiting>) {
         if group.is_empty() {
             continue;
         }
-        // A panic has been logged; who was in the group hears that nobody knows, and the thread goes on.
+        // The panic has been logged. The callers of the group get an error, because their replies are
+        // dropped; the thread goes on.
         let Ok(results) = catch_unwind(AssertUnwindSafe(|| together(desk, &group))) else { continue };
         drop(place);
         let mut results = results.into_iter();
         for waiting in group {
             match results.next().flatten() {
-                // Whoever is gone needs no answer.
+                // Sending fails only if the caller has stopped waiting.
                 Some(result) => drop(waiting.reply.send(result)),
                 None => desk.decide_alone(waiting),
             }
@@ -63,7 +65,7 @@ pub(super) fn decide(desk: &Arc<Desk>, line: &Line<Waiting>) {
     }
 }
 
-/// Decides a group in one transaction; whoever gets no result is to be decided alone.
+/// Decides a group in one transaction; an answer that gets no result is to be decided alone.
 fn together(desk: &Desk, group: &[Waiting]) -> Results {
     let mut session = match desk.pool.take() {
         Ok(session) => session,
@@ -74,7 +76,7 @@ fn together(desk: &Desk, group: &[Waiting]) -> Results {
     match once(&mut session, desk, &mut notices, group) {
         Ok(results) => {
             desk.pool.give_back(session);
-            // Whoever is decided alone is counted there.
+            // An answer that is decided alone is counted by its own transaction.
             let decided = results.iter().flatten().count();
             if decided > 0 {
                 desk.surroundings.observer.batch(decided, began.elapsed());
@@ -122,7 +124,8 @@ fn once(session: &mut Session, desk: &Desk, notices: &mut Vec<Notice>, group: &[
     let env = desk.surroundings.env(&*clock, &desk.watch);
     let mut results = Results::new();
     for waiting in group {
-        // Read ahead and not used up: nobody else holds it, and it is the first one of the group.
+        // The intent was read ahead and not used up: this transaction holds its lock, and no earlier answer
+        // of the group is about it.
         let is_ours = session.ahead.has(waiting.intent);
         if !is_ours || waiting.request.idempotency.is_some_and(|key| !session.ahead.has_key(&key.key_hash)) {
             results.push(None);
@@ -140,10 +143,11 @@ fn once(session: &mut Session, desk: &Desk, notices: &mut Vec<Notice>, group: &[
 fn decided(session: &mut Session, env: &Env<'_>, notices: &mut Vec<Notice>, request: &Request) -> RowsResult<Decision> {
     let decide = AssertUnwindSafe(|| units::execute::execute(&mut Writing { session, notices }, env, request));
     match catch_unwind(decide) {
-        // Decided before anything was written: the others have nothing to undo.
+        // A held answer has written nothing, so the other answers of the group have nothing to undo.
         Ok(Err(RowsError::Held(why))) => Ok(Err(StoreError::Held(why))),
         Ok(decided) => Ok(Ok(decided?)),
-        // Nothing is committed, and alone it panics where that is nobody else's trouble.
+        // The group is rolled back, and each answer is decided alone. If the same answer panics there, no
+        // other answer is affected.
         Err(_) => Err(RowsError::Inconsistent("an answer could not be decided")),
     }
 }

@@ -16,13 +16,13 @@ use crate::schema::{api_keys, events, presence, secrets};
 use crate::sql::At;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
 
-/// What can be said of a database, and of the PostgreSQL that keeps it.
+/// Facts about a database, and about the PostgreSQL server that holds it.
 #[derive(Debug)]
 pub struct Examination {
     pub inspection: Inspection,
-    /// How far its clock is ahead of this machine's.
+    /// How far the server's clock is ahead of this machine's.
     pub ahead: TimeDelta,
-    /// Connections it can still give.
+    /// Connections that the server can still give.
     pub connections_free: i64,
     /// Whether a commit survives a power failure.
     pub durable: bool,
@@ -43,7 +43,7 @@ const SERVER: &str = "SELECT clock_timestamp() AS now, \
      - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections_free, \
      current_setting('fsync')::boolean AND current_setting('full_page_writes')::boolean AS durable";
 
-/// Looks at the database; reads `secret` as well.
+/// Looks at the database, and reads the secret named `secret`.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub async fn examine(address: &Address, secret: &'static str) -> anyhow::Result<
     looked.context("the database's thread has ended")?
 }
 
-/// Whether no server has ever made its tables there.
+/// Whether the database is empty: no server has ever made its tables there.
 ///
 /// # Errors
 ///

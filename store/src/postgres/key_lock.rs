@@ -3,7 +3,7 @@
 /// How long an idempotency record counts, in hours.
 pub(super) const IDEMPOTENCY_HOURS: i64 = 24;
 
-/// What a key is locked by. Two keys that share it wait for each other, and nothing else comes of it.
+/// The number under which a key is locked. Two keys that share a number wait for each other, which does no harm.
 pub(super) fn lock_of(key_hash: &[u8; 32]) -> i32 {
     let [a, b, c, d, ..] = *key_hash;
     i32::from_be_bytes([a, b, c, d])

@@ -1,7 +1,8 @@
-//! What waits to be done together: threads take as much of it at once as has come by then.
+//! A queue of jobs that are done together: a free thread takes all jobs that wait by then, up to a limit.
 //!
-//! Like the writer of SQLite it has no timer: who comes alone is served at once, and who comes while others are served shares the trip
-//! that follows. Guarantee: who is refused for waiting too long has not been begun. Mechanism: it is taken out of the line first.
+//! Like the writer of SQLite, the line has no batching timer: a job that arrives alone is served at once, and jobs that arrive
+//! while others are served share the next trip. Guarantee: a job that is refused for waiting too long was never begun. Mechanism:
+//! the job is taken out of the line before it is refused.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,14 +17,14 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// Jobs in the order in which they came.
 pub(super) struct Line<J> {
-    // Std: held to push or take, never across anything that waits.
+    // A std mutex: it is held to push or take, never across anything that waits.
     waiting: Mutex<Waiting<J>>,
     comes: Condvar,
 }
 
 struct Waiting<J> {
     jobs: VecDeque<(u64, J)>,
-    /// How many there have been.
+    /// How many jobs have ever been pushed, which is also the number of the newest.
     count: u64,
     closed: bool,
 }
@@ -34,7 +35,7 @@ impl<J> Line<J> {
         Arc::new(Self { waiting: Mutex::new(waiting), comes: Condvar::new() })
     }
 
-    /// Queues a job and waits for its answer. Whoever stops waiting does not stop the job.
+    /// Queues a job and waits for its answer. A caller that stops waiting does not stop the job.
     pub(super) async fn ask<T>(&self, job: impl FnOnce(Reply<T>) -> J) -> Result<T, StoreError> {
         let (reply, mut answer) = oneshot::channel();
         let number = self.push(job(reply))?;
@@ -68,14 +69,14 @@ impl<J> Line<J> {
         Ok(number)
     }
 
-    /// Takes a job out of the line, unless somebody has begun with it.
+    /// Takes a job out of the line; false if a thread has taken it already.
     fn withdraw(&self, number: u64) -> bool {
         let mut waiting = self.waiting();
         let place = waiting.jobs.iter().position(|(other, _)| *other == number);
         place.and_then(|place| waiting.jobs.remove(place)).is_some()
     }
 
-    /// Waits until there is something to take; false once there is nothing and nothing more will come.
+    /// Waits until there is a job to take; false once the line is closed and empty.
     pub(super) fn wait(&self) -> bool {
         let waiting = self.waiting();
         let idle = |waiting: &mut Waiting<J>| waiting.jobs.is_empty() && !waiting.closed;
@@ -83,21 +84,21 @@ impl<J> Line<J> {
         !waiting.jobs.is_empty()
     }
 
-    /// What has come by now, at most so much.
+    /// Takes the jobs that wait by now, at most `count_max`.
     pub(super) fn take(&self, count_max: usize) -> Vec<J> {
         let mut waiting = self.waiting();
         let count = waiting.jobs.len().min(count_max);
         let taken = waiting.jobs.drain(..count).map(|(_, job)| job).collect();
         let is_left = !waiting.jobs.is_empty();
         drop(waiting);
-        // Whoever was woken for what is left may have been the one who takes this.
+        // The wake-up for the jobs that are left may have gone to this thread, so another thread is woken.
         if is_left {
             self.comes.notify_one();
         }
         taken
     }
 
-    /// Takes no more; what has come is still served.
+    /// Refuses new jobs; jobs that are already in the line are still served.
     pub(super) fn close(&self) {
         self.waiting().closed = true;
         self.comes.notify_all();

@@ -1,9 +1,10 @@
-//! Tells the other servers on the database what a commit did here, and hears what theirs did.
+//! Tells the other servers on the database what a commit did here, and hears what their commits did.
 //!
-//! A notification is a hint: whoever is woken looks again, and whoever is not looks again all the same. It is sent after the commit and
-//! never within it, because PostgreSQL lets only one transaction at a time commit a NOTIFY, and would make every answer wait for
-//! every other one's disk. What is told while this connection is down is lost; so whoever waits is woken when it is up again, and
-//! every two seconds the database is asked which of the questions waited for here have ended.
+//! A notification is a hint: a waiter that is woken looks again, and a waiter that is not woken looks again later all the same.
+//! It is sent after the commit and never within it, because PostgreSQL lets only one transaction at a time commit a NOTIFY, and
+//! would make every answer wait for the disk writes of all others. Notifications sent while this connection is down are lost. So
+//! all waiters are woken when the connection is up again, and every two seconds the database is asked which of the questions
+//! waited for here have ended.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,36 +22,36 @@ use super::migrate::is_half;
 use crate::host::task::spawn_named;
 use crate::hub::{Hub, Notice};
 
-/// Words in one notification: PostgreSQL takes 8,000 bytes.
+/// The most words in one notification: PostgreSQL takes 8,000 bytes.
 const TOLD_AT_ONCE: usize = 100;
-/// Words that wait to be told; more are left to the others' own looking.
+/// The most words that wait to be told; further ones are dropped, and the other servers find those changes by looking.
 const UNTOLD_MAX: usize = 8_192;
-/// How often the database is asked about what is waited for.
+/// How often the database is asked which awaited questions have ended.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The pause before a lost connection is made again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The first half of the locks by which servers know that others live: "plac".
+/// The first half of the advisory locks by which servers see that others live: "plac".
 const SERVERS: i32 = 0x706c_6163;
-/// Counts the servers that live, but for the one of a number.
+/// Counts the servers that live, apart from the one with the number `$1`.
 pub(crate) const LIVING: &str = "SELECT count(*) AS living FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 \
      AND granted AND classid = 1886151011 AND objid::bigint <> $1 \
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-/// The number of no server.
+/// A number that no server has.
 pub(crate) const NOBODY: i64 = -1;
 
-/// What stands before the name of a channel whose message is sent again.
+/// The prefix of a word that names a channel whose message is sent again.
 const REDRIVEN: &str = "redriven:";
 
-/// What the listening connection is set to: one whose network is gone is given up by the database as well, before long, and the lock
-/// with it.
+/// The settings of the listening connection. If its network fails, the database soon closes its end as well,
+/// and so releases the lock.
 const SETTINGS: &str = "SET statement_timeout = '5s'; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; \
                         SET tcp_keepalives_count = 3; SET tcp_user_timeout = '15s'; LISTEN placet";
 const LIVE: &str = "SELECT pg_try_advisory_lock($1, $2)";
 const MOVING: &str = "SELECT to_regclass(quote_ident(current_schema()) || '.moving') IS NOT NULL";
 const LOOK: &str = "SELECT id FROM suspensions WHERE id = ANY($1) AND resolution IS NOT NULL";
 
-/// The way to the other servers.
+/// The connection that tells the other servers of commits and hears of theirs.
 pub(super) struct Listener {
     told: mpsc::Sender<String>,
     stop: watch::Sender<bool>,
@@ -58,7 +59,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Tells the others of what changed.
+    /// Tells the other servers of changes.
     pub(super) fn tell(&self, notices: &[Notice]) {
         for notice in notices {
             if let Some(word) = word_of(notice)
@@ -70,18 +71,19 @@ impl Listener {
         }
     }
 
-    /// Gives the server's number back, so that nobody takes it for alive, and ends.
+    /// Releases the lock under this server's number, so that no other server takes it for alive, and ends the task.
     pub(super) async fn stop(&self) {
         self.stop.send_replace(true);
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
-            // A panic in it was logged where it happened.
+            // A panic in the task was logged where it happened.
             drop(task.await);
         }
     }
 }
 
-/// Connects and begins to listen; holds a lock under the number `server` from then on, by which the others know that it lives.
+/// Connects and begins to listen. From then on the connection holds a lock under the number `server`, by which the others
+/// see that this server lives.
 ///
 /// # Errors
 ///
@@ -91,7 +93,7 @@ pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Resul
     let (stop, stopping) = watch::channel(false);
     let mut listening = Listening { address, server, hub, told, stopping };
     let first = listening.connect().await?;
-    // A move marks the database before it looks for servers a last time; whichever of the two is later sees the other.
+    // `placet migrate` marks the database before it looks for servers a last time; whichever of the two is later sees the other.
     if first.client.query_one(MOVING, &[]).await.map_err(|error| lost(&error))?.get(0) {
         return Err(ConnectError::Refused(is_half(&listening.address)));
     }
@@ -103,7 +105,7 @@ pub(super) async fn start(address: Address, server: i32, hub: Arc<Hub>) -> Resul
 struct Heard {
     client: Client,
     hearing: JoinHandle<()>,
-    /// Whether it holds the lock under this server's number.
+    /// Whether the connection holds the lock under this server's number.
     is_known: bool,
 }
 
@@ -120,14 +122,14 @@ impl Listening {
         let (client, wire) = dial(&self.address).await?;
         let hearing = spawn_named("database-notifications", hear(wire, self.server, self.hub.clone()));
         client.batch_execute(SETTINGS).await.map_err(|error| lost(&error))?;
-        // What was told while nobody listened is lost.
+        // Notifications that were sent while this server did not listen are lost.
         self.hub.wake_all();
         let is_known = self.be_known(&client).await?;
         Ok(Heard { client, hearing, is_known })
     }
 
-    /// Takes the lock under this server's number. A connection it had before, and whose end the database has not noticed yet, may still
-    /// hold it: then the others take this server for alive all the same, and it is tried again.
+    /// Takes the lock under this server's number. An earlier connection, whose end the database has not noticed yet, may still
+    /// hold it: then the others see this server as alive all the same, and the lock is tried again later.
     async fn be_known(&self, client: &Client) -> Result<bool, ConnectError> {
         Ok(client.query_one(LIVE, &[&SERVERS, &self.server]).await.map_err(|error| lost(&error))?.get(0))
     }
@@ -146,7 +148,7 @@ impl Listening {
             }
             tokio::select! {
                 () = tokio::time::sleep(PAUSE) => {}
-                // A store that is gone means the same.
+                // An error means that the store was dropped, which ends this task as well.
                 _ = self.stopping.changed() => return,
             }
             let mut stopping = self.stopping.clone();
@@ -160,7 +162,7 @@ impl Listening {
         }
     }
 
-    /// Listens and tells until it is stopped, or the connection is lost.
+    /// Listens and tells until the listener is stopped or the connection is lost.
     async fn listen(&mut self, connection: Heard) -> Result<(), ConnectError> {
         let Heard { client, mut hearing, mut is_known } = connection;
         let mut look = tokio::time::interval(LOOK_EVERY);
@@ -186,7 +188,7 @@ impl Listening {
         }
     }
 
-    /// Wakes whoever waits for a question that has ended, told of or not.
+    /// Wakes the waiters of every question that has ended, whether or not a notification told of it.
     async fn look(&self, client: &Client) -> Result<(), ConnectError> {
         let watched: Vec<uuid::Uuid> = self.hub.watched().into_iter().map(|id| id.0).collect();
         if watched.is_empty() {
@@ -199,7 +201,7 @@ impl Listening {
     }
 }
 
-/// How the other servers are told of something, if it concerns them: deadlines and messages they look for themselves.
+/// The word that tells the other servers of a notice, if it concerns them: they look for deadlines and messages themselves.
 fn word_of(notice: &Notice) -> Option<String> {
     match notice {
         Notice::Suspension(id) => Some(id.0.to_string()),
@@ -208,7 +210,7 @@ fn word_of(notice: &Notice) -> Option<String> {
     }
 }
 
-/// What another server's word means here.
+/// The notice that another server's word stands for.
 fn notice_of(word: &str) -> Option<Notice> {
     match word.strip_prefix(REDRIVEN) {
         Some(channel) => Some(Notice::Redriven(channel.to_owned())),
@@ -224,12 +226,12 @@ async fn tell(client: &Client, server: i32, mut words: Vec<String>) -> Result<()
     Ok(())
 }
 
-/// Moves the connection's bytes, and announces what it hears.
+/// Moves the connection's bytes, and announces the notifications it receives.
 async fn hear(mut wire: Wire, server: i32, hub: Arc<Hub>) {
     while let Some(Ok(message)) = poll_fn(|context| wire.poll_message(context)).await {
         if let AsyncMessage::Notification(notification) = message {
             let mut words = notification.payload().split_ascii_whitespace();
-            // Who tells hears itself as well; it has announced that already.
+            // A server also receives its own notifications, which it has announced already.
             if words.next().is_none_or(|teller| teller == server.to_string()) {
                 continue;
             }

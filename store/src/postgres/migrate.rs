@@ -1,4 +1,4 @@
-//! Whose tables a database holds, and how they become this program's.
+//! Finds out which program's tables a database holds, and makes or updates this program's.
 
 use anyhow::{Context, bail};
 use diesel::connection::{Connection as _, SimpleConnection};
@@ -15,9 +15,10 @@ use crate::host::kill_points::{self, Point};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/postgres");
 
-/// The oldest PostgreSQL the server is made for, as `server_version_num` has it.
+/// The oldest PostgreSQL that the server supports, in the form of `server_version_num`.
 const VERSION_MIN: i32 = 140_000;
-/// Held while tables are changed, so that servers that start together do it once. A number of our own; nothing else here takes one.
+/// The advisory lock held while tables are changed, so that servers that start together change them once. No
+/// other code uses this number.
 const MIGRATION_LOCK: i64 = 0x706c_6163_6574; // "placet"
 
 #[derive(QueryableByName)]
@@ -54,18 +55,19 @@ pub(super) fn prepare(address: &Address) -> anyhow::Result<()> {
     }
 }
 
-/// What is said of a database that `placet migrate` fills.
+/// The message about a database that `placet migrate` has not finished filling.
 pub(super) fn is_half(address: &Address) -> String {
     format!(
         "{address} is being filled by `placet migrate`, which has not finished; run that command again, it goes on where it ended"
     )
 }
 
-/// Makes the tables of a database that has none, for whoever fills it; says what was there. On a blocking thread only.
+/// Makes the tables of an empty database that is about to be filled; returns the schema that was found.
+/// On a blocking thread only.
 ///
 /// # Errors
 ///
-/// As [`prepare`]; and tables of an older version, which nobody expects to be changed by filling them.
+/// As [`prepare`]; also tables of an older version, because a command that fills a database should not change its tables.
 pub(crate) fn tables_for_filling(address: &Address) -> anyhow::Result<Schema> {
     let (mut conn, _pump) = connect(address)?;
     check_version(&mut conn, address)?;
@@ -94,13 +96,13 @@ pub(super) fn check_version(conn: &mut Connection, address: &Address) -> anyhow:
     }
 }
 
-/// What is wrong with a version, as `server_version_num` has it.
+/// The complaint about a PostgreSQL that is too old; `version` has the form of `server_version_num`.
 fn too_old(version: i32) -> Option<String> {
     let oldest = VERSION_MIN / 10_000;
     (version < VERSION_MIN).then(|| format!("PostgreSQL {}; placet needs {oldest} or newer", version / 10_000))
 }
 
-/// Looks, and changes nothing.
+/// Finds out which tables the database holds, and changes nothing.
 pub(super) fn schema(conn: &mut Connection) -> anyhow::Result<Schema> {
     let tables = "SELECT tablename::text AS line FROM pg_tables WHERE schemaname = current_schema()";
     let tables = diesel::sql_query(tables).load::<Line>(conn)?;
@@ -110,7 +112,7 @@ pub(super) fn schema(conn: &mut Connection) -> anyhow::Result<Schema> {
     let applied = applied(conn)?;
     let known = known()?;
     if applied.is_empty() {
-        // Another program's, or a first start that was interrupted: ours makes all its tables in one transaction.
+        // Another program's tables, or a first start that was interrupted: this program makes all its tables in one transaction.
         return Ok(if tables.len() == 1 { Schema::Empty } else { Schema::Foreign });
     }
     if !applied.iter().any(|applied| known.contains(applied)) {
@@ -139,7 +141,7 @@ fn known() -> anyhow::Result<Vec<String>> {
 }
 
 fn run(conn: &mut Connection) -> anyhow::Result<()> {
-    // Making an index may take longer than any statement a request sends; and another server may be making it.
+    // Making an index may take longer than any statement a request sends, and this server may wait while another one makes it.
     conn.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0")?;
     conn.transaction(|conn| {
         diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(MIGRATION_LOCK).execute(conn)?;

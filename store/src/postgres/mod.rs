@@ -55,24 +55,25 @@ use crate::rows::RowsResult;
 use crate::surroundings::{Env, Surroundings};
 use crate::{StoreError, Unit, units};
 
-/// Connections that look keys up; apart, so that heavy work cannot lock everybody out.
+/// Connections that read API keys and the hold. They are apart, so that heavy work cannot keep every caller
+/// from being authenticated.
 const CONNECTIONS_APART: u32 = 2;
 /// The connection that listens.
 const LISTENING_CONNECTIONS: u32 = 1;
 /// The fewest connections a server works with.
 pub const CONNECTIONS_MIN: u32 = CONNECTIONS_APART + LISTENING_CONNECTIONS + 2;
-/// The most: beyond it PostgreSQL gets slower, not faster.
+/// The most connections: beyond that number PostgreSQL gets slower, not faster.
 pub const CONNECTIONS_MAX: u32 = 200;
 /// Connections of one server, unless configured.
 pub const CONNECTIONS_DEFAULT: u32 = 20;
 
-/// Groups of answers decided at the same time. More would be smaller, and each costs its trips.
+/// The most groups of answers decided at the same time. More groups would be smaller ones, and each group costs its trips.
 const GROUPS_MAX: u32 = 4;
 
-/// How often messages are looked for whose server is gone.
+/// How often the store looks for messages whose server is gone.
 const RELEASE_EVERY: Duration = Duration::from_secs(5);
 
-/// How many connections do what.
+/// How many connections write, and how many read.
 #[derive(Clone, Copy, Debug)]
 struct Shares {
     writing: u32,
@@ -80,7 +81,7 @@ struct Shares {
 }
 
 impl Shares {
-    /// Half and half: reads, however many, never keep answers from being written.
+    /// Half write and half read, so that no number of reads keeps answers from being written.
     fn of(connections: u32) -> Self {
         let shared = connections.clamp(CONNECTIONS_MIN, CONNECTIONS_MAX) - CONNECTIONS_APART - LISTENING_CONNECTIONS;
         Self { writing: shared - shared / 2, reading: shared / 2 }
@@ -96,7 +97,7 @@ pub struct PostgresStore {
     readers: Arc<Pool>,
     readers_apart: Arc<Pool>,
     shares: Shares,
-    /// When messages of servers that live no more were last looked for.
+    /// When the store last looked for messages leased by servers that are gone.
     released: Mutex<Option<Instant>>,
     _runtime: OwnRuntime,
 }
@@ -119,7 +120,8 @@ impl PostgresStore {
         let handle = runtime.handle().clone();
         let prepared = address.clone();
         handle.spawn_blocking(move || migrate::prepare(&prepared)).await.context("the database's thread has ended")??;
-        // Two servers that draw the same number out of two thousand million would each wait for the other's leases; no worse.
+        // If two servers draw the same number out of two thousand million, each waits for the other's leases to
+        // end; nothing worse happens.
         let server = i32::from_be_bytes(surroundings.entropy.bytes32()[..4].try_into()?) & i32::MAX;
         let database_clock = Arc::new(DatabaseClock::new(surroundings.clock.clone()));
         let pool = |connections| {
@@ -141,7 +143,7 @@ impl PostgresStore {
         Ok(Self { desk, answers, deciding, readers, readers_apart, shares, released: Mutex::default(), _runtime: runtime })
     }
 
-    /// Decides an answer, together with others that wait.
+    /// Decides an answer, together with other answers that wait.
     fn answer(&self, intent: IntentId, request: Request) -> Unit<'_, Outcome> {
         async move {
             let queued = Some(Queued::enter(&self.desk.surroundings.observer));
@@ -168,7 +170,7 @@ impl Backend for PostgresStore {
         &self.desk.surroundings.hub
     }
 
-    /// A transaction with a number of its own: a standby or a database in recovery has none to give.
+    /// Runs a transaction that needs a number of its own: a standby or a database in recovery cannot give one.
     fn prove(&self) -> Unit<'_, ()> {
         self.write("probe", |_, _| Ok(()))
     }
@@ -187,7 +189,7 @@ impl Backend for PostgresStore {
         .boxed()
     }
 
-    /// Never by itself: a database that is away may come back.
+    /// Never resolves: a database that is away may come back.
     fn finished(&self) -> BoxFuture<'_, ()> {
         std::future::pending().boxed()
     }
@@ -246,14 +248,15 @@ impl Backend for PostgresStore {
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
-        // Its threads wait for answers, and none will come.
+        // The threads that decide answers wait for more, and none will come.
         self.answers.close();
     }
 }
 
-/// The threads of the store: one for tasks, the others wait for the database, one per connection, or decide answers in groups.
+/// The threads of the store: one runs tasks; the others wait for the database, one per connection, or decide answers in groups.
 ///
-/// Its own, so that a slow database blocks nobody else's threads, and so that the connections outlive whoever made them.
+/// The store has a runtime of its own, so that a slow database blocks no other threads, and so that the connections outlive the
+/// runtime that called `open`.
 struct OwnRuntime(Option<Runtime>);
 
 impl OwnRuntime {
@@ -269,15 +272,15 @@ impl OwnRuntime {
     }
 
     fn handle(&self) -> &tokio::runtime::Handle {
-        // Unwrap safety: it is taken only when the store is dropped.
+        // Unwrap safety: the runtime is taken only when the store is dropped.
         self.0.as_ref().map(Runtime::handle).expect("a store that is in use has its runtime")
     }
 }
 
 impl Drop for OwnRuntime {
     fn drop(&mut self) {
-        // Waiting for threads is not allowed where futures run, and nothing here is worth waiting for: what had to be finished was
-        // finished by `close`.
+        // Blocking on threads is not allowed where futures run, and nothing here is worth waiting for: `close` has finished the
+        // work that had to be finished.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }

@@ -1,9 +1,10 @@
-//! What became of a commit whose reply was lost.
+//! Finds out whether a commit happened whose reply was lost.
 //!
-//! Guarantee: a commit that did not happen is never taken for one that did, nor the other way round. Mechanism: a transaction's number
-//! proves little by itself, because a crash takes back the numbers whose transactions had not reached the disk, and other transactions
-//! get them. So whoever has the number now, "aborted" means that ours was not committed; "committed" means that ours was if a row is
-//! there which nobody else can have written. Failure: where there is no such row to look for, the outcome is unknown.
+//! Guarantee: a commit that did not happen is never taken for one that did, nor the other way round. Mechanism: a transaction's
+//! number alone proves little, because a crash takes back the numbers whose transactions had not reached the disk, and other
+//! transactions get them. So the status "aborted" means that ours was not committed, whichever transaction has the number now;
+//! "committed" means that ours was committed only if a row is there which no other transaction can have written. Failure: where
+//! there is no row of that kind to look for, the outcome is unknown.
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +15,13 @@ use super::pool::Pool;
 use super::proof::Proof;
 use super::session::Session;
 
-/// How long the outcome of a commit is looked for.
+/// How long the store tries to find out the outcome of a commit.
 const LOOK_WITHIN: Duration = Duration::from_secs(10);
 /// The pause between two looks.
 const LOOK_PAUSE: Duration = Duration::from_millis(50);
 
-/// A number that is not below a new one was never given, or was taken back. A standby has no new one to give, and is not believed: it
-/// may still be told of the commit.
+/// A number that is not below a newly drawn one was never given, or was taken back by a crash. A standby cannot draw a number,
+/// and must not be believed, because it may still receive the commit: there the query fails.
 const STATUS: &str =
     "SELECT CASE WHEN pg_current_xact_id() <= $1::xid8 THEN 'aborted' ELSE pg_xact_status($1::xid8) END AS status";
 const EVENT: &str = "SELECT EXISTS (SELECT FROM events WHERE rid = $1 AND hash = $2) AS there";
@@ -38,7 +39,7 @@ struct Found {
     there: bool,
 }
 
-/// Whether a transaction was committed; nothing if that cannot be found out.
+/// Whether a transaction was committed; `None` if that cannot be found out.
 pub(super) fn outcome(pool: &Pool, number: &str, proof: Option<&Proof>) -> Option<bool> {
     let until = Instant::now() + LOOK_WITHIN;
     while Instant::now() < until {
@@ -51,15 +52,15 @@ pub(super) fn outcome(pool: &Pool, number: &str, proof: Option<&Proof>) -> Optio
                     return Some(false);
                 }
                 Some("committed") => {
-                    // A statement of its own: it sees what was committed when the one before it looked.
+                    // A later statement than the status query, so it sees everything that was committed by then.
                     if let Ok(proven) = proven(&mut session, proof) {
                         pool.give_back(session);
                         return proven;
                     }
                 }
-                // The server has not noticed yet that nobody listens any more.
+                // The transaction is in progress: the database has not noticed yet that the connection broke.
                 Some(_) => pool.give_back(session),
-                // Too long ago to be known.
+                // The transaction is too old for PostgreSQL to know its status.
                 None => return None,
             }
         }
@@ -73,7 +74,7 @@ fn status(session: &mut Session, number: &str) -> QueryResult<Option<String>> {
     Ok(looked.status)
 }
 
-/// Whether what the number says is said of our transaction.
+/// Whether the committed transaction under the number is ours; `None` if that cannot be told.
 fn proven(session: &mut Session, proof: Option<&Proof>) -> QueryResult<Option<bool>> {
     let mut is_there = |sql: &str, rid: i64, bytes: &[u8]| {
         let look = diesel::sql_query(sql).bind::<BigInt, _>(rid).bind::<Binary, _>(bytes);

@@ -1,4 +1,4 @@
-//! A bounded number of connections, and a place in line for each: whoever waits is a task, not a thread.
+//! A bounded number of connections. Work that waits for a connection is a task, not a blocked thread.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,15 +14,15 @@ use super::connection::{ConnectError, connect};
 use super::session::{DatabaseClock, Session};
 use crate::StoreError;
 
-/// How many units of work may wait; more are refused at once rather than answered late.
+/// How many units of work may wait; further ones are refused at once rather than answered late.
 pub(super) const WAITING_MAX: usize = 4_096;
-/// How long one waits for a connection.
+/// How long a unit of work waits for a connection.
 pub(super) const PLACE_WAIT: Duration = Duration::from_secs(5);
-/// How long one unit of work may take, its retries included. Statements have their own, shorter limit; this one is for a network that
-/// swallows everything.
+/// How long a unit of work may take, its retries included. Statements have their own, shorter limit; this one is for a
+/// network that drops everything.
 pub(super) const WORK_WAIT: Duration = Duration::from_mins(1);
 
-/// How long closing waits for what is under way.
+/// How long closing waits for work that is under way.
 pub(super) const CLOSE_WAIT: Duration = Duration::from_secs(10);
 
 /// Connections to one database.
@@ -36,12 +36,12 @@ pub(super) struct Pool {
     waiting: Arc<AtomicUsize>,
     // A std mutex: held to push or pop, never across anything that waits.
     idle: Mutex<Vec<Session>>,
-    /// What waits for a place beside those who ask.
+    /// The tasks that `beside` has started.
     beside: Mutex<JoinSet<()>>,
 }
 
 impl Pool {
-    /// A pool of at most `connections_max`, made when they are needed.
+    /// A pool of at most `connections_max` connections, each made when it is needed.
     pub(super) fn new(
         address: Address,
         server: i32,
@@ -63,7 +63,7 @@ impl Pool {
         })
     }
 
-    /// Runs `work` on a blocking thread once there is a place. Whoever stops waiting does not stop the work.
+    /// Runs `work` on a blocking thread once there is a place. A caller that stops waiting does not stop the work.
     pub(super) async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
@@ -94,19 +94,19 @@ impl Pool {
         }
     }
 
-    /// Waits for a place; none is left once the pool is closed. On a blocking thread only.
+    /// Waits for a place; `None` once the pool is closed. On a blocking thread only.
     pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
         self.runtime.block_on(self.places.clone().acquire_owned()).ok()
     }
 
-    /// Runs something beside everybody who waits for it. What has begun before the pool closes still gets its place.
+    /// Runs a task that its caller does not wait for. A task that begins before the pool closes still gets its place.
     pub(super) fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
         while beside.try_join_next().is_some() {}
         beside.spawn_on(work, &self.runtime);
     }
 
-    /// A session that is idle, or a new one. On a blocking thread only.
+    /// Takes an idle session, or makes a new one. On a blocking thread only.
     pub(super) fn take(&self) -> Result<Session, ConnectError> {
         let idle = self.idle().pop();
         match idle {
@@ -126,15 +126,16 @@ impl Pool {
         drop(idle);
     }
 
-    /// Takes no more work, and waits for what is under way.
+    /// Refuses new work, and waits for work that is under way.
     pub(super) async fn close(&self, connections_max: u32) {
         let mut beside = std::mem::take(&mut *self.beside.lock().unwrap_or_else(PoisonError::into_inner));
         let all = async { while beside.join_next().await.is_some() {} };
-        // Whoever takes longer goes on for its place below, like everybody.
+        // A task that takes longer goes on without an owner; if it holds or awaits a place, the wait below includes it.
         if tokio::time::timeout(CLOSE_WAIT, all).await.is_err() {
             beside.detach_all();
         }
-        // An error in it means that it is closed already; what takes longer is cut off, and was promised to nobody.
+        // An inner error means that the pool is closed already. Work that takes longer is cut off; no
+        // caller was promised its result.
         if let Ok(Ok(places)) = tokio::time::timeout(CLOSE_WAIT, self.places.acquire_many(connections_max)).await {
             places.forget();
         }

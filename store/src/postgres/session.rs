@@ -1,4 +1,4 @@
-//! What a connection knows between and inside transactions.
+//! A connection with its state between and inside transactions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -27,7 +27,7 @@ use crate::sql::Key;
 /// How many ids the sequences of `events` and `tokens` give at a time; the migration says the same.
 const BLOCK: i64 = 64;
 
-/// How many writes wait to be sent together.
+/// The most writes that wait to be sent together.
 const WAITING_MAX: usize = 128;
 
 /// How rows are read.
@@ -35,12 +35,12 @@ const WAITING_MAX: usize = 128;
 pub(super) enum Mode {
     /// As they are in one snapshot.
     Snapshot,
-    /// As they are now, after waiting for whoever writes on the same intent; they stay like that until the transaction ends.
+    /// As they are now, after waiting for other transactions on the same intent; the rows stay like that until this one ends.
     Locking,
 }
 
-/// The database's clock, as the last transaction of this server saw it, for whoever watches it for jumps: held against the time since
-/// boot, like the wall clock of this machine would be.
+/// The database's clock, as the last transaction of this server saw it. The watch for clock jumps compares it with the time since
+/// boot, as it would compare this machine's wall clock.
 pub(super) struct DatabaseClock {
     clock: Arc<dyn Clock>,
     /// How far the database's clock is ahead of the time since boot, in microseconds.
@@ -86,13 +86,13 @@ pub(super) struct TransactionClock {
 }
 
 impl TransactionClock {
-    /// Notes what the database says: at the beginning of a transaction, and once a row is locked.
+    /// Notes the database's time: at the beginning of a transaction, and once a row is locked.
     pub(super) fn saw(&self, time: DateTime<Utc>) {
         self.micros.store(micros(self.clock.agreed(time)), Ordering::Relaxed);
         self.database.saw(self.now());
     }
 
-    /// What a transaction that begins now will find.
+    /// The time that a transaction beginning now will find, as far as can be told without asking the database.
     pub(super) fn expected(&self) -> DateTime<Utc> {
         self.database.now()
     }
@@ -111,7 +111,7 @@ struct Block {
     end: i64,
 }
 
-/// A write nobody asks the result of.
+/// A write whose result no code asks for.
 trait Later: Send {
     fn send(self: Box<Self>, conn: &AsyncPgConnection) -> BoxFuture<'_, QueryResult<usize>>;
 }
@@ -126,27 +126,27 @@ impl<S: QueryFragment<Pg> + QueryId + Send + 'static> Later for S {
 /// A write that waits to be sent.
 struct Waiting {
     write: Box<dyn Later>,
-    /// What it means if it changes nothing, where that means anything.
+    /// The error if the write changes no row; `None` if that is no error.
     unless_changed: Option<&'static str>,
 }
 
-/// A connection with what it knows.
+/// A connection with its state.
 pub(crate) struct Session {
     pub(super) conn: Connection,
     pub(super) pump: Pump,
     pub(super) time: Arc<TransactionClock>,
-    /// The number this server goes by among those on the database.
+    /// The number of this server among the servers on the database.
     pub(super) server: i32,
     pub(super) mode: Mode,
     /// The version of the presence this transaction has read.
     pub(super) presence_version: Option<i64>,
-    /// By what this transaction is told from one that gets its number after a crash.
+    /// The row that tells this transaction from another one that gets the same number after a crash.
     pub(super) proof: Option<Proof>,
-    /// The intents this transaction has locked: what hangs on them cannot change under it.
+    /// The intents this transaction has locked: rows that belong to them cannot change while it runs.
     pub(super) locked: Vec<i64>,
-    /// What was read before it was asked for.
+    /// Rows that were read before they were asked for.
     pub(super) ahead: Ahead,
-    /// Writes that are sent before whatever is asked next, all in one trip to the database.
+    /// Writes that are sent before the next read, all in one trip to the database.
     waiting: Vec<Waiting>,
     events: Block,
     tokens: Block,
@@ -177,7 +177,7 @@ impl Session {
         }
     }
 
-    /// Forgets what the transaction before this one held.
+    /// Forgets the state of the previous transaction.
     pub(super) fn enter(&mut self, mode: Mode) {
         self.mode = mode;
         self.presence_version = None;
@@ -187,14 +187,14 @@ impl Session {
         self.waiting.clear();
     }
 
-    /// The connection, once everything before is on its way to the rows: nobody reads what is still to be written.
+    /// The connection, after all waiting writes have been sent: no read misses a write that was made before it.
     pub(super) fn conn(&mut self) -> RowsResult<&mut Connection> {
         self.flush()?;
         Ok(&mut self.conn)
     }
 
-    /// Writes at the latest when something is asked or committed. If `unless_changed` is told and the write changes no row, another
-    /// transaction was first.
+    /// Queues a write, which is sent before the next read or the commit at the latest. If `unless_changed` is given and the write
+    /// changes no row, another transaction was first.
     pub(super) fn later(
         &mut self,
         write: impl QueryFragment<Pg> + QueryId + Send + 'static,
@@ -204,7 +204,7 @@ impl Session {
         if self.waiting.len() == WAITING_MAX { self.flush() } else { Ok(()) }
     }
 
-    /// Sends what waits, in order and in one trip to the database.
+    /// Sends the waiting writes, in order and in one trip to the database.
     pub(super) fn flush(&mut self) -> RowsResult<()> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -212,10 +212,10 @@ impl Session {
         let waiting = std::mem::take(&mut self.waiting);
         let meanings: Vec<_> = waiting.iter().map(|waiting| waiting.unless_changed).collect();
         let conn: &AsyncPgConnection = &self.conn;
-        // The first one polled is the first one sent.
+        // The write polled first is sent first.
         let sent = join_all(waiting.into_iter().map(|waiting| waiting.write.send(conn)));
         for (changed, meaning) in self.pump.block_on(sent).into_iter().zip(meanings) {
-            // The first failure is the reason; those behind it say only that there was one.
+            // The first failure is the cause; the ones behind it say only that the transaction has failed.
             if changed? == 0
                 && let Some(why) = meaning
             {
@@ -232,7 +232,7 @@ impl Session {
         let begun = async {
             let opened = SimpleAsyncConnection::batch_execute(&mut first, "BEGIN");
             let asked = diesel_async::RunQueryDsl::get_result::<(DateTime<Utc>, String)>(hot::Begin, &mut conn);
-            // The first one polled is the first one sent.
+            // The statement polled first is sent first.
             futures_util::try_join!(opened, asked)
         };
         let ((), (time, number)) = self.pump.block_on(begun)?;
@@ -259,13 +259,13 @@ impl Session {
         Ok(block.next - 1)
     }
 
-    /// Whether whoever decides on the same thing has to wait for this transaction.
+    /// Whether this transaction holds a lock that other transactions have to wait for.
     pub(super) fn is_waited_for(&self) -> bool {
         !self.locked.is_empty()
     }
 
-    /// Asks for what is there once a lock is had, in one trip to the database: each is a statement of its own, so the second sees what
-    /// the one that was waited for has written.
+    /// Takes a lock and then runs a query, in one trip to the database. They are two statements, so the query sees what the
+    /// previous holder of the lock has written.
     pub(super) fn behind<'q, Q, T>(&mut self, lock: hot::LockKey, query: Q) -> RowsResult<Option<T>>
     where
         Q: for<'c> diesel_async::methods::LoadQuery<'q, &'c AsyncPgConnection, T> + 'q,
@@ -277,7 +277,7 @@ impl Session {
         let asked = async {
             let locked = diesel_async::RunQueryDsl::execute(lock, &mut first);
             let found = diesel_async::RunQueryDsl::get_result::<T>(query, &mut conn);
-            // The first one polled is the first one sent.
+            // The statement polled first is sent first.
             futures_util::join!(locked, found)
         };
         let (locked, found) = self.pump.block_on(asked);
@@ -285,13 +285,13 @@ impl Session {
         Ok(found.optional()?)
     }
 
-    /// Waits until nobody else writes on an intent, and keeps it so.
+    /// Locks an intent, and waits until no other transaction holds it.
     pub(super) fn lock(&mut self, rid: i64) -> RowsResult<IntentRow> {
         let found = hot::LockIntentAt { rid }.get_result::<(IntentColumns, DateTime<Utc>)>(self.conn()?)?;
         self.locked_now(found)
     }
 
-    /// Notes that a row was locked, and when.
+    /// Notes that an intent was locked, and when.
     pub(super) fn locked_now(&mut self, (columns, time): (IntentColumns, DateTime<Utc>)) -> RowsResult<IntentRow> {
         let row = columns.into_row()?;
         self.time.saw(time);
@@ -299,7 +299,7 @@ impl Session {
         Ok(row)
     }
 
-    /// A suspension as it is now: one read before its intent was locked is read again.
+    /// A suspension as it is now: a row that was read before its intent was locked is read again.
     pub(super) fn settled(&mut self, row: SuspensionRow) -> RowsResult<SuspensionRow> {
         if self.mode == Mode::Snapshot || self.locked.contains(&row.intent) {
             return Ok(row);
@@ -310,7 +310,7 @@ impl Session {
     }
 }
 
-/// As an index would say that another transaction was first: this one is run again, and finds what that one wrote.
+/// The error of a unique index, to say that another transaction was first: this one is run again, and sees what that one wrote.
 pub(super) fn overtaken(why: &str) -> RowsError {
     RowsError::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(why.to_owned())))
 }

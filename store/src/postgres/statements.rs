@@ -1,8 +1,8 @@
 //! The few hot statements, each with a fixed text, prepared once per connection.
 //!
-//! They own their values, so that one whose result nobody asks for can wait and be sent together with others.
+//! The statements own their values, so that a write whose result is not needed can wait and be sent together with others.
 //!
-//! The contract of a static id is that the text never depends on the values: the macro gives no way to make it.
+//! A static query id requires that the text never depends on the values: the macro gives no way to make it depend on them.
 
 use diesel::dsl::SqlTypeOf;
 use diesel::pg::Pg;
@@ -18,7 +18,7 @@ use crate::columns::{
 use crate::schema;
 use crate::sql::{At, Document, Id, Key, Moment, Prose, Said, Written};
 
-/// A text, or several in parentheses: what the lists of columns are joined with.
+/// A text, or several in parentheses that are joined. The lists of columns are joined with their statements this way.
 macro_rules! text {
     ($text:literal) => {
         $text
@@ -138,7 +138,7 @@ statement!(
 );
 
 statement!(
-    /// As [`LockIntent`], by its row.
+    /// As [`LockIntent`], but finds the intent by its row id.
     LockIntentAt {
         ("WITH locked AS MATERIALIZED (SELECT ", intent_columns!(), " FROM intents WHERE rid = ")
         rid: i64 = BigInt,
@@ -147,8 +147,8 @@ statement!(
 );
 
 statement!(
-    /// Locks those of some intents that nobody else holds. The row of each is looked for by itself: as one set, a plan made while the
-    /// tables were small would read them whole when they have grown.
+    /// Locks those of some intents that no other transaction holds. Each row is looked up by itself: for a join of the whole set,
+    /// a plan made while the tables were small would read them whole after they have grown.
     LockIntents {
         "SELECT locked.* FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
     } (") AS asked (id) CROSS JOIN LATERAL (SELECT ", intent_columns!(), " FROM intents \
@@ -164,9 +164,9 @@ statement!(
 );
 
 statement!(
-    /// Takes what is queued about the open suspensions of some intents and what nobody has under way; of those intents alone that are
-    /// locked here, or whoever holds one could not take them. Not `= 0`: the index of all that is queued would seem to serve that as
-    /// well, however long it is.
+    /// Locks the queued messages without a lease about the open suspensions of some intents. An intent that another transaction
+    /// holds is skipped, because that transaction must be able to lock its messages. The condition is not `state = 0`, because
+    /// PostgreSQL might then choose the index of all queued messages, however long it is.
     LockMessages {
         "SELECT taken.rid FROM unnest(" ids: Vec<Uuid> = Array<SqlUuid>,
     } ") AS asked (id) CROSS JOIN LATERAL (SELECT o.rid FROM intents i JOIN outbox o ON o.suspension = i.open_suspension \
@@ -182,7 +182,7 @@ statement!(
 );
 
 statement!(
-    /// What is kept for some keys on some days.
+    /// The outcomes kept for some idempotency keys on some days.
     SelectOutcomes {
         "SELECT kept.* FROM unnest(" keys: Vec<Vec<u8>> = Array<Binary>,
         ") AS asked (key_hash) CROSS JOIN LATERAL (SELECT day, key_hash, body_hash, outcome, created_at FROM idempotency \
@@ -282,7 +282,7 @@ insert!(
 );
 
 statement!(
-    /// The one statement that ends a suspension: it changes a row only if none ended it before.
+    /// The one statement that ends a suspension: it changes the row only if the suspension has not ended before.
     EndSuspension {
         "UPDATE suspensions SET resolution = " resolution: i32 = Integer,
         ", resolution_reason = " resolution_reason: Option<i32> = Nullable<Integer>,
@@ -329,7 +329,7 @@ insert!(
 );
 
 statement!(
-    /// The channels that have a queue, each found by one step in the index: what lies in a queue is not read.
+    /// The channels that have queued messages, each found by one step in the index: the messages themselves are not read.
     SelectQueuedChannels {
         "WITH RECURSIVE queued (channel) AS (SELECT min(channel) FROM outbox WHERE state = 0 UNION ALL SELECT (SELECT min(channel) \
          FROM outbox WHERE state = 0 AND channel > queued.channel) FROM queued WHERE queued.channel IS NOT NULL) SELECT channel, \
@@ -370,7 +370,8 @@ insert!(
 );
 
 statement!(
-    /// A connection adds to a row of its own: two servers that write for one agent at the same time wait for nobody.
+    /// Each connection adds to a row of its own, so two servers that write for one agent at the same time
+    /// never wait for each other.
     AddAgentBytes {
         "INSERT INTO agent_bytes (agent, day, part, bytes) VALUES (" agent: String = Text,
         ", " day: i32 = Integer,
@@ -394,8 +395,8 @@ insert!(
 );
 
 statement!(
-    /// A record that counts no more may still stand under this day and key: the new one takes its place. One that counts stays, and
-    /// the statement changes nothing: another transaction was first.
+    /// A record that no longer counts may still stand under this day and key: the new one replaces it. A record that counts
+    /// stays, and the statement changes no row: another transaction was first.
     InsertIdempotent {
         "INSERT INTO idempotency AS kept (day, key_hash, body_hash, outcome, created_at) VALUES (" day: i32 = Integer,
         ", " key_hash: Vec<u8> = Binary,
@@ -408,21 +409,22 @@ statement!(
 );
 
 statement!(
-    /// Waits for whoever uses a key, and keeps it so until the transaction ends: "plak", beside the locks of servers.
+    /// Locks a key until the transaction ends, after waiting for other holders. The number is "plak", beside the servers' "plac".
     LockKey {
         "SELECT pg_advisory_xact_lock(1886151019, " hash: i32 = Integer,
     } ")"
 );
 
 statement!(
-    /// As [`LockKey`], for those of some keys that nobody else uses; waits for nobody.
+    /// As [`LockKey`], for those of some keys that no other transaction holds; never waits.
     LockKeys {
         "SELECT hash FROM unnest(" hashes: Vec<i32> = Array<Integer>,
     } ") AS asked (hash) WHERE pg_try_advisory_xact_lock(1886151019, hash)" -> Integer
 );
 
 statement!(
-    /// Keeps others from deciding about the messages of one agent to one person; waits for nobody. Beside the locks of keys.
+    /// Keeps other transactions from deciding about the messages of one agent to one person; never waits.
+    /// The number follows "plak".
     TakePair {
         "SELECT pg_try_advisory_xact_lock(1886151020, " pair: i32 = Integer,
     } ")" -> Bool
@@ -436,7 +438,7 @@ statement!(
 );
 
 statement!(
-    /// Makes messages due that a server leased which lives no more: nobody holds the advisory lock under its number.
+    /// Makes messages due that were leased by a server that is gone: no session holds the advisory lock under its number.
     ReleaseOutbox {
         "UPDATE outbox SET lease = NULL, leased_by = NULL, due_at = " due_at: At = Moment,
     } " WHERE state = 0 AND lease IS NOT NULL AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
@@ -445,7 +447,7 @@ statement!(
 );
 
 statement!(
-    /// Whether nobody but this server holds such a lock.
+    /// Whether no other server holds the advisory lock of a living server.
     SelectAlone {
         "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted \
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \

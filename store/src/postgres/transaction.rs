@@ -1,10 +1,11 @@
-//! One unit of work, one transaction: begun, decided, committed, and run again where another one was in the way.
+//! One unit of work, one transaction: begun, decided, committed, and run again if another transaction was in the way.
 //!
-//! Guarantee: nobody hears "yes" before the commit is durable, and nobody hears "no" of a commit that happened. Mechanism: READ COMMITTED
-//! and row locks; a unit of work is a pure function of the rows it reads, so it is run again after a deadlock, a lost connection, or a
-//! row somebody else inserted first, and then sees what that one did. Failure: a connection that breaks during COMMIT leaves the outcome
-//! open; it is then looked up on another connection ([`outcome`]). Where that cannot be done either, the caller hears that the outcome is
-//! unknown, and may ask again: commands are safe to repeat.
+//! Guarantee: a caller hears "yes" only after the commit is durable, and never hears "no" of a commit that happened.
+//! Mechanism: READ COMMITTED and row locks; a unit of work is a pure function of the rows it reads, so it is run again
+//! after a deadlock, a lost connection, or a row that another transaction inserted first, and then sees what that
+//! transaction did. Failure: a connection that breaks during COMMIT leaves the outcome open; the outcome is then looked up
+//! on another connection ([`outcome`]). If that fails too, the caller hears that the outcome is unknown, and may ask again:
+//! commands are safe to repeat.
 
 use std::time::{Duration, Instant};
 
@@ -25,9 +26,9 @@ use crate::observer::{Again, Observer};
 use crate::rows::{RowsError, RowsResult};
 use crate::surroundings::{Env, Surroundings};
 
-/// How often a unit of work is run.
+/// How many times a unit of work is run at most.
 const RUNS_MAX: u32 = 6;
-/// After how long it is not run again: whatever is in the way by then will be there the next time as well.
+/// A unit of work is not run again after this long: an obstacle that is still there by then will be there the next time as well.
 const AGAIN_WITHIN: Duration = Duration::from_secs(5);
 
 /// How one run ended without a commit that is certain.
@@ -42,7 +43,7 @@ pub(super) enum Broken<T> {
 pub(super) struct Open<T> {
     number: String,
     proof: Option<Proof>,
-    /// What counts if it happened.
+    /// The result of the unit of work, which holds if the commit happened.
     pub(super) value: T,
     pub(super) error: RowsError,
 }
@@ -59,7 +60,7 @@ impl<T> From<RowsError> for Broken<T> {
     }
 }
 
-/// Runs a unit of work until it is committed or cannot be; returns what it gave, and what to announce.
+/// Runs a unit of work until it is committed or cannot be; returns its result and the notices to announce.
 pub(super) fn write<T>(
     pool: &Pool,
     name: &'static str,
@@ -99,7 +100,7 @@ pub(super) fn write<T>(
 }
 
 impl<T> Open<T> {
-    /// Whether it happened; nothing if that cannot be found out.
+    /// Whether the commit happened; `None` if that cannot be found out.
     pub(super) fn outcome(&self, pool: &Pool, name: &'static str) -> Option<bool> {
         tracing::warn!(transaction = name, "the connection broke during a commit; looking for its outcome");
         pool.forget_idle();
@@ -127,7 +128,8 @@ fn once<T>(
     commit(session, &*surroundings.observer, number, !notices.is_empty(), value)
 }
 
-/// Commits what was written under a number. A transaction nobody is told of is no place to look for what a crash loses.
+/// Commits the transaction with this number. Kill points count only if it announces something: other
+/// commits have nothing to lose.
 pub(super) fn commit<T>(
     session: &mut Session,
     observer: &dyn Observer,
@@ -147,7 +149,7 @@ pub(super) fn commit<T>(
             observer.commit(decided.elapsed());
             Ok(value)
         }
-        // The server said why it did not.
+        // The database said why it did not commit.
         Err(error @ Error::DatabaseError(Kind::UniqueViolation | Kind::ForeignKeyViolation | Kind::SerializationFailure, _)) => {
             Err(error.into())
         }
@@ -167,7 +169,7 @@ pub(super) fn look_up<T>(pool: &Pool, work: impl Fn(&mut Session) -> RowsResult<
                 return Ok(value);
             }
             Err(error) if lost || !is_lost(&error) => return Err(classify(&error)),
-            // A connection that lay idle may have lost its server meanwhile.
+            // Connections that lay idle may have lost their server meanwhile.
             Err(_) => {
                 lost = true;
                 pool.forget_idle();
@@ -191,7 +193,7 @@ pub(super) fn read<T>(pool: &Pool, work: impl FnOnce(&mut Session) -> RowsResult
     }
 }
 
-/// A connection that lay idle may have lost its server meanwhile: that is found out here, where a new one is as good.
+/// Begins a read. A connection that lay idle may have lost its server meanwhile: BEGIN finds that out, and a new one is tried.
 fn begin_read(pool: &Pool) -> Result<Session, StoreError> {
     let mut lost = false;
     loop {
@@ -209,7 +211,7 @@ fn begin_read(pool: &Pool) -> Result<Session, StoreError> {
     }
 }
 
-/// After a failure: a session the failure says nothing about is kept, any other one is not. Returns whether its server is gone.
+/// After a failure: rolls back, and keeps the session unless the failure may be its fault. Returns whether its server is gone.
 pub(super) fn put_away(pool: &Pool, mut session: Session, error: &RowsError) -> bool {
     let is_gone = session.conn.batch_execute("ROLLBACK").is_err();
     if is_gone {
@@ -220,12 +222,12 @@ pub(super) fn put_away(pool: &Pool, mut session: Session, error: &RowsError) -> 
     is_gone
 }
 
-/// Whether the session, or the server behind it, may be the trouble.
+/// Whether the session, or the server behind it, may be the cause of a failure.
 fn is_lost(error: &RowsError) -> bool {
     matches!(kind_of(error), Some(Kind::SerializationFailure | Kind::Unknown)) || is_disconnected(error)
 }
 
-/// A server that became a standby is as gone as one that hung up.
+/// Whether the server is gone. A server that became a standby counts like one that hung up.
 fn is_disconnected(error: &RowsError) -> bool {
     matches!(kind_of(error), Some(Kind::UnableToSendCommand | Kind::ClosedConnection | Kind::ReadOnlyTransaction))
 }
@@ -234,10 +236,10 @@ fn kind_of(error: &RowsError) -> Option<&Kind> {
     if let RowsError::Database(Error::DatabaseError(kind, _)) = error { Some(kind) } else { None }
 }
 
-/// What was in the way, if another run may end otherwise. `is_gone` tells whether the session ended with the failure.
+/// The obstacle, if another run may end otherwise. `is_gone` tells whether the session ended with the failure.
 ///
-/// `Unknown` is where diesel puts all it has no word for. Of these a deadlock and a server that stops are worth another run. A value
-/// PostgreSQL does not take fails each time, and a timeout has taken long enough.
+/// `Unknown` is diesel's kind for every error it has no word for. Of these a deadlock and a server that stops are worth another
+/// run. A value that PostgreSQL does not take fails each time, and a timeout has taken long enough.
 pub(super) fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
     let RowsError::Database(Error::DatabaseError(kind, said)) = error else { return None };
     if matches!(kind, Kind::UniqueViolation) {
@@ -245,7 +247,7 @@ pub(super) fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
     } else if is_disconnected(error) {
         Some(Again::Disconnected)
     } else {
-        // No code comes with it, and the words may be of any language. A deadlock alone has both a detail and a hint.
+        // Diesel gives no error code, and the message may be in any language. Only a deadlock has both a detail and a hint.
         let is_deadlock = said.details().is_some() && said.hint().is_some();
         let is_broken_off =
             matches!(kind, Kind::SerializationFailure) || matches!(kind, Kind::Unknown) && (is_gone || is_deadlock);
@@ -253,8 +255,8 @@ pub(super) fn in_the_way(error: &RowsError, is_gone: bool) -> Option<Again> {
     }
 }
 
-/// Whether trying again may help: a database that is away or full is the operator's and passes; a row that breaks a rule of the schema
-/// is ours and does not.
+/// Tells failures that may pass from those that do not. A database that is away or full is the operator's to mend, and trying
+/// again may help; a row that breaks a rule of the schema is a bug, and trying again does not help.
 pub(super) fn classify(error: &RowsError) -> StoreError {
     match error {
         RowsError::Database(Error::DatabaseError(

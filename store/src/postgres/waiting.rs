@@ -17,7 +17,7 @@ pub(super) struct Waiting {
     pub(super) reply: Reply<Result<Outcome, Rejection>>,
 }
 
-/// A unit of work that waits for a connection; one that is dropped before it got one was refused.
+/// A unit of work that waits for a connection; it counts as refused if it is dropped before it gets one.
 pub(super) struct Queued {
     observer: Arc<dyn Observer>,
     refused: bool,

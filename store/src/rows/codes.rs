@@ -1,4 +1,4 @@
-//! How enums are written in rows: fixed numbers, never reused.
+//! The numbers that stand for the values of enums in rows: fixed, and never reused.
 
 use domain::intent::status::Status;
 use domain::people::principal::Role;
@@ -40,23 +40,23 @@ code!(Role { Agent = 0, Operator = 1, Admin = 2, Auditor = 3, Channel = 4 });
 code!(TimerKind { Deadline = 0, Attempt = 1 });
 code!(DeliveryState { Queued = 0, Sent = 1, Failed = 2, Obsolete = 3, Bounced = 4 });
 
-/// What a timer does when it is due.
+/// The kinds of timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TimerKind {
-    /// Ends the suspension.
+    /// The deadline: ends the suspension.
     Deadline,
-    /// Asks again.
+    /// The next attempt: asks again.
     Attempt,
 }
 
-/// Where a message's row stands; while queued it may be leased.
+/// The state of a message's row; a queued message may be leased.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeliveryState {
     Queued,
     Sent,
     Failed,
-    /// It was not sent, because its question ended or another message asks the same.
+    /// The message was not sent, because its question ended or another message asks the same.
     Obsolete,
-    /// It was accepted and came back.
+    /// The message was accepted and came back.
     Bounced,
 }

@@ -1,26 +1,27 @@
-//! When messages of one agent to one person left, and the places of those that keep their distance.
+//! When messages of one agent to one person left, and the places (times) reserved for messages that keep their distance.
 
 use chrono::{DateTime, Utc};
 
 use super::error::RowsResult;
 
-/// Writes them, in one transaction.
+/// Writes departures and places, in one transaction.
 pub(crate) trait WriteDepartures {
-    /// Keeps other servers, until the transaction ends, from deciding about the messages of one agent to one person; false if one does.
+    /// Keeps other servers from deciding about the messages of one agent to one person until the transaction ends; false if
+    /// another server is deciding.
     fn take_pair(&mut self, pair: i64) -> RowsResult<bool>;
-    /// Keeps when a message of one agent to one person left.
+    /// Records when a message of one agent to one person left.
     fn insert_departure(&mut self, pair: i64, left_at: DateTime<Utc>, outbox: i64) -> RowsResult<()>;
-    /// Forgets those before a time.
+    /// Deletes the departures of a pair before a time.
     fn forget_departures(&mut self, pair: i64, before: DateTime<Utc>) -> RowsResult<()>;
-    /// Gives a message that keeps its distance a place of its own; those of this pair that count no more are forgotten.
+    /// Gives a message that keeps its distance a place of its own; places of this pair that no longer count are deleted.
     fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads departures and places, inside a transaction that writes or outside.
 pub(crate) trait ReadDepartures {
-    /// When messages of one agent to one person are to leave that keep their distance, after a time, the next one first.
+    /// The places of a pair after a time, the next one first: when its messages that keep their distance are to leave.
     fn places(&mut self, pair: i64, after: DateTime<Utc>, limit: usize) -> RowsResult<Vec<DateTime<Utc>>>;
-    /// When messages of one agent to one person left, after a time and not after another, newest first.
+    /// When messages of a pair left, after `since` and not after `until`, newest first.
     fn departures(
         &mut self,
         pair: i64,

@@ -13,13 +13,13 @@ pub(crate) enum RowsError {
     Inconsistent(&'static str),
     #[error("a row holds JSON that cannot be read")]
     Json(#[from] serde_json::Error),
-    /// Time would decide, and may not at present.
+    /// The unit would have to decide by time, and may not at present.
     #[error("deadlines wait: {0}")]
     Held(&'static str),
 }
 
 impl RowsError {
-    /// Whether one row is not what it should be, or is missing, and its neighbours may be read all the same.
+    /// Whether one row is missing or is not as it should be, so that its neighbours may be read all the same.
     pub(crate) fn is_unreadable(&self) -> bool {
         match self {
             Self::Inconsistent(_) | Self::Json(_) => true,
@@ -33,5 +33,5 @@ impl RowsError {
 
 pub(crate) type RowsResult<T> = Result<T, RowsError>;
 
-/// A refusal is a result: it may have recorded something that must be committed.
+/// The result of a unit that the domain may refuse. A refusal is no error: it may have recorded something that must be committed.
 pub(crate) type Decided<T> = RowsResult<Result<T, Rejection>>;

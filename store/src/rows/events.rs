@@ -15,19 +15,19 @@ pub(crate) struct NewEvent<'a> {
     pub(crate) sealed: &'a Sealed,
 }
 
-/// An event's place in its log, without what it says.
+/// An event's place in its log, without its contents.
 pub(crate) struct EventLink {
     pub(crate) event_type: String,
     pub(crate) created_at: DateTime<Utc>,
     pub(crate) previous: Option<i64>,
 }
 
-/// Writes them, in one transaction.
+/// Writes events, in one transaction.
 pub(crate) trait WriteEvents {
     fn insert_event(&mut self, event: &NewEvent<'_>) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads events, inside a transaction that writes or outside.
 pub(crate) trait ReadEvents {
     fn event_link(&mut self, rid: i64) -> RowsResult<EventLink>;
     fn event(&mut self, rid: i64) -> RowsResult<Sealed>;

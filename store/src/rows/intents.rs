@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use super::error::{RowsError, RowsResult};
 use crate::filter::IntentFilter;
 
-/// An intent's row: what deciding needs, and where its log ends.
+/// An intent's row: the facts that deciding needs, and the end of its log.
 #[derive(Clone, Debug)]
 pub(crate) struct IntentRow {
     pub(crate) rid: i64,
-    /// Without suspensions and leases: those are other rows.
+    /// The intent without suspensions and leases, which are rows of their own.
     pub(crate) intent: Intent,
     pub(crate) open_suspension: Option<i64>,
     pub(crate) newest_suspension: Option<i64>,
@@ -23,7 +23,7 @@ pub(crate) struct IntentRow {
     pub(crate) last_hash: Option<Hash>,
 }
 
-/// The hash an intent's log starts from.
+/// Decodes the hash of an intent's last event; `None` if its log is empty.
 pub(crate) fn last_hash(bytes: &[u8]) -> RowsResult<Option<Hash>> {
     if bytes.is_empty() {
         return Ok(None);
@@ -31,20 +31,20 @@ pub(crate) fn last_hash(bytes: &[u8]) -> RowsResult<Option<Hash>> {
     bytes.try_into().map(|hash| Some(Hash(hash))).map_err(|_| RowsError::Inconsistent("a hash of the wrong length"))
 }
 
-/// Writes them, in one transaction.
+/// Writes intents and their bodies, in one transaction.
 pub(crate) trait WriteIntents {
     fn insert_intent(&mut self, row: &IntentRow, body: &IntentBody) -> RowsResult<()>;
     fn update_intent(&mut self, row: &IntentRow) -> RowsResult<()>;
     fn update_state(&mut self, intent: i64, state: &Map<String, Value>) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads intents and their bodies, inside a transaction that writes or outside.
 pub(crate) trait ReadIntents {
     fn intent(&mut self, id: IntentId) -> RowsResult<Option<IntentRow>>;
     fn intent_at(&mut self, rid: i64) -> RowsResult<IntentRow>;
     fn body(&mut self, intent: i64) -> RowsResult<IntentBody>;
-    /// The title alone: a state may be large.
+    /// Reads only the title: a state may be large.
     fn title(&mut self, intent: i64) -> RowsResult<String>;
-    /// Newest first; `creator` limits to one agent's own.
+    /// Lists intents, newest first; `creator` limits the list to one agent's own.
     fn intents(&mut self, creator: Option<&str>, filter: IntentFilter) -> RowsResult<Vec<IntentRow>>;
 }

@@ -8,19 +8,19 @@ use domain::wire::KeyView;
 use super::error::RowsResult;
 use crate::request::NewKey;
 
-/// The names of the channels a key is tied to, from the row that holds them: none of them has a space.
+/// The names of the channels that a key is tied to, as its row stores them: separated by spaces, which no name contains.
 pub(crate) fn names(kept: &str) -> Vec<String> {
     kept.split(' ').map(str::to_owned).collect()
 }
 
-/// Writes them, in one transaction.
+/// Writes keys and secrets, in one transaction.
 pub(crate) trait WriteKeys {
     fn insert_key(&mut self, key: &NewKey, now: DateTime<Utc>) -> RowsResult<()>;
     fn revoke_key(&mut self, id: KeyId, now: DateTime<Utc>) -> RowsResult<()>;
     fn insert_secret(&mut self, name: &str, value: &[u8; 32]) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads keys and secrets, inside a transaction that writes or outside.
 pub(crate) trait ReadKeys {
     fn principal(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<Principal>>;
     fn key(&mut self, id: KeyId) -> RowsResult<Option<KeyView>>;

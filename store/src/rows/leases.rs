@@ -4,13 +4,13 @@ use domain::suspension::lease::Lease;
 
 use super::error::RowsResult;
 
-/// Writes them, in one transaction.
+/// Writes leases, in one transaction.
 pub(crate) trait WriteLeases {
     fn save_lease(&mut self, intent: i64, lease: &Lease) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads leases, inside a transaction that writes or outside.
 pub(crate) trait ReadLeases {
-    /// The leases of an intent that were not given back.
+    /// The leases of an intent that were not released.
     fn leases(&mut self, intent: i64) -> RowsResult<Vec<Lease>>;
 }

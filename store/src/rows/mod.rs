@@ -1,5 +1,5 @@
-//! The rows a database keeps, and what it must be able to do with them inside one transaction: small, synchronous, without policy. A file
-//! and two small traits for each noun.
+//! The rows of a database, and the operations it must offer on them inside one transaction: small, synchronous, without policy.
+//! Each noun has a file and two small traits.
 
 pub(crate) mod bytes;
 pub(crate) mod codes;
@@ -60,18 +60,18 @@ pub(crate) trait Rows:
     + WriteTimers
     + WriteTokens
 {
-    /// What reads in the same transaction.
+    /// The reads in the same transaction.
     type Reads: ReadRows;
 
     /// Reads in the same transaction.
     fn reads(&mut self) -> &mut Self::Reads;
     /// The next row id of a table.
     fn next(&mut self, table: Table) -> RowsResult<i64>;
-    /// Something to announce after the commit.
+    /// Adds a notice to announce after the commit.
     fn notice(&mut self, notice: Notice);
 }
 
-/// All that can be read, inside a transaction that writes or outside.
+/// All reads, inside a transaction that writes or outside.
 pub(crate) trait ReadRows:
     ReadBytes
     + ReadDepartures
@@ -106,7 +106,7 @@ impl<R> ReadRows for R where
 {
 }
 
-/// Every trait of a noun, and the two that join them: their methods are called on types that only the traits describe.
+/// The traits of all nouns and the two that join them: units call their methods on type parameters.
 pub(crate) mod prelude {
     pub(crate) use super::{
         ReadBytes, ReadDepartures, ReadEvents, ReadIdempotency, ReadIntents, ReadKeys, ReadLeases, ReadOutbox, ReadPresence,

@@ -1,4 +1,4 @@
-//! Messages, and what was reported of them.
+//! Messages, and the bounces reported for them.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::DeliveryId;
@@ -9,11 +9,11 @@ use super::codes::DeliveryState;
 use super::error::RowsResult;
 use crate::sending::LinePlace;
 
-/// Whether no message of a later attempt takes a message's place; one that failed (2) or was dropped (3) takes none.
+/// Whether no message of a later attempt supersedes a message; one that failed (2) or was dropped (3) supersedes none.
 pub(crate) const IS_NOT_REPLACED: &str = "NOT EXISTS (SELECT 1 FROM outbox newer WHERE newer.suspension = outbox.suspension AND \
      newer.channel = outbox.channel AND newer.recipient = outbox.recipient AND newer.attempt > outbox.attempt AND newer.state NOT IN (2, 3))";
 
-/// A message that is queued.
+/// A message.
 #[derive(Clone, Debug)]
 pub(crate) struct OutboxRow {
     pub(crate) rid: i64,
@@ -25,30 +25,30 @@ pub(crate) struct OutboxRow {
     pub(crate) tries: u32,
     pub(crate) due_at: DateTime<Utc>,
     pub(crate) lease: Option<Vec<u8>>,
-    /// Its place among the messages about its suspension, from 1.
+    /// The message's place among the messages about its suspension, from 1.
     pub(crate) sequence: u32,
-    /// The other side's last word, or why the last try failed.
+    /// The last reply of the other side, or why the last try failed.
     pub(crate) detail: Option<String>,
-    /// When it came to its end; while it is queued, when it was revived.
+    /// When the message ended; while it is queued, when it was revived.
     pub(crate) settled_at: Option<DateTime<Utc>>,
     pub(crate) queued_at: DateTime<Utc>,
-    /// Whether its newest try carried an answer link; none before the first, and of messages from before this was kept.
+    /// Whether the newest try carried an answer link; `None` before the first try, and for messages older than this column.
     pub(crate) linked: Option<bool>,
 }
 
-/// A try that begins.
+/// A try that is about to begin.
 pub(crate) struct TryRow<'a> {
     pub(crate) lease: &'a [u8],
-    /// When another worker may try.
+    /// When another worker may try the message.
     pub(crate) due_at: DateTime<Utc>,
-    /// How many there have been, with this one.
+    /// How many tries there have been, including this one.
     pub(crate) tries: u32,
-    /// Whether it carries an answer link.
+    /// Whether the message carries an answer link.
     pub(crate) linked: bool,
 }
 
 impl OutboxRow {
-    /// Where it goes.
+    /// The channel and the recipient of the message.
     pub(crate) fn route(&self) -> Route<'_> {
         Route { channel: &self.channel, recipient: &self.recipient }
     }
@@ -66,12 +66,12 @@ pub(crate) struct BounceRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QueuedChannel {
     pub(crate) channel: String,
-    /// When its next message is due.
+    /// When the channel's next message is due.
     pub(crate) next_due: DateTime<Utc>,
 }
 
 impl DeliveryState {
-    /// The state of a message with this row.
+    /// The state to show for a message with this row.
     pub(crate) fn shown(self, row: &OutboxRow) -> delivery::DeliveryState {
         match self {
             Self::Queued if row.lease.is_some() => delivery::DeliveryState::Sending,
@@ -84,33 +84,34 @@ impl DeliveryState {
     }
 }
 
-/// Writes them, in one transaction.
+/// Writes messages and bounces, in one transaction.
 pub(crate) trait WriteOutbox {
-    /// Takes a queued message for this transaction, whose intent is taken already; false where somebody has it under way. A worker takes
-    /// them the other way round, so waiting for it here would be waiting for each other; it looks at the question once this is done.
+    /// Takes a queued message for this transaction, which has taken its intent already; false if the message is leased, or
+    /// another transaction holds it. A worker takes the message first and the intent second, so waiting for the message here
+    /// could be a deadlock. The worker looks at the question once this transaction is done.
     fn take_outbox(&mut self, rid: i64) -> RowsResult<bool>;
     fn insert_outbox(&mut self, row: &OutboxRow) -> RowsResult<()>;
     fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()>;
-    /// Gives a message another try; without a `why` the one before stays.
+    /// Gives a message another try at `due_at`; without a `why` the earlier detail stays.
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()>;
-    /// Makes every leased message due at `due_at`, leased by nobody; returns how many.
+    /// Ends the lease of every leased message and makes the message due at `due_at`; returns how many messages.
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64>;
-    /// Makes a message that has come to its end due, as if it had never been tried.
+    /// Makes a message that has ended due, as if it had never been tried.
     fn revive_outbox(&mut self, rid: i64, now: DateTime<Utc>) -> RowsResult<()>;
-    /// Ends a message; without a `detail` the one before stays.
+    /// Ends a message; without a `detail` the earlier one stays.
     fn finish_outbox(&mut self, rid: i64, state: DeliveryState, now: DateTime<Utc>, detail: Option<&str>) -> RowsResult<()>;
-    /// Keeps what was reported of a message, in place of what was reported before.
+    /// Records a bounce of a message, in place of an earlier one.
     fn save_bounce(&mut self, outbox: i64, bounce: &BounceRow) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads messages and bounces, inside a transaction that writes or outside.
 pub(crate) trait ReadOutbox {
-    /// Those of one channel, longest due first.
+    /// The due messages of one channel, longest due first.
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    /// Those of one channel that are due, and those that wait for another try; longest due first.
+    /// The messages of one channel that are due or wait for another try, longest due first.
     fn undelivered(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
-    /// Of the messages due for a channel that nobody has in hand and no newer one replaces, those on top of `keep`, newest due first,
-    /// and only what stands before a place in the line.
+    /// The due messages of a channel beyond the first `keep`, newest due first, and only those before the place `before` in the
+    /// line. Messages that are leased, or superseded by a newer one, are not counted.
     fn due_beyond(
         &mut self,
         channel: &str,
@@ -119,22 +120,23 @@ pub(crate) trait ReadOutbox {
         before: LinePlace,
         limit: u32,
     ) -> RowsResult<Vec<OutboxRow>>;
-    /// The other messages of its attempt that wait for its channel and that nobody has in hand.
+    /// The other messages of the same attempt that wait for the same channel and are not leased.
     fn waiting_beside(&mut self, row: &OutboxRow) -> RowsResult<Vec<OutboxRow>>;
-    /// Messages with where they stand, newest first.
+    /// Messages with their states, newest first.
     fn newest_deliveries(&mut self, limit: u32) -> RowsResult<Vec<(OutboxRow, DeliveryState)>>;
-    /// Looks through all messages: for development, where there are few.
+    /// Finds a message by its id. It looks through all messages: for development, where there are few.
     fn delivery_of(&mut self, id: DeliveryId) -> RowsResult<Option<(OutboxRow, DeliveryState)>>;
     /// Messages that have failed, newest first.
     fn failed_deliveries(&mut self, before: Option<DeliveryId>, limit: u32) -> RowsResult<Vec<OutboxRow>>;
     fn failed_delivery(&mut self, id: DeliveryId) -> RowsResult<Option<OutboxRow>>;
-    /// Every channel that has a queue, also one the server has no more; by whose message is due first.
+    /// Every channel that has queued messages, even if the server no longer has the channel; the one whose message
+    /// is due first comes first.
     fn queued_channels(&mut self) -> RowsResult<Vec<QueuedChannel>>;
     /// How many messages are queued, and how many of them are leased.
     fn queued_deliveries(&mut self) -> RowsResult<(i64, i64)>;
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>>;
-    /// All messages about a suspension with where they stand, oldest first.
+    /// All messages about a suspension with their states, oldest first.
     fn deliveries(&mut self, suspension: i64) -> RowsResult<Vec<(OutboxRow, DeliveryState)>>;
-    /// What was reported of a message.
+    /// The bounce reported for a message.
     fn bounce(&mut self, outbox: i64) -> RowsResult<Option<BounceRow>>;
 }

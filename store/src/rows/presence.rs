@@ -1,35 +1,35 @@
-//! Whether the server is there, and what it knows of the others.
+//! The servers' sign of life, and what a server knows of the others.
 
 use chrono::{DateTime, Utc};
 
 use super::error::RowsResult;
 
-/// What the server knows of its own presence.
+/// The server's own presence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PresenceRow {
     /// The last sign of life.
     pub(crate) beat_at: DateTime<Utc>,
-    /// Whether it waits after a restore.
+    /// Whether a restore holds the server up.
     pub(crate) restore: Restore,
-    /// Answer links up to this row count no more.
+    /// Answer links up to this row are void.
     pub(crate) tokens_void_to: i64,
-    /// The absence being made good for. One that a restore interrupted goes on once that is released.
+    /// The absence that is being made good. A recovery that a restore interrupted goes on once the restore is released.
     pub(crate) recovery: Option<Recovery>,
 }
 
-/// Where a server stands after its database was restored.
+/// The state of a server whose database may have been restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Restore {
-    /// It was not restored, or has gone on since.
+    /// The database was not restored, or the server has gone on since.
     Over,
-    /// Deadlines and messages wait for the operator.
+    /// Deadlines and messages wait until the operator releases them.
     Held { since: DateTime<Utc> },
-    /// They were let go, and the server has not gone on yet.
+    /// The operator has released them, and the server has not gone on yet.
     Released,
 }
 
 impl Restore {
-    /// From the two columns it is kept in.
+    /// Reads the state from the two columns that hold it.
     pub(crate) fn of(held_since: Option<DateTime<Utc>>, released: bool) -> Self {
         match held_since {
             Some(since) => Self::Held { since },
@@ -48,38 +48,38 @@ impl Restore {
 }
 
 impl PresenceRow {
-    /// That of a server which was last there at a time.
+    /// The presence of a server that was last there at this time.
     pub(crate) fn at(now: DateTime<Utc>) -> Self {
         Self { beat_at: now, restore: Restore::Over, tokens_void_to: 0, recovery: None }
     }
 }
 
-/// An absence being made good for, and how far that went.
+/// An absence that is being made good, and how far that has come.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recovery {
     pub(crate) from: DateTime<Utc>,
     pub(crate) until: DateTime<Utc>,
-    /// Whether the absence ends a restore: then everybody is asked afresh.
+    /// Whether the absence ends a restore: then everyone is asked afresh.
     pub(crate) restored: bool,
-    /// The last suspension dealt with.
+    /// The last suspension that was dealt with.
     pub(crate) done_to: i64,
-    /// The newest suspension there was when the absence was recorded; later ones lost nothing.
+    /// The newest suspension when the absence was recorded; later ones lost no time.
     pub(crate) up_to: i64,
 }
 
-/// Writes them, in one transaction.
+/// Writes the presence, in one transaction.
 pub(crate) trait WritePresence {
     fn save_presence(&mut self, presence: &PresenceRow) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads the presence, inside a transaction that writes or outside.
 pub(crate) trait ReadPresence {
-    /// Reads the time again where a database other servers share has the say: this transaction does not write, so nothing else did.
+    /// Reads the time again if the database's clock decides: a transaction that does not write has not read that clock otherwise.
     fn look_at_the_clock(&mut self) -> RowsResult<()> {
         Ok(())
     }
     /// Whether no other server lives on the same database.
     fn is_alone(&mut self) -> RowsResult<bool>;
-    /// What the server knows of its own presence; absent before its first start.
+    /// The server's own presence; `None` before its first start.
     fn presence(&mut self) -> RowsResult<Option<PresenceRow>>;
 }

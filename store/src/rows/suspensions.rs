@@ -1,4 +1,4 @@
-//! Suspensions, with what is kept beside them: the span that asked, the key they were asked under.
+//! Suspensions, with the span and the idempotency key under which each was asked.
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
@@ -10,48 +10,48 @@ use super::events::ReadEvents;
 use crate::request::Idempotency;
 use crate::span::TraceContext;
 
-/// A suspension's row, with the rows it hangs on.
+/// A suspension's row, with the ids of the rows it refers to.
 #[derive(Clone, Debug)]
 pub(crate) struct SuspensionRow {
     pub(crate) rid: i64,
     pub(crate) intent: i64,
-    /// The event that asked, which holds the question.
+    /// The event that asked the question and holds it.
     pub(crate) event: i64,
     pub(crate) suspension: Suspension,
 }
 
-/// Writes them, in one transaction.
+/// Writes suspensions, in one transaction.
 pub(crate) trait WriteSuspensions {
     fn insert_suspension(&mut self, row: &SuspensionRow) -> RowsResult<()>;
-    /// Ends a suspension that is open; false if it has already ended. The one place where that happens.
+    /// Ends a suspension that is open; false if it has already ended. No other method ends one.
     fn end_suspension(&mut self, rid: i64, ended: &Suspension) -> RowsResult<bool>;
-    /// Writes what may change while it is open, or after: `version`, `attempt`, `reached` and `refusals`.
+    /// Writes the columns that may change while a suspension is open, or after: `version`, `attempt`, `reached` and `refusals`.
     fn touch_suspension(&mut self, rid: i64, suspension: &Suspension) -> RowsResult<()>;
     /// Writes when people were last reminded on request.
     fn mark_reminded(&mut self, suspension: i64, at: DateTime<Utc>) -> RowsResult<()>;
     /// Writes a later deadline.
     fn move_deadline(&mut self, suspension: i64, expires_at: DateTime<Utc>) -> RowsResult<()>;
-    /// Keeps the span that asked.
+    /// Stores the span that asked.
     fn insert_trace(&mut self, suspension: i64, context: TraceContext) -> RowsResult<()>;
-    /// Takes the span that asked, if one was kept.
+    /// Removes and returns the span that asked, if one was stored.
     fn take_trace(&mut self, suspension: i64) -> RowsResult<Option<TraceContext>>;
     fn insert_suspension_key(&mut self, key: Idempotency, suspension: i64) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads suspensions, inside a transaction that writes or outside.
 pub(crate) trait ReadSuspensions: ReadEvents {
     fn suspension(&mut self, id: SuspensionId) -> RowsResult<Option<SuspensionRow>>;
     fn suspension_at(&mut self, rid: i64) -> RowsResult<SuspensionRow>;
-    /// Newest first; `asker` limits to one agent's own.
+    /// Lists suspensions, newest first; `asker` limits the list to one agent's own.
     fn suspensions(&mut self, asker: Option<&str>, open: bool, before: Option<i64>, limit: u32)
     -> RowsResult<Vec<SuspensionRow>>;
-    /// When questions of an intent ended after a time without an answer although people were asked, newest first.
+    /// When questions of an intent ended without an answer, later than `since`, newest first.
     fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>>;
-    /// How many suspensions are open: those [`ReadRows::suspensions`] lists as open.
+    /// How many suspensions are open: those that [`ReadSuspensions::suspensions`] lists as open.
     fn open_suspensions(&mut self) -> RowsResult<i64>;
-    /// The suspension a suspend with this key made, and the hash of its body.
+    /// The suspension that was asked under this key, behind the hash of the key's body.
     fn suspension_key(&mut self, key_hash: &[u8; 32]) -> RowsResult<Option<(Vec<u8>, i64)>>;
-    /// The next open suspensions after a row and up to another, in order: all, or those with a fallback other than `fail`.
+    /// The next open suspensions after row `after` and up to `up_to`, in order: all, or those with a fallback other than `fail`.
     fn open_in(&mut self, after: i64, up_to: i64, with_fallback: bool, limit: u32) -> RowsResult<Vec<i64>>;
     /// The row of the newest suspension; 0 if there is none.
     fn newest_suspension(&mut self) -> RowsResult<i64>;

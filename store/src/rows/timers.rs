@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::codes::TimerKind;
 use super::error::RowsResult;
 
-/// A timer that is due.
+/// A timer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimerRow {
     pub(crate) due_at: DateTime<Utc>,
@@ -14,16 +14,16 @@ pub(crate) struct TimerRow {
     pub(crate) attempt: u32,
 }
 
-/// Writes them, in one transaction.
+/// Writes timers, in one transaction.
 pub(crate) trait WriteTimers {
     fn insert_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
     fn delete_timer(&mut self, timer: TimerRow) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads timers, inside a transaction that writes or outside.
 pub(crate) trait ReadTimers {
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>>;
-    /// Whether a suspension has this timer, at its time or, put off, at another.
+    /// Whether a suspension has this timer, at this time or, if it was put off, at another.
     fn has_timer(&mut self, timer: TimerRow) -> RowsResult<bool>;
     fn next_timer(&mut self) -> RowsResult<Option<DateTime<Utc>>>;
 }

@@ -12,16 +12,16 @@ pub(crate) struct TokenRow {
     pub(crate) suspension: i64,
     pub(crate) recipient: String,
     pub(crate) created_at: DateTime<Utc>,
-    /// The message it was in; absent of links from before this was kept.
+    /// The message that carried the link; absent for links older than this column.
     pub(crate) delivery: Option<DeliveryId>,
 }
 
-/// Writes them, in one transaction.
+/// Writes answer links, in one transaction.
 pub(crate) trait WriteTokens {
     fn insert_token(&mut self, token: &TokenRow) -> RowsResult<()>;
 }
 
-/// Reads them, inside a transaction that writes or outside.
+/// Reads answer links, inside a transaction that writes or outside.
 pub(crate) trait ReadTokens {
     fn token(&mut self, rid: i64) -> RowsResult<Option<TokenRow>>;
     /// The row of the newest answer link; 0 if there is none.

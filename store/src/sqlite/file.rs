@@ -9,7 +9,7 @@ use anyhow::Context;
 /// The ending of the file that a server locks; SQLite's own locks come and go with each transaction.
 pub(super) const SERVE_LOCK: &str = ".serve-lock";
 
-/// The file SQLite keeps beside a database under this ending.
+/// The path of a file that SQLite or this program keeps beside a database, under this ending.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
@@ -21,7 +21,7 @@ pub(crate) fn url_of(path: &Path) -> anyhow::Result<String> {
     Ok(path.to_str().context("the database path is not valid UTF-8")?.to_owned())
 }
 
-/// Makes the folder and the file, for their owner alone: tokens and keys are hashed in it, questions are not.
+/// Makes the folder and the file readable for their owner alone: tokens and keys are stored as hashes, but questions are not.
 pub(super) fn create(path: &Path) -> anyhow::Result<()> {
     if path.is_dir() {
         anyhow::bail!("it is a folder");
@@ -47,7 +47,7 @@ pub(super) fn create(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the names of new folders durable: SQLite syncs the folder its files are in, and nobody those above.
+/// Makes the names of new folders durable: SQLite syncs the folder that holds its files, but not the folders above.
 #[cfg(unix)]
 fn sync_names(made: &[&Path]) -> std::io::Result<()> {
     for above in made.iter().filter_map(|folder| folder.parent()) {
@@ -57,7 +57,7 @@ fn sync_names(made: &[&Path]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Locks a file beside the database, for as long as the answer lives.
+/// Locks a file beside the database, for as long as the returned file is open.
 pub(crate) fn lock(path: &Path) -> anyhow::Result<File> {
     let name = beside(path, SERVE_LOCK);
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&name);

@@ -1,7 +1,9 @@
-//! Which files a store is on. A name can be given to another file while a server runs, and a file can get a second name.
+//! Keeps track of the files a store has open. A name can be given to another file while a server runs, and a
+//! file can get a second name.
 //!
-//! SQLite finds a database's log by the database's name. Under a second name it makes a second log, and two servers that share the
-//! file but not the log overwrite each other. A file without a name takes every write, and all of them are gone when it is closed.
+//! SQLite finds a database's log by the database's name. Under a second name it makes a second log, and two servers
+//! that share the file but not the log overwrite each other. A file without a name takes every write, and all of them
+//! are gone when it is closed.
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -14,19 +16,19 @@ use anyhow::Context;
 
 use super::file::{SERVE_LOCK, beside};
 
-/// The files beside a database that must stay what they are while it is open: the log and its index, and the lock of the server.
+/// The files beside a database that must not change while it is open: the log, its index, and the lock of the server.
 const BESIDE: [&str; 3] = ["-wal", "-shm", SERVE_LOCK];
 
 /// The files of an open database, by device and number.
 pub(super) struct Identity {
     database: PathBuf,
     files: Vec<(PathBuf, (u64, u64))>,
-    /// The first loss, in words. It is for good: connections may have been opened to what was under the name meanwhile.
+    /// The first loss, in words. A loss is permanent: connections may meanwhile have opened the other file of that name.
     lost: OnceLock<String>,
 }
 
 impl Identity {
-    /// The files as they are now. A file beside the database that is not there (on a disk of the tests' own) is not looked after.
+    /// The files as they are now. A file beside the database that does not exist (on the tests' own disk) is not tracked.
     ///
     /// # Errors
     ///
@@ -42,7 +44,8 @@ impl Identity {
         Ok(Self { database: database.to_owned(), files, lost: OnceLock::new() })
     }
 
-    /// Says which file is no longer under its name, or was not once, if any: no write reaches the disk under that name any more.
+    /// Says which file is no longer under its name, or once was not, if there is one: writes no longer reach
+    /// the disk under that name.
     pub(super) fn lost(&self) -> Option<String> {
         if let Some(why) = self.lost.get() {
             return Some(why.clone());
@@ -52,7 +55,7 @@ impl Identity {
                 Ok(about) if number(&about) == *opened => return None,
                 Ok(_) => "replaced",
                 Err(error) if error.kind() == ErrorKind::NotFound => "deleted or moved",
-                // The next look may succeed.
+                // A later look may succeed, so this loss is not remembered.
                 Err(error) => return Some(format!("{} cannot be looked at: {error}", path.display())),
             };
             let path = path.display();
@@ -94,7 +97,7 @@ fn names(about: &Metadata) -> u64 {
     about.nlink()
 }
 
-// Elsewhere an open file keeps its name: it can be neither deleted nor replaced.
+// On other systems an open file keeps its name: it can be neither deleted nor replaced.
 #[cfg(not(unix))]
 fn number(_: &Metadata) -> (u64, u64) {
     (0, 0)

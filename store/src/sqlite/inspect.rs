@@ -19,9 +19,9 @@ use crate::schema::{api_keys, events, presence, secrets};
 use crate::sql::At;
 use crate::{Inspection, PRODUCTION_MARK, Schema};
 
-/// What every SQLite file begins with.
+/// The first bytes of every SQLite file.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// Where the header says how the file is written, and the value for a write-ahead log.
+/// The place in the header that says how the file is written, and its value for a write-ahead log.
 const WRITE_VERSION: (usize, u8) = (18, 2);
 
 #[derive(QueryableByName)]
@@ -30,14 +30,15 @@ struct Line {
     line: String,
 }
 
-/// Looks at the file; reads `secret` as well.
+/// Looks at the file, and reads the secret named `secret`.
 ///
 /// # Errors
 ///
 /// A file that cannot be read or is no SQLite database.
 pub fn inspect(path: &Path, secret: &str) -> anyhow::Result<Inspection> {
     let mut seen = Inspection::of(Schema::Empty);
-    // Where there is a log, there may be locks of this process too, and closing a file drops all of them: SQLite looks at the header then.
+    // If there is a log, this process may hold locks on the file, and closing any handle drops them all. So
+    // SQLite reads the header then.
     let has_log = beside(path, "-wal").exists();
     if !has_log {
         let Some(header) = header(path)? else { return Ok(seen) };
@@ -74,7 +75,7 @@ pub fn version() -> anyhow::Result<String> {
     Ok(diesel::sql_query("SELECT sqlite_version() AS line").get_result::<Line>(&mut conn)?.line)
 }
 
-/// The first bytes of a database that no program has open, or nothing if it is empty.
+/// The first bytes of a database that no program has open; `None` if the file is empty.
 fn header(path: &Path) -> anyhow::Result<Option<[u8; 100]>> {
     let mut file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
     if file.metadata()?.len() == 0 {
@@ -92,7 +93,7 @@ fn open(path: &Path) -> anyhow::Result<SqliteConnection> {
     let url = url_of(&path.canonicalize()?)?;
     let (escaped, mut mode) = (escaped(&url), "mode=ro");
     if !beside(path, "-wal").exists() {
-        // Nobody has it open, and only like this SQLite does not make the files of the write-ahead log just to read.
+        // No program has the file open. Only `immutable` keeps SQLite from making the files of the write-ahead log just to read.
         mode = "mode=ro&immutable=1";
     }
     let mut conn = SqliteConnection::establish(&format!("file:{escaped}?{mode}"))
@@ -101,7 +102,7 @@ fn open(path: &Path) -> anyhow::Result<SqliteConnection> {
     Ok(conn)
 }
 
-/// A path as it stands in SQLite's URIs.
+/// A path in the form in which it stands in SQLite's URIs.
 fn escaped(path: &str) -> String {
     path.replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }

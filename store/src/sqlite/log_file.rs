@@ -1,4 +1,4 @@
-//! The write-ahead log as a file, before SQLite builds on it (ADR 20).
+//! Makes the write-ahead log durable before SQLite builds on it (ADR 20).
 
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -13,21 +13,23 @@ use super::file::beside;
 /// Writes a file's bytes over themselves and syncs them; a file that is not there needs nothing.
 pub type Rewrite = fn(&Path) -> io::Result<()>;
 
-/// What is read and written at once, in bytes.
+/// How much is read and written at once, in bytes.
 const BLOCK: usize = 1 << 20;
 
-/// Puts on the disk what the log holds, so that whatever rests on it outlives the power.
+/// Puts the contents of the log on the disk, so that commits that build on them survive a power cut.
 ///
-/// A process before this one may have died before a sync, or after one that failed. The page cache then holds a commit, whole, that
-/// the disk does not; after a failed sync the kernel even takes it for clean, and no later sync writes it. SQLite finds it, and would
-/// append behind it or copy it into the database: a power cut in the middle of that leaves neither the log nor the database whole.
+/// A process before this one may have died before a sync, or after one that failed. The page cache then holds a whole commit that
+/// the disk does not have; after a failed sync the kernel even takes its pages for clean, and no later sync writes them. SQLite
+/// finds the commit, and would append behind it or copy it into the database: a power cut in the middle of that leaves neither
+/// the log nor the database whole.
 ///
 /// # Errors
 ///
-/// The log could not be written or synced. The database must not be used then, nor closed: SQLite empties the log when the last
-/// connection goes, and with some kernels a failed sync has changed what it is about to copy. So the connection is left open.
+/// The log could not be written or synced. The database must then be neither used nor closed: SQLite empties the log when
+/// the last connection closes, and with some kernels a failed sync has changed the pages it is about to copy. So the
+/// connection is left open.
 pub(super) fn make_durable(mut conn: SqliteConnection, database: &Path, rewrite: Rewrite) -> anyhow::Result<SqliteConnection> {
-    // Nobody else appends to the log, or begins it anew, between reading and writing.
+    // The transaction keeps other programs from appending to the log, or beginning it anew, between reading and writing.
     conn.batch_execute("BEGIN IMMEDIATE")?;
     if let Err(error) = rewrite(&beside(database, "-wal")) {
         std::mem::forget(conn);

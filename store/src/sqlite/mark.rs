@@ -1,4 +1,4 @@
-//! The mark a file keeps once its data was moved to another database.
+//! The mark in a file whose data was moved to another database.
 
 use diesel::prelude::*;
 use diesel::sql_types::Text;

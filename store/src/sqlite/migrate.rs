@@ -7,7 +7,7 @@ use crate::host::kill_points::{self, Point};
 
 const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../migrations/sqlite");
 
-/// The versions of the migrations this program has, oldest first. They begin with the time they were made at.
+/// The versions of the migrations in this program, oldest first. A version begins with the date of its migration.
 pub fn known_migrations() -> anyhow::Result<Vec<String>> {
     let migrations = diesel::migration::MigrationSource::<diesel::sqlite::Sqlite>::migrations(&MIGRATIONS);
     let migrations = migrations.map_err(|error| anyhow::anyhow!(error))?;

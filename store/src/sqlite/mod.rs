@@ -49,12 +49,13 @@ use crate::{StoreError, Unit};
 
 /// Connections that read at the same time.
 const READERS_MAX: u32 = 8;
-/// Connections that look keys up; apart, so that heavy reads cannot lock everybody out.
+/// Connections that read API keys and the hold. They are apart, so that heavy reads cannot keep every caller
+/// from being authenticated.
 const READERS_APART_MAX: u32 = 2;
 /// How long a read waits for a connection.
 const READER_WAIT: Duration = Duration::from_secs(5);
 
-/// What every connection is set to. A full sync on every commit is what makes a 200 a promise; there is no setting for it.
+/// The settings of the writing connection. A 200 promises a full sync on every commit; there is no setting for that.
 const PRAGMAS: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
                        PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; \
                        PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 1000;";
@@ -69,7 +70,7 @@ pub enum Exclusive {
     Beside,
 }
 
-/// Connections to read from, and a place in line for each: reads wait as tasks, not as threads.
+/// Connections to read from. Reads wait for one as tasks, not as threads.
 #[derive(Clone)]
 struct Readers {
     pool: Pool<ConnectionManager<SqliteConnection>>,
@@ -84,7 +85,7 @@ pub struct SqliteStore {
     clock: Arc<dyn Clock>,
     watch: Arc<ClockWatch>,
     hub: Arc<Hub>,
-    // Held until the store is closed; the system drops it with the process, so a SIGKILL leaves none.
+    // Held until the store is closed. The system drops the lock with the process, so a SIGKILL leaves none behind.
     lock: Mutex<Option<File>>,
 }
 
@@ -98,7 +99,7 @@ impl SqliteStore {
         Self::open_on(path, exclusive, surroundings, log_file::rewrite)
     }
 
-    /// As [`SqliteStore::open`], on a disk where files are written anew by `rewrite`: the tests have one of their own under SQLite.
+    /// As [`SqliteStore::open`], on a disk where `rewrite` writes files anew: the tests have a disk of their own under SQLite.
     pub fn open_on(path: &Path, exclusive: Exclusive, surroundings: Surroundings, rewrite: Rewrite) -> anyhow::Result<Self> {
         let unusable = || {
             format!(
@@ -107,7 +108,8 @@ impl SqliteStore {
             )
         };
         create(path).with_context(unusable)?;
-        // One file, one name: a link to it must not be served beside it, and nothing in it is read as SQLite's own syntax.
+        // One file, one name: a link to the file must not be served beside it, and SQLite must read nothing in
+        // the name as its own syntax.
         let path = &path.canonicalize().with_context(unusable)?;
         if let Some(why) = second_name(path) {
             anyhow::bail!(why);
@@ -219,7 +221,7 @@ fn readers(url: &str, connections_max: u32) -> anyhow::Result<Readers> {
         .max_size(connections_max)
         .min_idle(Some(1))
         .connection_timeout(READER_WAIT)
-        // A file does not go away like a network peer: asking it before every read would cost more than the read.
+        // A file does not go away like a network peer: testing it before every read would cost more than the read.
         .test_on_check_out(false)
         .connection_customizer(Box::new(ReadOnly))
         .build(ConnectionManager::new(url))
@@ -245,9 +247,9 @@ impl CustomizeConnection<SqliteConnection, diesel::r2d2::Error> for ReadOnly {
     }
 }
 
-/// Brings what the write-ahead log holds into the database file, before anything is appended to it (ADR 20).
+/// Copies the contents of the write-ahead log into the database file, before anything is appended to the log (ADR 20).
 ///
-/// The next start has little to write anew, and who copies the files now finds all of it in one.
+/// The next start then has little to write anew, and a copy of the database file made now is complete.
 fn empty_log(conn: &mut SqliteConnection, exclusive: Exclusive) -> anyhow::Result<()> {
     #[derive(QueryableByName)]
     struct Checkpoint {
@@ -256,7 +258,7 @@ fn empty_log(conn: &mut SqliteConnection, exclusive: Exclusive) -> anyhow::Resul
     }
     let mode = match exclusive {
         Exclusive::Serve => "TRUNCATE",
-        // The log is the server's, if one runs; it is not waited for.
+        // The log belongs to the server, if one runs; this command does not wait for it.
         Exclusive::Beside => "PASSIVE",
     };
     let checkpoint = diesel::sql_query(format!("PRAGMA wal_checkpoint({mode})")).get_result::<Checkpoint>(conn)?;
@@ -280,7 +282,7 @@ mod tests {
     use crate::host::clock::{SystemClock, SystemEntropy};
     use crate::{CreateIntent, NewIntent, Store};
 
-    /// So many seconds after the first instant.
+    /// A clock that shows so many seconds after the epoch.
     struct Seconds(std::sync::atomic::AtomicI64);
 
     impl Clock for Seconds {
@@ -289,7 +291,7 @@ mod tests {
         }
     }
 
-    /// An intent by an agent.
+    /// An intent created by an agent.
     fn intent() -> CreateIntent {
         let text = || "a".to_owned();
         let principal = Principal {
@@ -316,7 +318,7 @@ mod tests {
         CreateIntent { principal, idempotency: None, intent: Ok(NewIntent { id, status: Status::Active, body }) }
     }
 
-    /// A database from before there were signs of life, or a backup of one: the time since its newest event is no silence either.
+    /// In a database from before signs of life, or a backup of one, the time since its newest event counts as an absence as well.
     #[tokio::test]
     async fn without_a_sign_of_life_the_newest_event_is_the_last_one() {
         for (seconds, is_absence) in [(60, false), (61, true)] {
@@ -336,13 +338,13 @@ mod tests {
         SqliteStore::open(path, Exclusive::Beside, Surroundings::alone(Arc::new(SystemClock), Arc::new(SystemEntropy)))
     }
 
-    /// An older program does not know what a newer one promised; it must not touch what it cannot read.
+    /// An older program does not know the promises of a newer one; it must not touch a database it cannot read.
     #[test]
     fn a_database_of_a_newer_version_is_refused_and_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("placet.db");
         open(&path).unwrap();
-        open(&path).unwrap(); // What this version wrote, it opens again.
+        open(&path).unwrap(); // A program opens a database of its own version again.
         let mut conn = SqliteConnection::establish(path.to_str().unwrap()).unwrap();
         // The stores above may still be closing their connections.
         conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();

@@ -1,6 +1,6 @@
-//! The store of the simulator: the production rows and units of work, on a database in memory, run on the spot.
+//! The store of the simulator: the production rows and units of work, on a database in memory, without threads.
 //!
-//! What befalls a transaction, and how long it takes, is decided by [`Scheduler`]; whatever is awaited there is a place where the
+//! [`Scheduler`] decides what happens to a transaction and how long it takes; wherever the store awaits the scheduler, the
 //! simulated process may be stopped. Left out: the writer's thread, its queue and its group commits, which other tests drive.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -56,7 +56,7 @@ const TABLES: [&str; 22] = [
     "temp.fault",
     "temp.written",
 ];
-/// Those whose written rows are looked at one by one.
+/// The tables whose written rows are looked at one by one.
 const WATCHED: [&str; 3] = ["intents", "suspensions", "outbox"];
 
 /// The tables of the server.
@@ -64,43 +64,43 @@ fn kept_tables() -> impl Iterator<Item = &'static str> {
     TABLES.into_iter().filter(|table| !table.contains('.'))
 }
 
-/// What happens to one transaction.
+/// The fate of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is committed, and its caller hears of it.
+    /// The transaction is committed, and its caller hears of it.
     Committed,
-    /// It never begins.
+    /// The transaction never begins.
     Refused,
-    /// The disk fails after so many rows, from 0, if it writes that many; nothing is left behind.
+    /// The disk fails after so many rows, from 0, if the transaction writes that many; nothing is left behind.
     BrokenAfter(u32),
-    /// It is committed or not, and nobody hears which.
+    /// The transaction is committed or not, and its caller does not hear which.
     Unheard { applied: bool },
 }
 
-/// What happened to one transaction, told at once: nothing else has run since.
+/// The end of one transaction, reported at once: nothing else has run since.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// The unit of work, as the method of the store is called.
+    /// The unit of work, named like the method of the store.
     pub unit: &'static str,
     pub fate: Fate,
-    /// Whether it only reads.
+    /// Whether the transaction only reads.
     pub reads: bool,
     pub committed: bool,
     /// Whether the domain refused.
     pub refused: bool,
 }
 
-/// What is around a simulated store.
+/// Decides the fate of the transactions of a simulated store.
 pub trait Scheduler: Send + Sync {
     /// Resolves when a transaction has its turn.
     fn turn(&self, unit: &'static str) -> BoxFuture<'_, Fate>;
-    /// A transaction has ended, and nobody knows yet.
+    /// A transaction has ended, and its caller does not know yet.
     fn ended(&self, ended: Ended);
-    /// Resolves when its caller hears of it.
+    /// Resolves when the caller of the transaction hears of its end.
     fn heard(&self) -> BoxFuture<'_, ()>;
 }
 
-/// What outlives a simulated process: a database in memory, and the row ids given out.
+/// Everything that outlives a simulated process: a database in memory, and the row ids given out.
 pub struct SimulatedDatabase(Mutex<Engine>);
 
 struct Engine {
@@ -113,12 +113,12 @@ impl SimulatedDatabase {
     ///
     /// # Errors
     ///
-    /// What SQLite said.
+    /// An error of SQLite.
     pub fn new() -> anyhow::Result<Self> {
         let mut conn = SqliteConnection::establish(":memory:")?;
         conn.batch_execute("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;")?;
         migrate(&mut conn)?;
-        // While armed, every row written counts `rows_left` down, and the one after the last is the disk's failure.
+        // While armed, every row written counts `rows_left` down, and the row after the last makes the disk fail.
         conn.batch_execute("CREATE TEMP TABLE fault (rows_left INTEGER NOT NULL);")?;
         for table in kept_tables() {
             for verb in ["INSERT", "UPDATE", "DELETE"] {
@@ -129,7 +129,8 @@ impl SimulatedDatabase {
                 ))?;
             }
         }
-        // Which rows have been written since somebody asked; a transaction that is rolled back takes its own with it.
+        // Lists the rows written since the list was last emptied; a transaction that is rolled back
+        // removes its own from the list.
         conn.batch_execute(
             "CREATE TEMP TABLE written (place TEXT NOT NULL, rid INTEGER NOT NULL, PRIMARY KEY (place, rid)) WITHOUT ROWID;",
         )?;
@@ -141,7 +142,7 @@ impl SimulatedDatabase {
                 ))?;
             }
         }
-        // Where a backup is kept: the same tables, without their rules.
+        // Holds the backup: the same tables, without their constraints.
         conn.batch_execute("ATTACH ':memory:' AS backup;")?;
         for table in kept_tables() {
             conn.batch_execute(&format!("CREATE TABLE backup.{table} AS SELECT * FROM main.{table} WHERE false"))?;
@@ -150,11 +151,11 @@ impl SimulatedDatabase {
         Ok(Self(Mutex::new(Engine { conn, ids })))
     }
 
-    /// Copies every row to where a backup is kept, in the place of the last one.
+    /// Copies every row into the backup, in the place of the earlier backup.
     ///
     /// # Errors
     ///
-    /// What SQLite said.
+    /// An error of SQLite.
     pub fn back_up(&self) -> anyhow::Result<()> {
         self.copy("main", "backup")
     }
@@ -163,7 +164,7 @@ impl SimulatedDatabase {
     ///
     /// # Errors
     ///
-    /// What SQLite said.
+    /// An error of SQLite.
     pub fn restore(&self) -> anyhow::Result<()> {
         self.copy("backup", "main")?;
         let mut engine = self.engine();
@@ -174,7 +175,7 @@ impl SimulatedDatabase {
 
     fn copy(&self, from: &str, to: &str) -> anyhow::Result<()> {
         let conn = &mut self.engine().conn;
-        // Rows that refer to each other come one after the other.
+        // Rows that refer to each other are copied one after the other.
         conn.batch_execute("PRAGMA foreign_keys = OFF")?;
         for table in kept_tables() {
             conn.batch_execute(&format!("DELETE FROM {to}.{table}; INSERT INTO {to}.{table} SELECT * FROM {from}.{table};"))?;
@@ -187,7 +188,7 @@ impl SimulatedDatabase {
     ///
     /// # Errors
     ///
-    /// What SQLite said.
+    /// An error of SQLite.
     pub fn clear(&self) -> anyhow::Result<()> {
         let mut engine = self.engine();
         let engine = &mut *engine;
@@ -198,11 +199,11 @@ impl SimulatedDatabase {
         Ok(())
     }
 
-    /// The rows of a query with one text column; a number, if there is one, is put at its end.
+    /// The rows of a query with one text column; `number`, if given, is appended to the query.
     ///
     /// # Errors
     ///
-    /// What SQLite said.
+    /// An error of SQLite.
     pub fn lines(&self, query: &str, number: Option<i64>) -> anyhow::Result<Vec<String>> {
         Lines { query, number }.load(&mut self.engine().conn).with_context(|| query.to_owned())
     }
@@ -213,7 +214,7 @@ impl SimulatedDatabase {
     }
 }
 
-/// A query of whoever looks at the rows. It is prepared once: some run after every transaction.
+/// A query of a test that looks at the rows. It is prepared once: some queries run after every transaction.
 #[derive(Clone, Copy)]
 struct Lines<'a> {
     query: &'a str,
@@ -238,7 +239,7 @@ impl Query for Lines<'_> {
 
 impl RunQueryDsl<SqliteConnection> for Lines<'_> {}
 
-/// One simulated process's way to the database.
+/// The connection of one simulated process to the database.
 pub struct SimulatedStore {
     database: Arc<SimulatedDatabase>,
     clock: Arc<dyn Clock>,
@@ -254,7 +255,7 @@ impl SimulatedStore {
     ///
     /// # Errors
     ///
-    /// What SQLite said.
+    /// An error of SQLite.
     pub fn open(
         database: Arc<SimulatedDatabase>,
         clock: Arc<dyn Clock>,
@@ -275,11 +276,11 @@ impl SimulatedStore {
     ///
     /// # Errors
     ///
-    /// What the database said.
+    /// An error of the database.
     pub fn must_turn(&self) -> anyhow::Result<bool> {
         let presence = self.database.engine().conn.presence()?;
         let goes_on = |presence: PresenceRow| match presence.restore {
-            // Whatever is left of an absence waits for the release as well.
+            // An absence that is still to be made good waits for the release as well.
             Restore::Held { .. } => false,
             Restore::Released => true,
             Restore::Over => presence.recovery.is_some(),
@@ -287,12 +288,12 @@ impl SimulatedStore {
         Ok(!self.watch.is_steady() || self.watch.has_jumped() || presence.is_none_or(goes_on))
     }
 
-    /// Makes up for the turns of an idle deadline loop up to now, of which each would have left a sign of life. Says whether the last one
-    /// did: while a restored database waits, none does.
+    /// Makes up for the turns of an idle deadline loop up to now, each of which would have left a sign of life. Returns whether
+    /// the last one did: while a restored database is held, none does.
     ///
     /// # Errors
     ///
-    /// What the database said.
+    /// An error of the database.
     pub fn turned_meanwhile(&self) -> anyhow::Result<bool> {
         let mut engine = self.database.engine();
         let Engine { conn, ids } = &mut *engine;
@@ -306,7 +307,7 @@ impl SimulatedStore {
         Ok(true)
     }
 
-    /// One transaction, in one breath.
+    /// Runs one transaction without a break.
     fn transact<T>(
         &self,
         fate: Fate,
@@ -346,7 +347,7 @@ impl SimulatedStore {
         done.map(|done| (done, notices))
     }
 
-    /// Waits for a turn, runs the transaction, waits to be heard.
+    /// Waits for a turn, runs the transaction, and waits until its caller may hear of it.
     async fn run<T>(
         &self,
         unit: &'static str,
@@ -392,7 +393,7 @@ impl Backend for SimulatedStore {
         self.write("probe", |_, _| Ok(()))
     }
 
-    /// Nothing queues here.
+    /// This store has no queue to finish.
     fn finish(&self) -> BoxFuture<'_, ()> {
         async {}.boxed()
     }

@@ -1,10 +1,11 @@
 //! The few hot statements, each with a fixed text.
 //!
 //! Diesel prepares `sql_query` and every DSL `UPDATE` anew on each execution; a fragment with a static id is prepared once per
-//! connection. The contract of a static id is that the text never depends on the values: the macro gives no way to make it.
+//! connection. A static id requires that the text never depends on the values: the macro gives no way to make it depend on them.
 //!
-//! SQLite itself prepares a statement anew whenever another value is bound to its `LIMIT`: the value may change its plan. Diesel's
-//! `first` is such a `LIMIT ?`, so one row is read with `get_result`, and a hot limit is written as a sum, which SQLite does not look into.
+//! SQLite itself prepares a statement anew whenever another value is bound to its `LIMIT`, because the value may change its
+//! plan. Diesel's `first` binds its `LIMIT`, so one row is read with `get_result`; a hot limit is written as a sum, which
+//! SQLite does not look into.
 
 use diesel::dsl::SqlTypeOf;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
@@ -18,7 +19,7 @@ use crate::columns::{
 use crate::schema;
 use crate::sql::{At, Document, Id, Key, Moment, Prose, Said, Written};
 
-/// A text, or several in parentheses: what the lists of columns are joined with.
+/// A text, or several in parentheses that are joined. The lists of columns are joined with their statements this way.
 macro_rules! text {
     ($text:literal) => {
         $text
@@ -206,7 +207,7 @@ insert!(
 );
 
 statement!(
-    /// The one statement that ends a suspension: it changes a row only if none ended it before.
+    /// The one statement that ends a suspension: it changes the row only if the suspension has not ended before.
     EndSuspension {
         "UPDATE suspensions SET resolution = " resolution: i32 = Integer,
         ", resolution_reason = " resolution_reason: Option<i32> = Nullable<Integer>,
@@ -253,14 +254,15 @@ insert!(
 );
 
 statement!(
-    /// The next channel that has a queue, and what is due first in it: one step in the index, which reads nothing else of the queue.
+    /// The next channel that has queued messages, and the due time of its first one: one step in the index, which reads
+    /// nothing else of the queue.
     SelectNextQueue {
         "SELECT channel, due_at FROM outbox WHERE state = 0 AND channel > " after: str = Text,
     } " ORDER BY channel, due_at LIMIT 1" -> (Text, BigInt)
 );
 
 statement!(
-    /// The state is written out, so that the partial index of what is queued serves it.
+    /// The due messages of a channel. The state is a literal, so that the partial index of queued messages serves the query.
     SelectDueOutbox {
         ("SELECT ", outbox_columns!(), " FROM outbox WHERE state = 0 AND channel = ") channel: str = Text,
         " AND due_at <= " due_at: At = Moment,
@@ -269,7 +271,7 @@ statement!(
 );
 
 statement!(
-    /// When the first one behind so many that are due was, if there are more.
+    /// The due time of the first message behind `keep` due ones, if there are more.
     SelectMoreDue {
         "SELECT due_at FROM outbox WHERE state = 0 AND channel = " channel: str = Text,
         " AND due_at <= " due_at: At = Moment,
@@ -338,7 +340,7 @@ insert!(
 
 insert!(
     @"INSERT OR REPLACE"
-    /// A record older than 24 hours may still stand under this day and key: the new one takes its place.
+    /// A record older than 24 hours may still stand under this day and key: the new record replaces it.
     InsertIdempotent into idempotency {
         day: i32,
         key_hash: [u8],

@@ -1,13 +1,14 @@
 //! Owns the only connection that writes, and turns queued jobs into group commits.
 //!
-//! There is no batching timer. An idle server commits each job at once; a busy one shares each fsync among whatever queued behind
-//! the previous one, and whatever came while those were decided, so latency and throughput need no tuning.
+//! There is no batching timer. An idle server commits each job at once. On a busy server, jobs that queued behind the previous
+//! batch, and jobs that arrive while those are decided, share one fsync; so latency and throughput need no tuning.
 //!
-//! Guarantee: nobody hears "yes" before the disk does, and a job that fails leaves its neighbours alone. Mechanism: jobs decide on rows
-//! read inside the transaction, before their first write, so a refusal has nothing to undo and needs no savepoint. Failure: when a
-//! statement fails after a write, the whole batch is rolled back and its jobs are applied again, one per transaction; jobs are pure
-//! functions of the rows, so replay is safe. A panic ends this thread on purpose: from then on every write is refused, and the
-//! process stops (`closed`). While the files have lost their names, or the database has a second one, every write is refused as well.
+//! Guarantee: a caller hears "yes" only after the disk has the commit, and a job that fails does not affect its neighbours.
+//! Mechanism: jobs decide on rows read inside the transaction, before their first write, so a refusal has nothing to undo and
+//! needs no savepoint. Failure: when a statement fails after a write, the whole batch is rolled back and its jobs are applied
+//! again, one per transaction; jobs are pure functions of the rows, so replay is safe. A panic ends this thread on purpose: from
+//! then on every write is refused, and the process stops (`closed`). While the files have lost their names, or the database has a
+//! second one, every write is refused as well.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,10 +31,10 @@ use crate::surroundings::{Env, Surroundings};
 
 /// How many jobs share one commit.
 const BATCH_MAX: usize = 256;
-/// How many jobs may wait; more are refused at once rather than answered late.
+/// How many jobs may wait; further ones are refused at once rather than answered late.
 const QUEUE_MAX: usize = 4_096;
 
-/// The way to the writer.
+/// The sender of jobs to the writer thread.
 #[derive(Clone)]
 pub(super) struct Writer {
     jobs: SyncSender<Box<dyn Job>>,
@@ -42,12 +43,12 @@ pub(super) struct Writer {
     doubts: Arc<Doubts>,
 }
 
-/// Whether a write has failed, and none has been proved to reach the disk since.
+/// Whether a write has failed since a write was last proved to reach the disk.
 #[derive(Default)]
 struct Doubts {
     /// Writes that failed.
     failed: AtomicU64,
-    /// How many of them had failed before a page was last proved to reach the disk.
+    /// How many of the failed writes came before the last proof that a page reaches the disk.
     disproved: AtomicU64,
 }
 
@@ -56,7 +57,7 @@ impl Doubts {
         self.failed.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The failures a proof that begins now would disprove, if there are any: not those that come while it is under way.
+    /// The failures that a proof beginning now would disprove, if there are any: not those that come while it is under way.
     fn standing(&self) -> Option<u64> {
         let failed = self.failed.load(Ordering::SeqCst);
         (failed > self.disproved.load(Ordering::SeqCst)).then_some(failed)
@@ -69,13 +70,13 @@ impl Doubts {
 
 /// One unit of work and the place its result goes to.
 trait Job: Send {
-    /// Runs it; may be called again after a rollback.
+    /// Runs the job; may be called again after a rollback.
     fn run(&mut self, rows: &mut Writing<'_>, env: &Env<'_>) -> RowsResult<()>;
     /// Answers, after the commit.
     fn answer(self: Box<Self>);
-    /// Answers that it failed: it left nothing behind, or what it left is not known to last.
+    /// Answers that the job failed: it left nothing behind, or its writes are not known to last.
     fn fail(self: Box<Self>, error: StoreError);
-    /// Whether it is the last one.
+    /// Whether the writer ends after this job.
     fn is_last(&self) -> bool {
         false
     }
@@ -90,7 +91,7 @@ impl Job for Last {
     }
 
     fn answer(self: Box<Self>) {
-        // Whoever asked may be gone; the writer ends all the same.
+        // The caller of `stop` may be gone; the writer ends all the same.
         self.0.send(()).unwrap_or_default();
     }
 
@@ -112,7 +113,7 @@ struct Task<T, W> {
 impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for Task<T, W> {
     fn run(&mut self, rows: &mut Writing<'_>, env: &Env<'_>) -> RowsResult<()> {
         self.result = Some(match (self.work)(rows, env) {
-            // Decided before anything was written: its neighbours in the batch have nothing to undo.
+            // A held job has written nothing, so its neighbours in the batch have nothing to undo.
             Err(RowsError::Held(why)) => Err(StoreError::Held(why)),
             done => Ok(done?),
         });
@@ -132,7 +133,7 @@ impl<T: Send, W: Fn(&mut Writing<'_>, &Env<'_>) -> RowsResult<T> + Send> Job for
 }
 
 impl Writer {
-    /// Starts the writer thread on `conn`, which has these files open.
+    /// Starts the writer thread on `conn`, which has the files of `identity` open.
     pub(super) fn start(
         mut conn: SqliteConnection,
         identity: Identity,
@@ -146,11 +147,13 @@ impl Writer {
         std::thread::Builder::new().name("store-writer".into()).spawn(move || {
             let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 run(&mut conn, ids, &queue, &identity, &surroundings, &watch);
-                // A database that went to another name may be served there, with a log of its own: what this log holds would overwrite it.
+                // A database that was moved to another name may be served there, with a log of its own, which the contents of
+                // this log would overwrite.
                 if identity.is_astray() {
                     return;
                 }
-                // Who copies the file of a stopped server gets all of it: no commit is left in the log alone.
+                // The checkpoint leaves no commit in the log alone, so a copy of the database file of a
+                // stopped server is complete.
                 if let Err(error) = conn.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)") {
                     tracing::warn!(error = %error, "the write-ahead log was not emptied; the next start reads it");
                 }
@@ -170,7 +173,8 @@ impl Writer {
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let task = Task { work, result: None, reply };
-        // Counted before it is sent, or the writer could take it out of a queue it was never in.
+        // The job is counted before it is sent; otherwise the writer could take it from the queue before
+        // it was counted as queued.
         self.observer.queued();
         self.jobs.try_send(Box::new(task)).map_err(|refused| {
             self.observer.unqueued();
@@ -192,13 +196,14 @@ impl Writer {
 
     /// Proves that a write can be committed.
     ///
-    /// BEGIN IMMEDIATE and COMMIT prove that the lock can be had and the writer lives, and cost nothing. They write nothing either, so
-    /// they succeed on a full disk: after a failure a page is written, until that works.
+    /// BEGIN IMMEDIATE and COMMIT prove that the lock can be had and the writer lives, and cost nothing. They write nothing
+    /// either, so they succeed on a full disk: after a failure, each probe also writes a page, until one succeeds.
     pub(super) async fn probe(&self) -> Result<(), StoreError> {
         let doubted = self.doubts.standing();
         let page = move |rows: &mut Writing<'_>, _: &Env<'_>| {
             if doubted.is_some() {
-                // A number in the file's header that nothing reads; setting it writes the first page, whatever it was before.
+                // `user_version` is a number in the file's header that nothing reads; setting it writes the first
+                // page, whatever its value was.
                 rows.conn.batch_execute("PRAGMA user_version = 0")?;
             }
             Ok(())
@@ -210,11 +215,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends the writer after what has queued, with an empty write-ahead log; later jobs are refused.
+    /// Ends the writer after the queued jobs, with an empty write-ahead log; later jobs are refused.
     pub(super) async fn stop(&self) {
         let (reply, ended) = oneshot::channel();
         let last: Box<dyn Job> = Box::new(Last(reply));
-        // A full queue is drained by the writer, one that is gone needs no last job.
+        // A full queue is drained by the writer; a writer that is gone needs no last job.
         let jobs = self.jobs.clone();
         self.observer.queued();
         let sent = tokio::task::spawn_blocking(move || jobs.send(last)).await;
@@ -227,7 +232,7 @@ impl Writer {
     /// Resolves when the writer thread has ended: by panic, by `stop`, or because the store was dropped.
     pub(super) async fn closed(&self) {
         let mut closed = self.closed.clone();
-        // An error means the thread is gone as well.
+        // An error also means that the thread is gone.
         drop(closed.wait_for(|closed| *closed).await);
     }
 }
@@ -257,7 +262,7 @@ fn run(
         let last = batch.iter().any(|job| job.is_last());
         match done {
             Err(why) => refuse_all(batch, &why),
-            // One of them failed: find out which by giving each a transaction of its own.
+            // One of the jobs failed. Giving each a transaction of its own finds out which.
             Ok(Err(_)) if batch.len() > 1 => {
                 for job in batch {
                     let mut alone = vec![job];
@@ -273,7 +278,7 @@ fn run(
     }
 }
 
-/// Tells what became of a commit. One into files that have lost their names is no promise: it goes with them.
+/// Answers a batch after its commit. A commit into files that have lost their names is no promise: it disappears with them.
 fn answer_all(batch: Vec<Box<dyn Job>>, done: RowsResult<Vec<Notice>>, identity: &Identity, surroundings: &Surroundings) {
     match (done, identity.lost()) {
         (Ok(_), Some(why)) => refuse_all(batch, &why),
@@ -291,7 +296,7 @@ fn refuse_all(batch: Vec<Box<dyn Job>>, why: &str) {
     }
 }
 
-/// Runs the jobs, and those that `more` has by then, in one transaction and commits it, or leaves nothing behind.
+/// Runs the jobs, and those that `more` gives by then, in one transaction; commits it, or leaves nothing behind.
 fn commit(
     conn: &mut SqliteConnection,
     ids: &mut RowIds,
@@ -305,7 +310,7 @@ fn commit(
     let done = attempt(conn, ids, env, batch, more, &mut notices, observer);
     if done.is_err() {
         *ids = before;
-        // SQLite may have rolled back by itself (a full disk); then this says so, and that is fine.
+        // SQLite may have rolled back by itself (a full disk). ROLLBACK then fails, which is fine.
         if let Err(error) = conn.batch_execute("ROLLBACK") {
             tracing::debug!(error = %error, "nothing to roll back");
         }
@@ -331,13 +336,13 @@ fn attempt(
         }
         job.run(&mut Writing { conn: &mut *conn, ids: &mut *ids, notices: &mut *notices }, env)?;
         number += 1;
-        // Jobs that arrive while a batch is being decided join the same commit: its sync is the dearest part.
+        // Jobs that arrive while a batch is being decided join the same commit: its sync is the most expensive part.
         if number == batch.len() && number < BATCH_MAX {
             batch.extend(more());
         }
     }
     let decided = Instant::now();
-    // A batch nobody hears of is no place to look for what a crash loses.
+    // Kill points count only batches that announce something: other commits have nothing to lose.
     let told = !notices.is_empty();
     if told {
         kill_points::reached(Point::BeforeCommit);
@@ -352,14 +357,14 @@ fn attempt(
 }
 
 fn fail_all(batch: Vec<Box<dyn Job>>, error: &RowsError) {
-    // Whoever asked for the write logs the failure, once, with what it was for.
+    // The caller of the write logs the failure, once, and says what the write was for.
     for job in batch {
         job.fail(classify(error));
     }
 }
 
-/// Whether trying again may help: a busy, full or broken disk is the operator's and passes; a row that breaks a rule of the schema is
-/// ours and does not.
+/// Tells failures that may pass from those that do not. A busy, full or broken disk is the operator's to mend, and trying again
+/// may help; a row that breaks a rule of the schema is a bug, and trying again does not help.
 pub(super) fn classify(error: &RowsError) -> StoreError {
     use diesel::result::{DatabaseErrorKind as Kind, Error};
     match error {
@@ -380,7 +385,7 @@ pub(super) fn classify(error: &RowsError) -> StoreError {
     }
 }
 
-/// What SQLite says of a disk that takes nothing, with what to do; diesel passes on its words alone.
+/// SQLite's error about a disk that takes no writes, with advice. Diesel passes on only SQLite's text.
 fn in_words(said: &str) -> String {
     match said {
         "database or disk is full" => format!("{said}: make room; nothing written is lost, and writing goes on by itself"),
@@ -392,7 +397,7 @@ fn in_words(said: &str) -> String {
     }
 }
 
-/// One error may answer several jobs, so its source goes along as words.
+/// One error may answer several jobs, so its source is passed on as text.
 fn cause(error: &RowsError) -> String {
     std::error::Error::source(error).map(ToString::to_string).unwrap_or_default()
 }
@@ -408,7 +413,7 @@ mod tests {
     use diesel::RunQueryDsl;
     use diesel::connection::Connection;
 
-    /// Counts what the writer tells.
+    /// Counts the calls of the writer.
     #[derive(Default)]
     struct Told {
         asked: AtomicU64,
@@ -477,7 +482,7 @@ mod tests {
         writer.submit(count).await.unwrap()
     }
 
-    /// Holds the writer, queues `jobs` behind it, lets go: they share a batch.
+    /// Blocks the writer, queues `jobs` behind it, and releases the writer: the jobs share a batch.
     async fn batch(writer: &Writer, jobs: &[i64]) -> Vec<Result<i64, StoreError>> {
         let (held, is_held) = mpsc::sync_channel(1);
         let (go, let_go) = mpsc::sync_channel::<()>(1);
@@ -493,13 +498,13 @@ mod tests {
         });
         tokio::task::spawn_blocking(move || is_held.recv().unwrap()).await.unwrap();
         let jobs = jobs.iter().map(|n| writer.submit(insert(*n)));
-        // The first poll queues every job; only then is the writer let go.
+        // The first poll queues every job; only then is the writer released.
         let (results, ()) = futures_util::join!(futures_util::future::join_all(jobs), async { drop(go) });
         blocked.await.unwrap();
         results
     }
 
-    /// A deadline that waits is no failure: whoever shares its batch is not done again, and no write is doubted.
+    /// A deadline that is held is no failure: its neighbours in the batch are not run again, and no write is doubted.
     #[tokio::test]
     async fn what_is_held_costs_its_neighbours_nothing() {
         let folder = tempfile::tempdir().unwrap();
@@ -510,7 +515,7 @@ mod tests {
         assert_eq!(writer.doubts.standing(), None);
     }
 
-    /// A write that fails while another is being proved is not disproved by it.
+    /// A proof does not disprove a write that fails while the proof is under way.
     #[test]
     fn a_proof_says_nothing_of_what_fails_while_it_is_under_way() {
         let doubts = Doubts::default();
@@ -525,7 +530,7 @@ mod tests {
         assert_eq!(doubts.standing(), None);
     }
 
-    /// One bad write among many: its neighbours must not pay, and it must leave nothing behind.
+    /// One write of a batch fails: its neighbours must not suffer, and it must leave nothing behind.
     #[tokio::test]
     async fn a_failed_statement_leaves_its_neighbours_alone() {
         let folder = tempfile::tempdir().unwrap();
@@ -542,14 +547,15 @@ mod tests {
         assert_eq!(rids.len(), 3);
     }
 
-    /// What was rolled back did not happen, and what was applied again happened once: counters must say so.
+    /// Writes that were rolled back did not happen, and writes that were applied again happened once: counters must say so.
     #[tokio::test]
     async fn only_what_was_committed_is_counted() {
         let folder = tempfile::tempdir().unwrap();
         let (writer, told) = measured(&folder);
         batch(&writer, &[1, 2, 1, 3]).await;
         count(&writer).await; // Answered after the batch's own counting.
-        // Batches: the holder, three that were applied alone, and the count; not the batch that failed, nor the job that did.
+        // Counted batches: the blocking job, the three that were applied alone, and the count; not the failed
+        // batch, nor the failed job.
         assert_eq!(told.counts(), [3, 5, 0]);
     }
 
@@ -562,7 +568,7 @@ mod tests {
         assert_eq!(count(&writer).await, 1000);
     }
 
-    /// A full queue must refuse at once: waiting in line for a dead disk helps nobody.
+    /// A full queue must refuse at once: waiting in line for a dead disk helps no one.
     #[tokio::test]
     async fn a_full_queue_refuses_instead_of_waiting() {
         let folder = tempfile::tempdir().unwrap();

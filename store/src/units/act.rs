@@ -1,4 +1,4 @@
-//! Commands of the server's own.
+//! Commands that the server itself gives.
 
 use chrono::{DateTime, Utc};
 use domain::intent::command::Command;
@@ -11,8 +11,8 @@ use crate::rows::RowsResult;
 use crate::rows::prelude::*;
 use crate::surroundings::Env;
 
-/// Applies a command of the server's own. `now` is what the caller found it due by: a clock that is set back between two looks must not
-/// undo what the first one decided.
+/// Applies a command of the server's own. `now` is the time at which the caller found the command due: a clock that is set back
+/// between two looks must not undo the decision of the first one.
 pub(super) fn act<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -21,7 +21,7 @@ pub(super) fn act<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
     let server = Principal::server();
-    // The server's own commands are never refused; if one were, nothing would happen.
+    // Commands of the server's own are never refused; if one were, nothing would happen.
     if let Ok(events) = decide(&loaded.intent, command, &server, now) {
         append(rows, env, loaded, &events, &server.name, now)?;
     }

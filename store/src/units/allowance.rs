@@ -1,9 +1,10 @@
-//! How much may be written: an agent that writes too much, by mistake or because a text talked it into that, must not fill the disk, because
-//! then no person can answer.
+//! Limits how much may be written. An agent that writes too much, by mistake or because a text talked it into that, must not fill
+//! the disk, because then no person can answer.
 //!
-//! Guarantee: every event that an agent causes, with what is kept under its idempotency key, is counted in the transaction that writes it, on
-//! every server. The rows of messages are not counted; their number is bounded by people and attempts. Mechanism: one row for each agent and day. Failure: requests that are under way at the same moment do not
-//! see each other's bytes, so each of them can go beyond the bound once.
+//! Guarantee: every event that an agent causes, with the record kept under its idempotency key, is counted in the transaction
+//! that writes it, on every server. The rows of messages are not counted; their number is bounded by people and attempts.
+//! Mechanism: one row for each agent and day. Failure: requests that are under way at the same moment do not see each other's
+//! bytes, so each of them can exceed the limit once.
 
 use chrono::{DateTime, Utc};
 use domain::base::name::form;
@@ -16,11 +17,11 @@ use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsResult, day};
 use crate::surroundings::Env;
 
-/// What the rows and indexes of an event take besides its bytes, roughly.
+/// Roughly what the rows and indexes of an event take besides its bytes.
 pub(super) const EVENT_ROWS_BYTES: usize = 512;
 const DAY_SECONDS: i64 = 86_400;
 
-/// Refuses what has no room, and an agent that has written as much today as it may. Never an answer, and never an ending.
+/// Refuses a write for which the disk has no room, or whose agent has written its daily limit. Answers and endings always pass.
 pub(super) fn admit<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -45,7 +46,7 @@ pub(super) fn admit<R: Rows>(
     Ok(Ok(()))
 }
 
-/// Counts what was written for an agent today.
+/// Adds to the bytes that an agent has written today.
 pub(super) fn charge<R: Rows>(rows: &mut R, agent: &str, bytes: usize, now: DateTime<Utc>) -> RowsResult<()> {
     if bytes == 0 {
         return Ok(());

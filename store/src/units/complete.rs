@@ -1,4 +1,4 @@
-//! What became of messages: as their worker says, as a report says, and those whose worker is gone.
+//! Records the result of messages: from their worker, from a bounce report, or because their worker is gone.
 
 use domain::base::planted::{Bug, planted};
 use domain::people::authority::{Action, Object, authorize};
@@ -30,7 +30,7 @@ pub(crate) fn complete_delivery<R: Rows>(
     result: &DeliveryResult,
 ) -> RowsResult<bool> {
     let Some((row, _)) = rows.reads().delivery(rid)? else { return Ok(false) };
-    // A worker that overslept its lease changes nothing: another one has the message.
+    // A worker that overslept its lease changes nothing: another worker has the message.
     if row.lease.as_deref() != Some(lease) && !planted(Bug::FenceMissing) {
         return Ok(false);
     }
@@ -48,7 +48,7 @@ pub(crate) fn complete_delivery<R: Rows>(
         }
         DeliveryResult::Sent(reply) => (Fate::Sent, reply),
         DeliveryResult::Retry { reason, after } if let Some(pause) = pause(&row.channel, row.tries, env.entropy) => {
-            // By a clock that has just jumped ahead the next try might be hours away.
+            // By a clock that has just jumped ahead, the next try might be hours away.
             if !env.watch.is_steady() {
                 return Err(RowsError::Held(Hold::Clock.why()));
             }
@@ -65,8 +65,8 @@ pub(crate) fn complete_delivery<R: Rows>(
     Ok(true)
 }
 
-/// Whether it can be told in time or late what became of a message: while a passed deadline waits, nobody knows, and whoever tells it
-/// tries again.
+/// Refuses to record a result while a passed deadline is held back: until then no one knows whether the result came in time. The
+/// worker or gateway that reports the result tries again.
 fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow) -> RowsResult<()> {
     let asked = &suspension.suspension;
     if asked.ending.is_some() || !asked.is_expired(env.clock.now()) {
@@ -75,7 +75,7 @@ fn may_be_told<R: Rows>(rows: &mut R, env: &Env<'_>, suspension: &SuspensionRow)
     hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
 }
 
-/// Records that a message came back; one nobody sent, or whose token is not ours, is not found.
+/// Records that a message came back. A message that does not exist, or whose token is not ours, is not found.
 pub(crate) fn report_bounce<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -92,19 +92,19 @@ pub(crate) fn report_bounce<R: Rows>(
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let found = rows.reads().delivery(report.token.row())?;
     let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id) || planted(Bug::BounceUnproven));
-    // What became of messages by other channels is not a gateway's to say.
+    // A gateway may report only on messages of its own channel.
     let found = found.filter(|(row, _)| principal.reports_on(&row.channel));
     let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };
     let (rid, now) = (row.rid, env.clock.now());
     let suspension = rows.reads().suspension_at(row.suspension)?;
     may_be_told(rows, env, &suspension)?;
-    // Late mail is reported again and again, and the news that it never arrives is not taken back by older news.
+    // Delayed mail is reported again and again, and these older reports do not take a final failure back.
     let before = rows.reads().bounce(rid)?;
     if before.is_none_or(|before| before.kind == BounceKind::Soft) {
         rows.save_bounce(rid, &BounceRow { kind: report.kind, reported_at: now, detail: report.detail.clone() })?;
         rows.notice(Notice::Fact(Fact::BounceReported { kind: report.kind }));
     }
-    // One that is queued again was perhaps taken, and only the reply was lost.
+    // A message that is queued again was perhaps accepted before, and only the reply was lost.
     let may_be_lost = matches!(state, DeliveryState::Sent | DeliveryState::Queued);
     if report.kind == BounceKind::Hard && may_be_lost {
         let detail = report.detail.as_deref().unwrap_or("returned without a reason");

@@ -1,9 +1,10 @@
 //! The distance between messages of one agent to one person.
 //!
-//! Guarantee: after a burst they leave a distance apart, whichever server sends them, and through restarts; within five distances at most
-//! twenty-five leave. Mechanism: a message that leaves for the first time leaves a row with its cause, and the next one counts those; a message
-//! that is too early gets a place of its own. Failure: a message that could leave only in the second half of the time to answer goes at
-//! once, while few of those did; after that it is not sent, and its record says so.
+//! Guarantee: after a burst, messages leave a distance apart, whichever server sends them, and through restarts; within five
+//! distances at most twenty-five leave. Mechanism: a message that leaves for the first time writes a row, and the next message
+//! counts those rows; a message that is too early gets a place (a time to leave) of its own. Failure: a message that could
+//! leave only in the second half of the time to answer leaves at once, while few messages have done so; after that it is not
+//! sent, and its record says so.
 
 use chrono::{DateTime, Utc};
 use domain::asking::pressing::{BURST, PLACES_MAX, URGENT, may_wait, pair};
@@ -12,17 +13,17 @@ use crate::rows::prelude::*;
 use crate::rows::{OutboxRow, RowsResult, SuspensionRow};
 use crate::surroundings::Env;
 
-/// The word about a message that waits for its place.
+/// The detail of a message that waits for its place.
 const KEEPS_ITS_DISTANCE: &str =
     "this message waits, because the agent wrote to this person only a moment ago (questions.min_distance_seconds)";
-/// Why a message is not sent that has no place in time.
+/// The detail of a message that is not sent because no place in time is left for it.
 pub(super) const TOO_OFTEN: &str = "not sent: this agent sends this person too many messages, and this one could not have left in time (questions.min_distance_seconds)";
-/// After how long a message is looked at again while another server decides about the same agent and person, in seconds.
+/// How long a message waits while another server decides about the same agent and person, in seconds.
 pub(super) const BUSY_SECONDS: i64 = 1;
 
 /// Whether a message leaves.
 pub(super) enum Leave {
-    /// At once; it counts from now on.
+    /// At once; the message counts from now on.
     Now,
     /// Not before this time.
     At(DateTime<Utc>),
@@ -64,12 +65,12 @@ pub(super) fn leave<R: Rows>(
     Ok(Leave::Now)
 }
 
-/// Puts off a message that is too early.
+/// Puts a message that is too early off until its place.
 pub(super) fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, until: DateTime<Utc>) -> RowsResult<()> {
     rows.requeue_outbox(row.rid, until, Some(KEEPS_ITS_DISTANCE))
 }
 
-/// Whether a message that is queued waits for its place.
+/// Whether a queued message waits for its place.
 pub(super) fn keeps_its_distance(row: &OutboxRow) -> bool {
     row.tries == 0 && row.detail.as_deref() == Some(KEEPS_ITS_DISTANCE)
 }

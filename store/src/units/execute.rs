@@ -1,8 +1,9 @@
-//! A command on one intent: load, authorize, decide, append, and remember what a repeat is told.
+//! A command on one intent: load, authorize, decide, append, and keep the outcome for a repeated request.
 //!
-//! Guarantee: whatever an event causes (status, timer, message, idempotency record) is a row in the event's own transaction.
-//! Mechanism: one function appends, and derives every other row from the event it appended. Failure: a refusal has written nothing
-//! but the events that record it; a failed statement ends the transaction, and the writer replays its neighbours without it.
+//! Guarantee: everything an event causes (status, timer, message, idempotency record) is a row in the event's own
+//! transaction. Mechanism: one function appends, and derives every other row from the event it appended. Failure: a
+//! refusal has written nothing but the events that record it; a failed statement ends the transaction, and the writer
+//! replays its neighbours without it.
 
 use std::borrow::Cow;
 
@@ -46,8 +47,8 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     let Some(row) = row else { return Ok(Err(Rejection::NotFound)) };
     let mut loaded = load(rows, row, suspension)?;
     loaded.trace_parent = request.trace_parent;
-    // Read here, in the transaction. What is due is due by the clock alone: one event written by a clock that was ahead must not make
-    // deadlines bind early. Only the log's own times never run backwards.
+    // The time is read here, in the transaction. Deadlines are due by the clock alone: one event written by a clock that was
+    // ahead must not make them bind early. Only the log's own times never run backwards.
     let now = env.clock.now();
     let Some(action) = request.action() else { return Ok(Err(Rejection::server_only())) };
     let handed_for = handed(rows.reads(), &request.principal, named(&loaded, request))?;
@@ -72,7 +73,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     match decide(&loaded.intent, command, &request.principal, now) {
         Err(refusal) => {
             may_end(rows, env, &refusal)?;
-            // What time did is the server's act, whoever's try brought it to light.
+            // An ending that time caused is the server's act, whichever request brought it to light.
             let trace_parent = loaded.trace_parent.take();
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
             loaded.trace_parent = trace_parent;
@@ -99,7 +100,7 @@ pub(crate) fn execute<R: Rows>(rows: &mut R, env: &Env<'_>, request: &Request) -
     }
 }
 
-/// A deadline that may not come by its timer may not come by a late answer either.
+/// Holds the request back if it would apply a deadline while deadlines are held: a late answer must not end the question either.
 pub(super) fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -> RowsResult<()> {
     if refusal.deadline.is_empty() {
         return Ok(());
@@ -107,7 +108,7 @@ pub(super) fn may_end<R: Rows>(rows: &mut R, env: &Env<'_>, refusal: &Refusal) -
     hold(rows.reads(), env.watch)?.map_or(Ok(()), |hold| Err(RowsError::Held(hold.why())))
 }
 
-/// The command with what only the rows know; the words of a question are read where a command needs them, and nowhere else.
+/// Completes a command with facts that only the rows hold; the text of a question is read only where a command needs it.
 fn completed<'a, R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -137,7 +138,7 @@ fn completed<'a, R: Rows>(
     Ok(Cow::Owned(Command::Remind { suspension_id: *suspension_id, asked: Some(Box::new(asked)) }))
 }
 
-/// What is said of the question that was asked on the intent last, if that ended without an answer.
+/// The last question of the intent, as the next question will mention it, if the last one ended without an answer.
 fn asked_before<R: Rows>(rows: &mut R, loaded: &Loaded) -> RowsResult<Option<AskedBefore>> {
     let Some(newest) = loaded.row.newest_suspension else { return Ok(None) };
     let last = rows.reads().suspension_at(newest)?;
@@ -176,7 +177,7 @@ fn admit<R: Rows>(
         if body_hash != key.body_hash {
             return Ok(Err(Rejection::IdempotencyMismatch));
         }
-        // A replay of suspend shows the suspension as it is by now, whatever that is.
+        // A replayed suspend shows the suspension as it is now, in whatever state.
         let row = rows.reads().suspension_at(suspension)?;
         let question = rows.reads().question(&row)?;
         let warnings = warned_before(request, &row.suspension, &question);
@@ -189,7 +190,7 @@ fn admit<R: Rows>(
     }
 }
 
-/// What the asker was told of the deadline; the reply may have been lost, so a repetition is told as well.
+/// The deadline warnings of the first reply, which may have been lost: a repeated request gets them again.
 fn warned_before(request: &Request, asked: &Suspension, question: &Question) -> Vec<String> {
     let Ok(Command::Suspend(suspend)) = &request.command else { return Vec::new() };
     let suspend = Suspend { question: question.clone(), ..(**suspend).clone() };
@@ -225,7 +226,7 @@ fn remember<R: Rows>(rows: &mut R, loaded: &Loaded, request: &Request, outcome: 
     rows.insert_idempotent(key, now, &kept)
 }
 
-/// What only the rows know of a command that is fine otherwise: whether it is refused for that, or what its caller is warned of.
+/// Checks that only the rows make possible, for a command that is fine otherwise: a rejection, or warnings for its caller.
 fn weighed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &Command, now: DateTime<Utc>) -> Decided<Vec<String>> {
     let Command::Suspend(suspend) = command else {
         return Ok(state_too_large(rows, loaded, command)?.map_or_else(|| Ok(Vec::new()), Err));
@@ -235,13 +236,14 @@ fn weighed<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, command: &Comm
     {
         return Ok(Err(rejection));
     }
-    // It is in the head of every mail about the question.
+    // The title is in the header of every mail about the question.
     let title = rows.reads().title(loaded.row.rid)?;
     let warnings = suspend.seeming_secret.judge(&title_findings(&title)).map_err(|errors| Rejection::Invalid { errors });
     Ok(warnings.map(|warnings| warnings.into_iter().chain(suspend.deadline_warning(now)).collect()))
 }
 
-/// When questions of the intent ended without an answer, as far as that counts, oldest first; the open one is about to be superseded.
+/// When earlier questions of the intent ended without an answer, oldest first, up to the limit that counts. The open question,
+/// which is about to be superseded, counts as ended now.
 fn unanswered<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -252,7 +254,7 @@ fn unanswered<R: Rows>(
     let since = now - seconds(ASKS_WITHIN_SECONDS);
     let mut times = rows.reads().unanswered(loaded.row.rid, since, env.pressing.asks_per_hour.saturating_add(1))?;
     times.reverse();
-    // An ending is dated ahead if the clock was ahead then; it counts as one of now, for an hour and no longer.
+    // If the clock was ahead, an ending is dated in the future; it then counts as one of now, for an hour and no longer.
     for time in &mut times {
         *time = now.min(*time);
     }
@@ -260,7 +262,7 @@ fn unanswered<R: Rows>(
     Ok(times)
 }
 
-/// The state an intent may grow to is bounded; only the rows know how large it is.
+/// Refuses a patch that would make the state of an intent too large; only the rows know how large it is.
 fn state_too_large<R: Rows>(rows: &mut R, loaded: &Loaded, command: &Command) -> RowsResult<Option<Rejection>> {
     let Command::PatchState { patches, .. } = command else { return Ok(None) };
     let mut body = rows.reads().body(loaded.row.rid)?;

@@ -13,7 +13,7 @@ use crate::rows::prelude::*;
 use crate::rows::{DeliveryState, OutboxRow, RowsResult, SuspensionRow};
 use crate::surroundings::Env;
 
-/// Ends a message, accepted, given up or returned, and records it in the log, with what follows from it.
+/// Ends a message (accepted, given up or returned), records that in the log, and applies the consequences.
 pub(super) fn finish_delivery<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -27,14 +27,14 @@ pub(super) fn finish_delivery<R: Rows>(
         Fate::Failed => (DeliveryState::Failed, Settled::Failed),
         Fate::Bounced => (DeliveryState::Bounced, Settled::Bounced),
     };
-    // What a report says stands beside the mail server's last word, not in its place.
+    // A bounce report stands beside the mail server's last reply and does not replace it.
     let last_word = (fate != Fate::Bounced).then_some(detail);
     let now = env.clock.now();
     rows.finish_outbox(row.rid, state, now, last_word)?;
     rows.notice(Notice::Fact(Fact::Delivery { channel: row.channel.clone(), state: settled }));
-    // First, so that of two messages that are lost at the same time the later one sees the other.
+    // The intent is loaded first, so that of two messages that are lost at the same time the later one sees the other.
     let mut loaded = load_of(rows, suspension)?;
-    // Only a loss needs to know of the others: whether anybody is reached without it, and who is asked instead.
+    // Only a loss needs the other messages: whether they reach anyone, and who is asked instead.
     let (mut siblings, mut question) = (Vec::new(), None);
     if fate != Fate::Sent && suspension.suspension.ending.is_none() {
         let asked;

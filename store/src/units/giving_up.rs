@@ -1,8 +1,9 @@
-//! Messages given up before they are lost: their endpoint takes too long, and another channel asks somebody at once.
+//! Gives up messages before they are lost, if their endpoint takes too long and another channel can ask a person at once.
 //!
-//! Guarantee: nobody is given up for whom nobody is asked instead; without another way, late is better than never. Mechanism: the next
-//! rung is woken when all of an attempt is lost, so whatever else of the attempt waits for the same endpoint is given up with it, in the
-//! same transaction. Failure: what another worker has in hand may get through, and is waited for.
+//! Guarantee: a message is given up only if another person or channel is asked instead; without another way, late is better than
+//! never. Mechanism: the next rung is woken when all messages of an attempt are lost, so all other messages of the attempt that
+//! wait for the same endpoint are given up in the same transaction. Failure: a message that another worker is sending may get
+//! through, so it is waited for.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::intent::deliveries::{has_another_way, is_worth_waiting};
@@ -20,22 +21,23 @@ use crate::rows::{OutboxRow, RowsResult, SuspensionRow};
 use crate::sending::{Lane, Leased, LinePlace};
 use crate::surroundings::Env;
 
-/// Messages that are due for one webhook endpoint at the same time; what comes on top asks by the next way, if it has one.
+/// The most messages that may be due for one webhook endpoint at the same time; further ones are asked by the
+/// next way, if they have one.
 const ENDPOINT_DUE_MAX: u32 = 1_000;
-/// Messages beyond those looked at in one transaction.
+/// How many messages beyond that number are looked at in one transaction.
 const BEYOND_PER_UNIT: u32 = 16;
 
-/// Why what comes on top is given up.
+/// The detail of a message that is given up because it is beyond that number.
 const TOO_MANY: &str = "too many messages wait for this endpoint";
 
-/// What one turn has done so far.
+/// The results of one turn so far.
 pub(super) struct Taking {
     pub(super) leased: Leased,
-    /// The rows of messages given up together with another one.
+    /// The rows of messages that were given up together with another one.
     pub(super) given_up: Vec<i64>,
 }
 
-/// Whether a question has no time to wait so long for an endpoint: it must not wait most of the time there is to answer it.
+/// Whether a question cannot afford to wait so long for an endpoint: most of its time to answer would be gone.
 pub(super) fn is_pressed(
     row: &OutboxRow,
     suspension: &SuspensionRow,
@@ -49,8 +51,8 @@ pub(super) fn is_pressed(
     until.is_some_and(|until| !is_worth_waiting(wait, until - now))
 }
 
-/// Gives up a message, and what else of its attempt waits for the same endpoint, if that asks somebody by another channel; returns the
-/// rows of those given up.
+/// Gives up a message, with the others of its attempt that wait for the same endpoint, if a person is then asked by another
+/// channel; returns the rows of the messages given up.
 pub(super) fn give_up<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -59,7 +61,7 @@ pub(super) fn give_up<R: Rows>(
     question: &Question,
     why: &str,
 ) -> RowsResult<Vec<i64>> {
-    // Where this locks the intent, two servers that each hold one of the attempt go around one after the other.
+    // Where this locks the intent, two servers that each hold one message of the attempt take their turns one after the other.
     load_of(rows, suspension)?;
     let mut lost = rows.reads().waiting_beside(row)?;
     let mut siblings = Vec::new();
@@ -85,10 +87,11 @@ pub(super) fn give_up<R: Rows>(
     Ok(rids)
 }
 
-/// Looks at what is due for an endpoint beyond what it has room for. Whoever waits behind a thousand others is not asked in time.
+/// Looks at due messages beyond those an endpoint has room for: a message that waits behind a thousand
+/// others does not ask in time.
 ///
-/// The newest come first, at every turn; then as many of those behind them, from where the turn before ended: those that have no other way
-/// are looked at again and again, and must hide nobody who has one.
+/// Every turn looks at the newest messages first, and then at as many of those behind them, from where the turn before ended.
+/// Messages that have no other way are looked at again and again, and must not hide those that have one.
 pub(super) fn turn_away<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -113,7 +116,7 @@ pub(super) fn turn_away<R: Rows>(
         }
         let (suspension, message) = match read(rows, &row) {
             Ok(read) => read,
-            // It is put off, loudly, when its turn comes.
+            // The message is put off, and an error logged, when its turn comes.
             Err(error) if error.is_unreadable() => continue,
             Err(error) => return Err(error),
         };
@@ -136,7 +139,7 @@ pub(super) fn turn_away<R: Rows>(
     Ok(())
 }
 
-/// The place behind which the line goes on, unless it ended before the limit.
+/// The place in the line where the next turn goes on; `None` if the line ended before the limit.
 fn last_of(looked_at: &[OutboxRow]) -> Option<LinePlace> {
     let last = looked_at.last().filter(|_| looked_at.len() == BEYOND_PER_UNIT as usize)?;
     Some(LinePlace { due_at: last.due_at, rid: last.rid })

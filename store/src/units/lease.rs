@@ -1,4 +1,4 @@
-//! Messages that are due: leased to one worker, with a link for each.
+//! Leases due messages to one worker, with an answer link for each.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::DeliveryId;
@@ -22,7 +22,7 @@ use crate::rows::{DeliveryState, OutboxRow, QueuedChannel, RowsError, RowsResult
 use crate::sending::{Gate, Leased, LeasedDelivery, Turn};
 use crate::surroundings::Env;
 
-/// Messages leased in one transaction.
+/// The most messages leased in one transaction.
 pub(crate) const DELIVERIES_PER_UNIT: u32 = 16;
 /// How long a worker may take to send one message before another may try, in seconds.
 pub(crate) const DELIVERY_LEASE_SECONDS: i64 = 120;
@@ -32,14 +32,14 @@ const COVERED: &str = "an earlier message asks the same of this person and is st
 /// Why a message that waits is dropped when a reminder comes.
 const REPLACED: &str = "a newer message asks the same of this person, so this one was dropped";
 
-/// How often the queue looks whether the disk has room for messages again, in seconds. A look writes nothing.
+/// How often the queue checks again whether the disk has room for messages, in seconds. A check writes nothing.
 const ROOM_LOOK_SECONDS: i64 = 5;
 
 pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn) -> RowsResult<Leased> {
     let now = env.clock.now();
     let mut leased = Leased { deliveries: Vec::new(), untried: 0, turned_away: Vec::new(), lines: Vec::new(), next_due: None };
     let queued = rows.reads().queued_channels()?;
-    // Most turns find nothing that is due: they need to know no more.
+    // Most turns find nothing that is due, and end here.
     let is_idle = |queued: &QueuedChannel| queued.next_due > now && !matches!(gate_of(turn, &queued.channel), Gate::Closed(_));
     if queued.iter().all(is_idle) {
         leased.next_due = queued.first().map(|first| first.next_due);
@@ -57,7 +57,7 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
     let mut taking = Taking { leased, given_up: Vec::new() };
     let mut shared_room = turn.shared_room;
     let mut full = Vec::new();
-    // Whose message has waited longest goes first: the shared room is handed out fairly.
+    // The channel whose message has waited longest goes first, so that the shared room is handed out fairly.
     for QueuedChannel { channel, next_due } in queued {
         let gate = gate_of(turn, &channel);
         let by = if turn.lane(&channel).is_some() { now } else { now - patience };
@@ -69,14 +69,15 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
         let (before, untried) = (taking.leased.deliveries.len(), taking.leased.untried);
         let limit = room.min(DELIVERIES_PER_UNIT);
         let due = if matches!(gate, Gate::Closed(_)) && by == now {
-            // What waits for another try would wait in vain, and whoever is asked instead would wait for it.
+            // The channel is closed, so messages that wait for another try would wait in vain, and so would the
+            // people who are asked instead.
             rows.reads().undelivered(&channel, now, limit)?
         } else if room > 0 && next_due <= by {
             rows.reads().due_deliveries(&channel, by, limit)?
         } else {
             Vec::new()
         };
-        // Where fewer are due than may leave, nothing is behind them.
+        // If fewer messages are due than may leave, none is left behind them.
         let is_seen_whole = next_due <= by && u32::try_from(due.len()).is_ok_and(|seen| seen < limit);
         for row in due {
             take(rows, env, row, &gate, &secrets, now, &mut taking)?;
@@ -84,8 +85,8 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
         let taken = u32::try_from(taking.leased.deliveries.len() - before).unwrap_or(u32::MAX);
         if let Gate::SharedRoom(_) = gate {
             shared_room -= taken;
-            // After the taking: what can leave at once has left the queue. If room was left because a message needed no try, the next
-            // turn, which follows at once, takes another one first.
+            // This comes after the messages that can leave at once have left the queue. If room was left because a message needed
+            // no try, the next turn, which follows at once, takes another one first.
             let lane = turn.lane(&channel).filter(|_| next_due <= now && taking.leased.untried == untried);
             match lane {
                 Some(lane) if is_seen_whole => taking.leased.lines.push((lane.channel.clone(), None)),
@@ -97,7 +98,7 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
             full.push(channel);
         }
     }
-    // A full lane is looked at when one of its messages has ended; any other when its next one is due.
+    // A full lane is looked at when one of its messages has ended; any other lane when its next message is due.
     let next = rows.reads().queued_channels()?.into_iter().filter(|queued| !full.contains(&queued.channel));
     let when = |queued: QueuedChannel| match turn.lane(&queued.channel) {
         Some(_) => queued.next_due,
@@ -106,21 +107,23 @@ pub(crate) fn lease_deliveries<R: Rows>(rows: &mut R, env: &Env<'_>, turn: &Turn
     Ok(Leased { next_due: next.map(when).min(), ..taking.leased })
 }
 
-/// What becomes of a channel's messages in this turn.
+/// The gate of a channel in this turn, which decides about all its messages.
 fn gate_of(turn: &Turn, channel: &str) -> Gate {
     turn.lane(channel).map_or_else(|| Gate::Closed(NO_SUCH_CHANNEL.to_owned()), |lane| lane.gate.clone())
 }
 
-/// How long a revived message is spared what becomes of the others where its channel takes nothing: by then every server has heard of it.
+/// How long a revived message is exempt where its channel takes no messages, in seconds: by then every server
+/// has heard of the revival.
 const REVIVED_IS_SPARED_SECONDS: i64 = 10;
 
-/// Until when a queued message is spared, if it is.
+/// Until when a queued message is exempt, if it is.
 fn spared_until(row: &OutboxRow, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let revived_at = row.settled_at.filter(|revived_at| *revived_at <= now)?;
     Some(revived_at + TimeDelta::seconds(REVIVED_IS_SPARED_SECONDS)).filter(|until| now < *until)
 }
 
-/// How long what is due for channels this server does not have is left to the others: during an update one of them may have it.
+/// How long due messages of channels that this server does not have are left to other servers: during an update one of
+/// them may have the channel.
 fn patience<R: Rows>(rows: &mut R, turn: &Turn, queued: &[QueuedChannel]) -> RowsResult<TimeDelta> {
     let knows_all = queued.iter().all(|queued| turn.lane(&queued.channel).is_some());
     Ok(if knows_all || rows.reads().is_alone()? { TimeDelta::zero() } else { TimeDelta::seconds(OTHERS_HAVE_SECONDS) })
@@ -129,14 +132,14 @@ fn patience<R: Rows>(rows: &mut R, turn: &Turn, queued: &[QueuedChannel]) -> Row
 /// How long after it was due a message of an unknown channel is failed where other servers live.
 const OTHERS_HAVE_SECONDS: i64 = 300;
 
-/// What is queued for a channel that was taken out of the settings.
+/// The detail of a message whose channel was taken out of the settings.
 const NO_SUCH_CHANNEL: &str = "this server has no channel of this name any more";
-/// What waits for an endpoint whose circuit is open.
+/// The detail of a message that waits for an endpoint whose circuit is open.
 const LEFT_ALONE: &str = "the endpoint is left alone for a while, because it keeps failing";
-/// What cannot wait for it.
+/// The detail of a message that cannot wait for that endpoint.
 const NO_TIME: &str = "the endpoint keeps failing, and the time to answer runs";
 
-/// What proves the tokens a message carries.
+/// The secrets that prove the tokens in a message.
 struct Secrets {
     bounce: [u8; 32],
     link: [u8; 32],
@@ -158,20 +161,20 @@ fn take<R: Rows>(
     let leased = &mut taking.leased;
     let (suspension, message) = match read(rows, &row) {
         Ok(read) => read,
-        // It was put off already, and is looked at all the same because its channel is closed.
+        // The message was put off already, and is looked at only because its channel is closed.
         Err(error) if row.due_at > now && error.is_unreadable() => return Ok(()),
         Err(error) => return put_off(rows, &row, now, error),
     };
-    // Nobody is asked what has been decided. (A race may still send one: between this commit and the network.)
+    // A question that has been decided is not asked. (A race may still send a message: between this commit and the network.)
     let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
     if ended && !planted(Bug::EndedQuestionSent) {
         leased.untried += 1;
         return settle(rows, row, now);
     }
-    // A message is tried until a newer one goes to the same person; who gets no newer one is still owed this one.
+    // A message is tried until a newer one goes to the same person; a person who gets no newer one is still owed this one.
     if message.superseded || message.covered {
         leased.untried += 1;
-        // Of two messages to one person, of which one keeps its distance, one is enough.
+        // If two messages to one person wait and one of them keeps its distance, one message is enough.
         if message.covered {
             return drop_unsent(rows, row, Some(COVERED), now);
         }
@@ -196,7 +199,7 @@ fn take<R: Rows>(
             }
             Leave::Now => leased.deliveries.push(lease_delivery(rows, env, row, suspension, message, secrets, now)?),
         },
-        // This turn may have been worked out before somebody believed that the endpoint works, or before this server heard of it.
+        // The lanes of this turn may date from before the message was revived, or before this server heard of the revival.
         Gate::Paused(_) | Gate::Closed(_) if let Some(until) = spared_until(&row, now) => {
             if row.due_at <= now {
                 leased.untried += 1;
@@ -220,7 +223,7 @@ fn take<R: Rows>(
     Ok(())
 }
 
-/// A message whose rows cannot be read must not hold up the ones behind it: it is put off, loudly.
+/// A message whose rows cannot be read must not hold up the ones behind it: it is put off, and an error is logged.
 fn put_off<R: Rows>(rows: &mut R, row: &OutboxRow, now: DateTime<Utc>, error: RowsError) -> RowsResult<()> {
     if !error.is_unreadable() {
         return Err(error);
@@ -244,12 +247,12 @@ fn lease_delivery<R: Rows>(
     let seconds = if planted(Bug::LeaseWithoutEnd) { 0 } else { DELIVERY_LEASE_SECONDS };
     let linked = env.channels.carries_links(&row.channel);
     rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at: now + TimeDelta::seconds(seconds), tries, linked })?;
-    // A fresh token for every try: the one before may have left the house.
+    // Every try gets a fresh token: the earlier one may have left the server.
     let token = mint(rows, env, &suspension, &row, &secrets.link, now)?;
     Ok(letter(OutboxRow { tries, ..row }, lease, token, suspension, message, &secrets.bounce, now))
 }
 
-/// Makes an answer link for a message; of the link only the hash is kept.
+/// Makes an answer link for a message; the store keeps only the hash of the link.
 fn mint<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -272,7 +275,7 @@ fn mint<R: Rows>(
     Ok(token)
 }
 
-/// Everything a message says, as it leaves at `now`.
+/// Everything a message says when it leaves at `now`.
 fn letter(
     row: OutboxRow,
     lease: [u8; 16],
@@ -305,9 +308,9 @@ fn letter(
     }
 }
 
-/// Reads a message that has gone out, with a link of its own: the one it left with is known to nobody any more.
+/// Reads a message that has gone out, with a new link: only the hash of the link it left with is known.
 ///
-/// Not on a database that was served in production: there the message went to somebody, and a link is for that person alone.
+/// Refused on a database that was served in production: there the message went to a person, and a link is for that person alone.
 pub(crate) fn open_mail<R: Rows>(rows: &mut R, env: &Env<'_>, id: DeliveryId) -> RowsResult<Option<LeasedDelivery>> {
     let Some((row, DeliveryState::Sent)) = rows.reads().delivery_of(id)? else { return Ok(None) };
     let is_ours = row.channel == EMAIL && rows.reads().secret(PRODUCTION_MARK)?.is_none();

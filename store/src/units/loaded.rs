@@ -10,7 +10,7 @@ use crate::rows::{IntentRow, RowsError, RowsResult, SuspensionRow};
 use crate::span::{SpanEnd, SpanRecord, TraceContext};
 use crate::surroundings::Env;
 
-/// An intent with the rows it is made of.
+/// An intent with the rows it consists of.
 pub(super) struct Loaded {
     pub(super) row: IntentRow,
     pub(super) intent: Intent,
@@ -20,7 +20,7 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// The version `If-Match` and `ETag` speak of: the intent's, or the suspension's where the path names one.
+    /// The version that `If-Match` and `ETag` mean: the intent's, or the suspension's where the path names one.
     pub(super) fn version_of(&self, target: Target) -> u32 {
         match target {
             Target::Intent(_) => self.intent.version,
@@ -63,7 +63,7 @@ pub(super) fn load<R: Rows>(rows: &mut R, row: IntentRow, named: Option<Suspensi
     Ok(Loaded { row, intent, suspensions, trace_parent: None })
 }
 
-/// The intent of one suspension, for a command of the server's own.
+/// Loads the intent of one suspension, for a command of the server's own.
 pub(super) fn load_of<R: Rows>(rows: &mut R, suspension: &SuspensionRow) -> RowsResult<Loaded> {
     let row = rows.reads().intent_at(suspension.intent)?;
     load(rows, row, Some(suspension.suspension.id))

@@ -1,4 +1,4 @@
-//! The log, and every row an appended event implies.
+//! Appends events to the log, and writes every row that an appended event implies.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::surroundings::Env;
 
 /// Appends events to the intent's log and writes every row they imply. Returns the last event.
 ///
-/// `now` is the clock's; an event is not dated before the one it follows, whatever the clock shows.
+/// `now` is the clock's time; an event is never dated before the one it follows, whatever the clock shows.
 pub(super) fn append<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -72,7 +72,7 @@ pub(super) fn append<R: Rows>(
     if !events.is_empty() {
         let &Intent { id, status, version, ref created_by, created_at, updated_at, .. } = &loaded.intent;
         let created_by = created_by.clone();
-        // What people write is theirs; what the server writes, it writes because the agent asked.
+        // Only events of the agent and of the server are charged to the agent: the server writes because the agent asked.
         if actor == SERVER || is_same(actor, &created_by.name) {
             charge(rows, &created_by.name, bytes, now)?;
         }
@@ -83,7 +83,7 @@ pub(super) fn append<R: Rows>(
     Ok(last)
 }
 
-/// Writes what one appended event implies besides itself.
+/// Writes the rows that one appended event implies.
 fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
     match event {
         Event::StatePatched(patches) => {
@@ -153,7 +153,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
     }
 }
 
-/// Writes what one more attempt implies: its number, its messages, and when the next one is due.
+/// Writes the rows that one more attempt implies: its number, its messages, and when the next attempt is due.
 fn ask_again<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -173,14 +173,14 @@ fn ask_again<R: Rows>(
     }
     let row = loaded.suspension_row(renotified.suspension_id)?;
     let question = rows.reads().question(row)?;
-    // Each skipped attempt would have gone by its own channels: its people may have no way among those of the newest.
+    // The people of each skipped attempt are asked by that attempt's channels: the newest attempt's may not reach them.
     let made_up = renotified.makes_up_from..=renotified.attempt;
     let routes = made_up.flat_map(|attempt| env.channels.routes(question.channel_at(attempt), question.recipients_at(attempt)));
     let ways = each_once(routes, env.channels);
     ask(rows, env, suspension, renotified.attempt, ways.iter().map(Way::route).collect(), now)
 }
 
-/// Queues a message for each way there is none of this attempt for yet.
+/// Queues a message for each way that has no message of this attempt yet.
 fn ask<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -195,7 +195,8 @@ fn ask<R: Rows>(
     queue(rows, env, &queueing, now)
 }
 
-/// Writes what a reminder on request implies: when it was, and a message by each way; one still under way is sent now instead.
+/// Writes the rows that a requested reminder implies: its time, and a message by each way; a message that still
+/// waits is sent now instead.
 fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Reminded, now: DateTime<Utc>) -> RowsResult<()> {
     let suspension = loaded.suspension_row(reminded.suspension_id)?.rid;
     rows.mark_reminded(suspension, now)?;
@@ -204,17 +205,18 @@ fn remind<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &Loaded, reminded: &Remi
     requeue(rows, &waiting, now)?;
     let mut routes: Vec<_> = reminded.ways.iter().map(Way::route).collect();
     routes.retain(|route| !waiting.iter().any(|row| row.route().is_same(route)));
-    // Whoever has a message of this attempt gets another: that is what was asked for.
+    // A person who has a message of this attempt gets another one: the reminder asks for that.
     queue(rows, env, &Queueing { suspension, attempt: reminded.attempt, routes, known: &known }, now)
 }
 
-/// Moves the deadline and its timer; whoever waits or has the page open learns of it.
+/// Moves the deadline and its timer, and announces the change to waiters and open pages.
 fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsResult<()> {
     touch(rows, loaded, extended.suspension_id)?;
     let suspension = loaded.suspension_row(extended.suspension_id)?.rid;
     rows.move_deadline(suspension, extended.new_expires_at)?;
     let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
-    // A timer that was put off is not found under its old time; when it comes due, the deadline has not been reached.
+    // A timer that was put off is not found under its old time. When it fires, the new deadline has not been
+    // reached, so it does nothing.
     if !planted(Bug::ExtensionKeepsItsTimer) {
         rows.delete_timer(timer)?;
     }
@@ -224,9 +226,9 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
     Ok(())
 }
 
-/// The one place where a suspension's row ends, for every ending and every way to it.
+/// Ends a suspension's row: the one place for every ending and every way to it.
 fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event, now: DateTime<Utc>) -> RowsResult<()> {
-    // The second event that tells of one ending finds nothing open.
+    // The second event about the same ending finds no open suspension.
     let Some(rid) = loaded.row.open_suspension.take() else { return Ok(()) };
     let ended = loaded.intent.ended.last().ok_or(RowsError::Inconsistent("an ending without its suspension"))?;
     if !rows.end_suspension(rid, ended)? {
@@ -255,7 +257,7 @@ fn end<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Event,
     Ok(())
 }
 
-/// A line of the server's log, for after the commit.
+/// A line for the server's log, written after the commit.
 fn story(loaded: &Loaded, agent: &str, what: What) -> Notice {
     Notice::Story(Story { intent_id: loaded.intent.id, agent: agent.to_owned(), what })
 }

@@ -1,4 +1,4 @@
-//! A message, as far as the question and the other messages about it tell what it says.
+//! The contents of a message that follow from the question and from the other messages about it.
 
 use domain::base::ids::DeliveryId;
 use domain::suspension::Question;
@@ -9,26 +9,27 @@ use super::queue::supersedes;
 use crate::rows::prelude::*;
 use crate::rows::{DeliveryState, OutboxRow, RowsResult, SuspensionRow};
 
-/// Reads what dealing with a message needs.
+/// Reads the suspension of a message, and its contents.
 pub(super) fn read<R: Rows>(rows: &mut R, row: &OutboxRow) -> RowsResult<(SuspensionRow, Message)> {
     let suspension = rows.reads().suspension_at(row.suspension)?;
     let message = Message::of(rows, row, &suspension)?;
     Ok((suspension, message))
 }
 
-/// What a message says besides its own row; read before anything is written.
+/// The contents of a message besides its own row; read before anything is written.
 pub(super) struct Message {
     pub(super) question: Question,
     pub(super) intent_title: String,
     /// The first message that reached the same recipient's mail server.
     pub(super) first: Option<DeliveryId>,
-    /// Who was told by earlier attempts, if this recipient was not: a person who was asked by another channel is not told of the others.
+    /// The people that earlier attempts asked, unless this recipient is one of them: a person who was asked by another channel
+    /// is not told of the others.
     pub(super) asked_before: Vec<String>,
     /// Whether the same recipient's mail server took a message of this very attempt before.
     pub(super) repeated: bool,
     /// Whether a newer message to the same recipient is queued or gone.
     pub(super) superseded: bool,
-    /// Whether an older message to the same recipient keeps its distance: it asks the same, and comes as soon as it may.
+    /// Whether an older message to the same recipient keeps its distance: it asks the same, and leaves as soon as it may.
     pub(super) covered: bool,
 }
 
@@ -48,7 +49,7 @@ impl Message {
             let earlier = other.rid < row.rid && state == DeliveryState::Sent;
             told.superseded |= supersedes(&other, state, row);
             told.covered |= same && other.rid < row.rid && state == DeliveryState::Queued && keeps_its_distance(&other);
-            // A message of the same attempt by another channel is no earlier question.
+            // A message of the same attempt by another channel does not count as an earlier question.
             is_asked_already |= person && earlier && (same || other.attempt < row.attempt);
             told.repeated |= same && earlier && other.attempt == row.attempt;
             if same && earlier && told.first.is_none() {
@@ -64,7 +65,7 @@ impl Message {
     }
 }
 
-/// A message as the log tells of it.
+/// A message in the form in which the log records it.
 pub(super) fn as_logged(row: OutboxRow, suspension: &SuspensionRow, detail: &str) -> Delivery {
     Delivery {
         suspension_id: suspension.suspension.id,
@@ -78,7 +79,7 @@ pub(super) fn as_logged(row: OutboxRow, suspension: &SuspensionRow, detail: &str
     }
 }
 
-/// All messages about a question, as deciding sees them.
+/// All messages about a question, in the form in which decisions use them.
 pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec<Sibling>> {
     let all = rows.reads().deliveries(suspension)?.into_iter();
     Ok(all.map(|(row, state)| sibling(row, state)).collect())
@@ -86,7 +87,7 @@ pub(super) fn siblings<R: Rows>(rows: &mut R, suspension: i64) -> RowsResult<Vec
 
 pub(super) fn sibling(row: OutboxRow, state: DeliveryState) -> Sibling {
     let state = state.shown(&row);
-    // What waits goes by the settings of then.
+    // A queued message will use the settings of the moment it leaves, so whether it carries a link is not known yet.
     let linked = row.linked.filter(|_| state != Shown::Queued);
     Sibling { attempt: row.attempt, state, channel: row.channel, recipient: row.recipient, linked }
 }

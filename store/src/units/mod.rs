@@ -1,4 +1,5 @@
-//! The transaction bodies, written once: load, authorize, decide, append, queue. A file for each unit, and for what several share.
+//! The transaction bodies, written once: load, authorize, decide, append, queue. Each unit has a file, and so has
+//! code that several share.
 
 mod act;
 mod allowance;

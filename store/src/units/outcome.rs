@@ -1,4 +1,4 @@
-//! What the caller of a command gets to see.
+//! The outcome of a command, as its caller sees it.
 
 use chrono::{DateTime, Utc};
 use domain::base::planted::{Bug, planted};
@@ -16,7 +16,7 @@ use crate::request::Idempotency;
 use crate::rows::prelude::*;
 use crate::rows::{Decided, RowsError, RowsResult};
 
-/// What the caller gets to see.
+/// The outcome of an accepted command, as its caller sees it.
 pub(super) fn outcome<R: Rows>(
     rows: &mut R,
     loaded: &Loaded,
@@ -64,7 +64,7 @@ pub(super) fn outcome<R: Rows>(
     }
 }
 
-/// What is said of an accepted answer. All of it stays as the ending left it, but the intent's version.
+/// The response to an accepted answer. The ending fixes all of it but the intent's version.
 fn responded(ended: &Suspension, version: u32) -> RowsResult<Outcome> {
     let ending = ended.ending.as_ref().ok_or(RowsError::Inconsistent("an answer left its suspension open"))?;
     let value = ending.response.clone().unwrap_or_default();
@@ -82,18 +82,18 @@ fn responded(ended: &Suspension, version: u32) -> RowsResult<Outcome> {
     Ok(Outcome::Responded { response: Box::new(response), version })
 }
 
-/// What stands under an idempotency key. Keys are random, so each row is written to a page of its own: the smaller it is, the fewer
-/// pages there are, and the sooner two rows share one.
+/// The value stored under an idempotency key. Keys are random, so each row is written to a page of its own: the smaller the rows
+/// are, the fewer pages there are, and the sooner two rows share one.
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Kept {
-    /// An accepted answer, by the row it ended and the version of its intent since; the row tells the rest.
+    /// An accepted answer: the row of the suspension it ended, and the version of the intent after it. The row holds the rest.
     Answered(i64, u32),
     #[serde(untagged)]
     Whole(Outcome),
 }
 
-/// An outcome as it is kept under its key.
+/// The form in which an outcome is stored under its key.
 pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
     Ok(match outcome {
         Outcome::Responded { response, version } => {
@@ -105,7 +105,7 @@ pub(super) fn kept(loaded: &Loaded, outcome: &Outcome) -> RowsResult<String> {
     })
 }
 
-/// The outcome of which this is kept.
+/// The outcome that was stored in this form.
 pub(super) fn recalled<R: Rows>(rows: &mut R, kept: &str) -> RowsResult<Outcome> {
     match serde_json::from_str(kept)? {
         Kept::Answered(suspension, version) => responded(&rows.reads().suspension_at(suspension)?.suspension, version),
@@ -113,7 +113,7 @@ pub(super) fn recalled<R: Rows>(rows: &mut R, kept: &str) -> RowsResult<Outcome>
     }
 }
 
-/// What a write with this key left for its repeats.
+/// The outcome that an earlier write with this key stored.
 pub(super) fn kept_under<R: Rows>(rows: &mut R, key: Idempotency, now: DateTime<Utc>) -> Decided<Option<String>> {
     let Some((body_hash, outcome)) = rows.reads().idempotent(&key.key_hash, now)? else { return Ok(Ok(None)) };
     if body_hash != key.body_hash && !planted(Bug::BodyOfAKeyIgnored) {
@@ -126,7 +126,7 @@ pub(super) fn kept_under<R: Rows>(rows: &mut R, key: Idempotency, now: DateTime<
 mod tests {
     use super::*;
 
-    /// What an older program kept under a key counts for its day: the repeat must not act again, nor fail.
+    /// A value that an older program stored under a key counts for its day: a repeated request must neither act again nor fail.
     #[test]
     fn what_is_kept_is_read_in_the_old_form_and_the_new() {
         let response = r#"{"intent_id":"01a20114-994c-7e8e-b24b-975054fd6315","suspension_id":"01a20114-a165-7f85-b76e-9324e67a4166",

@@ -1,10 +1,10 @@
-//! Whether the server is there: its heartbeat, what an absence of it gives back, and what waits after a restore.
+//! The server's heartbeat, the time given back after an absence, and the hold after a restore.
 //!
-//! Guarantee: an absence of more than a minute, be it a jump of the clock, or any time without links after a restore, gives every open
-//! question with a fallback time back, once. Mechanism: the deadline loop leaves a sign of life in the transactions it makes anyway; a start compares it with the
-//! clock, records the absence and the new sign of life in one transaction; the loop then works through the open questions in bounded
-//! batches, each of which records how far it got. Failure: a crash in the middle leaves the absence recorded and half made good; the
-//! next start goes on behind the last batch.
+//! Guarantee: an absence of more than a minute (a jump of the clock counts as one), or any time without links after a restore,
+//! gives every open question with a fallback time back, once. Mechanism: the deadline loop leaves a sign of life in the
+//! transactions it makes anyway. A start compares that sign with the clock, and records the absence and a new sign of life in one
+//! transaction. The loop then works through the open questions in bounded batches, each of which records how far it got. Failure:
+//! a crash in the middle leaves the absence recorded and partly made good; the next start goes on behind the last batch.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::planted::{Bug, planted};
@@ -30,22 +30,22 @@ use crate::surroundings::Env;
 
 /// How old a sign of life may get before the next one, in seconds.
 const BEAT_SECONDS: i64 = 10;
-/// By less than this a clock may have been set back by its time service, in seconds.
+/// A time service may set a clock back by less than this, in seconds.
 const BEHIND_SECONDS_MIN: i64 = 60;
-/// Questions dealt with in one transaction after an absence.
+/// How many questions one transaction deals with after an absence.
 const QUESTIONS_PER_UNIT: u32 = 64;
 
-/// What the deadline loop does before it fires anything: a hold and an absence come first. `None` if time may go on.
+/// Deals with a hold or an absence before the deadline loop fires anything. `None` if timers may fire.
 pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) -> RowsResult<Option<Fired>> {
     let began = env.watch.since_boot();
     match hold(rows.reads(), env.watch)? {
-        // Not even a sign of life, nor a turn: the time may be wrong, and what waits is given the time of its waiting back.
+        // No sign of life is left and no turn counted: the time may be wrong, and held questions get the time of the hold back.
         Some(Hold::Clock | Hold::Restore { .. }) => Ok(Some(Fired { rows: 0, next_due: None, turned: None })),
         Some(Hold::Recovery) => {
             let recovered = recover(rows, env)?;
-            // An absence during another one's making good is recorded after it: until then the server counts as away.
+            // An absence that happens while another one is made good is recorded after it: until then the server counts as away.
             let is_noticed = rows.reads().presence()?.is_some_and(|presence| is_fresh(presence.beat_at, now));
-            // Not nothing, while something is left: the loop turns at once.
+            // Not zero while batches are left, so that the loop turns again at once.
             let rows = usize::from(!recovered.done);
             Ok(Some(Fired { rows, next_due: None, turned: began.filter(|_| is_noticed) }))
         }
@@ -56,7 +56,7 @@ pub(super) fn first<R: Rows>(rows: &mut R, env: &Env<'_>, now: DateTime<Utc>) ->
     }
 }
 
-/// What is known of the presence before a start. A database from before there were signs of life has events, and the newest is one.
+/// The last known sign of life before a start. A database without any has events at least, and the newest event counts instead.
 fn last_presence<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<PresenceRow> {
     if let Some(presence) = rows.reads().presence()? {
         return Ok(presence);
@@ -69,7 +69,7 @@ fn is_fresh(beat_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     Absence::between(beat_at, now).is_none()
 }
 
-/// Leaves a sign of life, unless the last one is fresh. One that lies ahead was left by a clock that has been set back since.
+/// Leaves a sign of life, unless the last one is fresh. A sign that lies ahead was left by a clock that has been set back since.
 fn beat<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<()> {
     let presence = rows.reads().presence()?;
     let age = presence.as_ref().map(|presence| now - presence.beat_at);
@@ -79,12 +79,12 @@ fn beat<R: Rows>(rows: &mut R, now: DateTime<Utc>) -> RowsResult<()> {
     rows.save_presence(&PresenceRow { beat_at: now, ..presence.unwrap_or_else(|| PresenceRow::at(now)) })
 }
 
-/// Leaves the last sign of life of a server that stops in order.
+/// Leaves the last sign of life of a server that stops in an orderly way.
 pub(crate) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
     let presence = rows.reads().presence()?.unwrap_or_else(|| PresenceRow::at(now));
-    // What waits, or was released a moment ago, is given the time of its waiting back: that time has no sign of life.
-    // An absence nobody has noticed is for the next start to find.
+    // Questions that are held, or were released a moment ago, get the time of the hold back: that time has no sign of life. An
+    // absence that has not been recorded is left for the next start to find.
     let is_held = !env.watch.is_steady() || presence.restore != Restore::Over;
     if is_held || env.watch.is_away(presence.beat_at) {
         return Ok(());
@@ -92,11 +92,12 @@ pub(crate) fn depart<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     rows.save_presence(&PresenceRow { beat_at: now, ..presence })
 }
 
-/// Makes good for an absence, a bounded batch at a time: first for one that is recorded, then for the one since the last sign of life.
+/// Makes good for an absence, one bounded batch at a time: first for a recorded absence, then for the one
+/// since the last sign of life.
 pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recovered> {
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
-    // By a clock that cannot be trusted nobody can tell how long the server was away.
+    // With a clock that cannot be trusted, no one can tell how long the server was away.
     let held_since = presence.restore.held_since();
     if held_since.is_some() || !env.watch.is_steady() {
         return Ok(Recovered { done: true, held_since });
@@ -123,13 +124,14 @@ pub(crate) fn recover<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Recove
     let up_to = rows.reads().newest_suspension()?;
     let recovery = Recovery { from: presence.beat_at, until: now, restored, done_to: 0, up_to };
     let recovery = (absence.is_some() || restored).then_some(recovery);
-    // A start is no sign of life: a server that dies again and again before it serves is away. A clock that was set back is believed.
+    // A start leaves no sign of life: a server that dies again and again before it serves is away. A clock that
+    // was set back is believed.
     let beat_at = if recovery.is_some() || presence.beat_at > now { now } else { presence.beat_at };
     rows.save_presence(&PresenceRow { beat_at, restore: Restore::Over, recovery, ..presence })?;
     Ok(Recovered { done: recovery.is_none(), held_since: None })
 }
 
-/// Deals with the next questions, and records how far that went in the same transaction.
+/// Deals with the next batch of questions, and records in the same transaction how far it got.
 fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: Recovery, now: DateTime<Utc>) -> RowsResult<()> {
     let questions = rows.reads().open_in(recovery.done_to, recovery.up_to, !recovery.restored, QUESTIONS_PER_UNIT)?;
     for rid in &questions {
@@ -140,7 +142,8 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
                 continue;
             }
         };
-        // After a restore until this very moment: the new links leave with it, and whoever is told of one must have time to use it.
+        // After a restore, the absence lasts until this very moment: the new links leave now, and their people
+        // must have time to use them.
         let absence = if recovery.restored {
             Absence::without_links(recovery.from, now.max(recovery.until))
         } else {
@@ -165,18 +168,18 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
         rows.notice(Notice::Timer);
         rows.notice(Notice::Delivery);
     }
-    // A server that is at work is there; one that starts, or slept meanwhile, has another absence to record first.
+    // A server that is at work is present. One that just started, or slept meanwhile, has another absence to record first.
     let beat_at = if is_fresh(presence.beat_at, now) { now } else { presence.beat_at };
     rows.save_presence(&PresenceRow { beat_at, recovery, ..presence })
 }
 
-/// An open question with everything that making good for an absence needs: read before anything is written, so that one that cannot be
-/// read is left out as a whole.
+/// An open question with everything that making good for an absence needs. All of it is read before anything is written, so that
+/// a question that cannot be read is left out as a whole.
 struct OpenQuestion {
     row: SuspensionRow,
     question: Question,
     loaded: Loaded,
-    /// The messages about it; after a restore only.
+    /// The messages about the question; read only after a restore.
     messages: Vec<(OutboxRow, DeliveryState)>,
 }
 
@@ -188,7 +191,7 @@ impl OpenQuestion {
         Ok(Self { row, question, loaded, messages })
     }
 
-    /// Whom the attempts tell that came due meanwhile and have not been made.
+    /// The ways of attempts that came due meanwhile and have not been made yet.
     fn told_anyway<'a>(&'a self, channels: &'a Channels, now: DateTime<Utc>) -> Vec<Route<'a>> {
         let (made, policy) = (self.row.suspension.attempt, self.question.retry_policy.as_ref());
         let newest = policy.map_or(made, |policy| policy.newest_due(self.row.suspension.suspended_at, now));
@@ -206,14 +209,14 @@ fn unreadable(rid: i64, error: RowsError) -> RowsResult<()> {
     Ok(())
 }
 
-/// Tells everybody again who had been told, by the way they had been, whichever rung it was: their links are dead, and nobody could
-/// answer. Whom an attempt that is due tells in a moment gets the new link with that.
+/// Sends a new message to every person who had one, by the same way and whichever rung it was: their links are dead, and no one
+/// could answer. A person that a due attempt asks in a moment gets the new link with that attempt.
 fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now: DateTime<Utc>) -> RowsResult<()> {
     let sent = open.messages.iter().filter(|(_, state)| *state == DeliveryState::Sent).map(|(row, _)| row.route());
     let told_anyway = open.told_anyway(env.channels, now);
     let ways = each_once(sent.filter(|route| !told_anyway.iter().any(|told| told.is_same(route))), env.channels);
     let notify_to = recipients_of(&ways);
-    // Where somebody withdrew it while it was read, the intent may have another question open by now, whose people these are not.
+    // If the question was withdrawn while it was read, the intent may have another open question by now, with other people.
     let asked = open.loaded.intent.open.as_ref().filter(|asked| asked.id == open.row.suspension.id && !asked.is_expired(now));
     let Some(suspension) = asked.filter(|_| !notify_to.is_empty()) else { return Ok(()) };
     let server = Principal::server();
@@ -223,17 +226,17 @@ fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now:
     Ok(())
 }
 
-/// Holds deadlines and messages until they are released, and kills every answer link there is.
+/// Holds deadlines and messages until they are released, and invalidates every answer link there is.
 pub(crate) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
     let tokens_void_to = if planted(Bug::RestoreKeepsLinks) { 0 } else { rows.reads().newest_token()? };
-    // Restored again before the first restore was released: people have waited since the first.
+    // If the database was restored again before the first restore was released, people have waited since the first one.
     let since = presence.restore.held_since().unwrap_or(now);
     rows.save_presence(&PresenceRow { restore: Restore::Held { since }, tokens_void_to, ..presence })
 }
 
-/// Lets go what waits after a restore; the running server, or the next one, does the rest. False if nothing waits.
+/// Releases the hold after a restore; the running server, or the next one, does the rest. False if there is no hold.
 pub(crate) fn release<R: Rows>(rows: &mut R) -> RowsResult<bool> {
     let held = rows.reads().presence()?.filter(|presence| presence.restore.held_since().is_some());
     let Some(presence) = held else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! Sending a message again that was given up.
+//! Sends a message again that was given up.
 
 use domain::base::planted::{Bug, planted};
 use domain::intent::command::Command;
@@ -23,8 +23,8 @@ use crate::rows::prelude::*;
 use crate::rows::{Decided, DeliveryState, RowsError};
 use crate::surroundings::Env;
 
-/// Queues it as if it had never been tried, and lets its channel work again if it was thought gone. It stays the same message: a receiver
-/// that has had it after all knows it by its id.
+/// Queues a failed message as if it had never been tried, and gives its channel another chance if the channel seemed gone. It
+/// stays the same message: a receiver that has had it after all knows it by its id.
 pub(crate) fn redrive<R: Rows>(
     rows: &mut R,
     env: &Env<'_>,
@@ -39,7 +39,7 @@ pub(crate) fn redrive<R: Rows>(
         Err(rejection) => return Ok(Err(rejection.clone())),
     };
     let now = env.clock.now();
-    // Before the look: once it is queued again, it is no message that has failed.
+    // The key is checked before the message: once the message is queued again, it no longer counts as failed.
     if let Some(key) = idempotency {
         match kept_under(rows, key, now)? {
             Err(rejection) => return Ok(Err(rejection)),

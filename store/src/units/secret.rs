@@ -4,7 +4,7 @@ use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult};
 use crate::surroundings::Env;
 
-/// Reads one; the first to ask makes it.
+/// Reads a secret, and makes it if it does not exist yet.
 pub(crate) fn secret<R: Rows>(rows: &mut R, env: &Env<'_>, name: &str) -> RowsResult<[u8; 32]> {
     if let Some(value) = rows.reads().secret(name)? {
         return value.try_into().map_err(|_| RowsError::Inconsistent("a secret of the wrong length"));

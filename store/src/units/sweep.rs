@@ -1,9 +1,10 @@
 //! A safety net under the timers: an open question that has lost one gets it back.
 //!
-//! Every timer is written and removed in the transaction that makes it needed or not, so there is nothing to find, unless there is a bug or
-//! somebody changed the database by hand. Without this net such a question would wait for ever, and its agent with it. Mechanism: a reader
-//! looks through the open questions a page at a time; only what it finds is written, by a unit of work that looks again. Failure: what
-//! cannot be read or written is left out until the next round, loudly, and keeps no other question from being looked at.
+//! Every timer is written and removed in the transaction that makes it needed or not, so there is nothing to find unless there is
+//! a bug or the database was changed by hand. Without this net, a question without its timer would wait for ever, and its agent
+//! with it. Mechanism: a reader looks through the open questions a page at a time; only questions that have lost a timer are
+//! written, by a unit of work that looks again. Failure: a question that cannot be read or written is left out until the next
+//! round, with an error in the log, and keeps no other question from being looked at.
 
 use chrono::{DateTime, Utc};
 
@@ -15,12 +16,12 @@ use crate::rows::{RowsResult, TimerKind, TimerRow};
 use crate::surroundings::Env;
 use crate::{StoreError, Swept, Unit};
 
-/// Questions looked at in one read.
+/// How many questions one read looks at.
 pub const QUESTIONS_PER_LOOK: u32 = 500;
 
-/// What one look found.
+/// The result of one look.
 pub(crate) struct Look {
-    /// The rows of questions without a timer they should have.
+    /// The rows of questions without a timer that they should have.
     found: Vec<i64>,
     /// How many questions could not be looked at.
     left_out: u64,
@@ -44,7 +45,8 @@ pub(crate) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTime<Utc>) ->
                     "an open question cannot be read, so it is unknown whether it has lost a timer"
                 );
                 look.left_out += 1;
-                // After what the database itself refused, this transaction may read nothing more; the next one goes on behind it.
+                // After an error of the database itself, this transaction can read nothing more; the next look
+                // goes on behind this question.
                 if !error.is_unreadable() {
                     look.next = Some(rid);
                     break;
@@ -55,7 +57,7 @@ pub(crate) fn look<R: ReadRows>(rows: &mut R, after: i64, now: DateTime<Utc>) ->
     Ok(look)
 }
 
-/// Has each question mended that a look found. One that cannot be keeps no other from it.
+/// Mends each question that a look found. A question that cannot be mended does not keep others from being mended.
 pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64>) -> Swept {
     let mut swept = Swept { mended: 0, left_out: look.left_out, next: look.next };
     for rid in look.found {
@@ -68,7 +70,7 @@ pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64
                     "an open question did not get the timer back that it has lost"
                 );
                 swept.left_out += 1;
-                // A store that takes no writes would refuse the others one after the other as well.
+                // A store that takes no writes would refuse the other questions one after the other as well.
                 if matches!(error, StoreError::Unavailable(_)) {
                     swept.next = Some(rid);
                     break;
@@ -79,10 +81,11 @@ pub(crate) async fn mend_each<'a>(look: Look, mend: impl Fn(i64) -> Unit<'a, u64
     swept
 }
 
-/// Gives a question the timers back that it has lost; returns how many. One that is due is fired at once.
+/// Gives a question the timers back that it has lost; returns how many. A timer that is due fires at once.
 pub(crate) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult<u64> {
     let row = rows.reads().suspension_at(rid)?;
-    // Whoever writes about an intent reads it first; where that locks it, nobody mends the same question at the same time.
+    // Every writer reads the intent first. Where that locks the intent, no other transaction mends the same
+    // question at the same time.
     load_of(rows, &row)?;
     let missing = missing(rows.reads(), rid, env.clock.now())?;
     for timer in &missing {
@@ -103,7 +106,7 @@ pub(crate) fn mend<R: Rows>(rows: &mut R, env: &Env<'_>, rid: i64) -> RowsResult
     Ok(missing.len() as u64)
 }
 
-/// The timers a question should have and has not.
+/// The timers that a question should have and does not have.
 fn missing<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResult<Vec<TimerRow>> {
     let row = rows.suspension_at(rid)?;
     let suspension = &row.suspension;
@@ -112,7 +115,7 @@ fn missing<R: ReadRows>(rows: &mut R, rid: i64, now: DateTime<Utc>) -> RowsResul
     }
     let deadline =
         suspension.expires_at.map(|due_at| TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 });
-    // After the deadline nobody is asked any more.
+    // After the deadline no further attempt is due.
     let attempt = if suspension.is_expired(now) {
         None
     } else {

@@ -1,4 +1,4 @@
-//! What time does: due timers, each applied in the transaction that removes it.
+//! Due timers, each applied in the transaction that removes it.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::intent::command::Command;
@@ -13,11 +13,12 @@ use crate::rows::prelude::*;
 use crate::rows::{RowsError, RowsResult, TimerKind, TimerRow};
 use crate::surroundings::Env;
 
-/// Timers dealt with in one transaction.
+/// How many timers one transaction deals with.
 pub(crate) const TIMERS_PER_UNIT: u32 = 64;
 /// How long a row that cannot be read is put off, in seconds.
 pub(super) const PUT_OFF_SECONDS: i64 = 3_600;
-/// How long an attempt is put off while the disk has no room for it, in seconds. Each time writes a row, so it is seldom.
+/// How long an attempt is put off while the disk has no room for it, in seconds. Putting it off writes a
+/// row, so it happens seldom.
 const ATTEMPT_PUT_OFF_SECONDS: i64 = 60;
 
 pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<Fired> {
@@ -28,7 +29,7 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     let due = rows.reads().due_timers(now, TIMERS_PER_UNIT)?;
     for timer in &due {
         if timer.kind == TimerKind::Attempt && env.allowance.is_short_of_room() {
-            // People are asked again once there is room; what was missed by then is made up in one message.
+            // People are asked again once there is room; the attempts missed by then are made up in one message.
             rows.insert_timer(TimerRow { due_at: now + TimeDelta::seconds(ATTEMPT_PUT_OFF_SECONDS), ..*timer })?;
             rows.delete_timer(*timer)?;
             continue;
@@ -48,7 +49,7 @@ pub(crate) fn fire_deadlines<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult
     Ok(Fired { rows: due.len(), next_due: rows.reads().next_timer()?, turned })
 }
 
-/// What a due timer asks for, and of which intent; nothing if its suspension has ended. Reads only.
+/// The command of a due timer, with its intent; `None` if the suspension has ended. Reads only.
 fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(Loaded, Command)>> {
     let row = rows.reads().suspension_at(timer.suspension)?;
     if row.suspension.ending.is_some() {
@@ -62,7 +63,7 @@ fn command_of<R: Rows>(rows: &mut R, timer: TimerRow) -> RowsResult<Option<(Load
     Ok(Some((load_of(rows, &row)?, command)))
 }
 
-/// A row that cannot be read must not hold up the ones behind it: it is put off, loudly.
+/// A timer whose rows cannot be read must not hold up the ones behind it: it is put off, and an error is logged.
 fn put_off<R: Rows>(rows: &mut R, timer: TimerRow, now: DateTime<Utc>, error: RowsError) -> RowsResult<()> {
     if !error.is_unreadable() {
         return Err(error);

@@ -1,10 +1,10 @@
-//! Forgetting what was kept for a while.
+//! Deletes records that are kept for a limited time.
 
 use crate::rows::prelude::*;
 use crate::rows::{RowsResult, day};
 use crate::surroundings::Env;
 
-/// Idempotency records forgotten in one transaction.
+/// How many idempotency records one transaction deletes.
 const FORGOTTEN_PER_UNIT: u32 = 500;
 
 pub(crate) fn forget_expired<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<u64> {

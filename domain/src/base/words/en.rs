@@ -9,7 +9,7 @@ use super::{Amount, Stressed};
 /// The language as HTML names it.
 pub const LANGUAGE: &str = "en";
 
-// Times. Every page and mail tells them through these.
+// Times. Every page and mail shows times through these functions.
 
 /// A number of seconds, below a minute, as [`minutes`].
 pub fn seconds(count: impl Display) -> String {
@@ -46,13 +46,13 @@ pub fn date_and_second(at: DateTime<Utc>) -> String {
     at.format("%a %-d %b %Y at %H:%M:%S UTC").to_string()
 }
 
-/// How the time of day is written in a zone people were told of; the zone's name behind it.
+/// The form of a time of day in another zone, with the zone's name behind it.
 pub const CLOCK_IN_ZONE: &str = "%H:%M %Z";
 
-/// The same with the date, where it is another one than in UTC.
+/// The same with the date, for a date that differs from the one in UTC.
 pub const DATE_AND_CLOCK_IN_ZONE: &str = "%a %-d %b, %H:%M %Z";
 
-/// A time in UTC, and what it is in another zone.
+/// A time in UTC, with the same time in another zone.
 pub fn and_in_zone(utc: &str, in_zone: impl Display) -> String {
     format!("{utc} ({in_zone})")
 }
@@ -76,21 +76,21 @@ pub fn received_on(moment: &str) -> String {
     format!("on {moment}")
 }
 
-// Agents' text. What stands in place of what would hide the rest of it.
+// Agents' text. These replace gaps that would hide the rest of it.
 
-/// In place of a long run of empty lines.
+/// Replaces a long run of empty lines.
 pub fn empty_lines_left_out(count: usize) -> String {
     format!("⟨{count} empty lines⟩")
 }
 
-/// In place of a long run of spaces.
+/// Replaces a long run of spaces.
 pub fn spaces_left_out(count: usize) -> String {
     format!("⟨{count} spaces⟩")
 }
 
-// Choices. What is wrong with their words.
+// Choices. Warnings about their words.
 
-/// Heads the rest of these, where there is room for a heading.
+/// The heading of the other warnings, where there is room for one.
 pub const WORDS_MAY_MISLEAD: &str = "The words of these answers may mislead";
 
 /// A label says the opposite of its value.
@@ -110,23 +110,23 @@ pub const GO_BY_WHAT_IT_SENDS: &str = "Trust the value after “sends”: it is 
 
 // Mails. Sentences of the text part and of the HTML part, and the plan in both.
 
-/// What stands before the question in the subject of a first mail and of a reminder.
+/// The prefix of the subject of a first mail and of a reminder.
 pub const SUBJECT_PREFIX: &str = "[Placet] ";
 
-/// What stands before the question in the subject when others did not answer.
+/// The prefix of the subject when earlier people did not answer.
 pub const SUBJECT_PREFIX_ESCALATED: &str = "[Placet] Escalated: ";
 
-/// Who asks; the agent's name stands out.
+/// The agent that asks, with its name stressed.
 pub fn asks(agent: &str) -> Stressed {
     Stressed { before: String::new(), stressed: agent.to_owned(), after: " asks".to_owned() }
 }
 
-/// What a mail program shows beside the subject in its list.
+/// The text that a mail program shows beside the subject in its list.
 pub fn preview(deadline: &str) -> String {
     format!("Answer by {deadline}.")
 }
 
-/// The end of the plan, behind [`preview`].
+/// The end of the plan, shown behind [`preview`].
 pub fn preview_of_the_end(what: &str) -> String {
     format!("If nobody answers: {what}")
 }
@@ -136,7 +136,7 @@ pub fn reminder(attempt: impl Display, attempts: impl Display) -> String {
     format!("Reminder, message {attempt} of {attempts}")
 }
 
-/// Opens a reminder that somebody asked for, between two attempts.
+/// Opens a reminder on request, between two attempts.
 pub const REMINDER_ON_REQUEST: &str = "Reminder, sent by request";
 
 /// Opens the text part of a reminder.
@@ -155,7 +155,7 @@ pub fn still_open_until(left: &str, deadline: &str) -> Stressed {
     Stressed { before: format!("{STILL_OPEN} "), stressed: format!("{left} left"), after: format!(", until {deadline}.") }
 }
 
-/// When a question was asked of which somebody is reminded.
+/// When the question of a reminder was asked.
 pub fn was_asked_at(moment: &str) -> String {
     format!("It was asked at {moment}.")
 }
@@ -168,18 +168,18 @@ pub fn nobody_has_answered_since(moment: &str) -> String {
     format!("You are asked because nobody has answered since {moment}.")
 }
 
-/// Who was asked before, and how many more than those named.
+/// The people who were asked before, and how many more there are.
 pub fn asked_before_you(people: &[String], more: usize) -> String {
     let more = if more == 0 { String::new() } else { format!("; and {more} more") };
     format!("Asked before you: {}{more}.", people.join("; "))
 }
 
-/// Somebody who was asked before.
+/// A person who was asked before.
 pub fn no_answer_yet(person: &str) -> String {
     format!("{person} (no answer yet)")
 }
 
-/// Below a question of which only the beginning fits.
+/// Stands below a question of which only the beginning fits.
 pub const QUESTION_IS_LONGER: &str = "The question is longer. The page shows all of it.";
 
 /// The deadline, in the text part.
@@ -196,36 +196,36 @@ pub fn please_answer_by(deadline: &str, left: &str) -> Stressed {
     }
 }
 
-/// In place of a deadline.
+/// Stands in place of a deadline.
 pub const QUESTION_HAS_NO_DEADLINE: &str = "This question has no deadline.";
 
-/// The button, and what stands before the link in the text part.
+/// The label of the button, and the words before the link in the text part.
 pub const READ_AND_ANSWER: &str = "Read and answer";
 
-/// Below the link in the text part.
+/// Stands below the link in the text part.
 pub const LINK_ONLY_OPENS: &str = "Opening the page decides nothing. You choose there.";
 
-/// Below the button in the HTML part.
+/// Stands below the button in the HTML part.
 pub const BUTTON_ONLY_OPENS: &str = "The button only opens the page. You decide there, not here.";
 
-/// Above the choices.
+/// Stands above the choices.
 pub const POSSIBLE_ANSWERS: &str = "Possible answers";
 
-/// In place of choices when any text is an answer.
+/// Stands in place of choices when any text is an answer.
 pub const ANSWER_IN_OWN_WORDS: &str = "An answer in your own words";
 
-/// In place of choices when the answer is a form.
+/// Stands in place of choices when the answer is a form.
 pub const ANSWER_IS_A_FORM: &str = "A form with a few fields";
 
-/// Below choices of which only the first fit.
+/// Stands below choices of which only the first ones fit.
 pub fn more_on_the_page(count: impl Display) -> String {
     format!("and {count} more, on the page")
 }
 
-/// Above the plan.
+/// Stands above the plan.
 pub const IF_NOBODY_ANSWERS: &str = "If nobody answers (times in UTC)";
 
-/// In place of the middle of a long plan.
+/// Stands in place of the middle of a long plan.
 pub fn more_steps(count: usize) -> String {
     format!("{count} more steps; the page shows them all")
 }
@@ -238,7 +238,7 @@ pub fn will_be_asked(people: &[&str]) -> String {
     format!("{} will be asked", people.join(", "))
 }
 
-/// The end of the plan when silence decides nothing.
+/// The end of the plan when no fallback applies.
 pub const CLOSES_WITHOUT_A_DECISION: &str = "It closes. The agent is told that nobody answered, not that you said no.";
 
 /// The end of the plan when the agent named a fallback.
@@ -246,7 +246,7 @@ pub fn closes_with_fallback(fallback: &str) -> String {
     format!("It closes. The agent goes on with “{fallback}”, and is told that nobody answered.")
 }
 
-/// The end, for the asker: a fallback.
+/// The end of the plan, in the asker's preview: a fallback.
 pub fn falls_back_for_the_asker(fallback: &str, requires_delivery: bool) -> String {
     let condition = if requires_delivery {
         " If nobody could be reached by then, there is no fallback: it ends as undeliverable."
@@ -256,27 +256,27 @@ pub fn falls_back_for_the_asker(fallback: &str, requires_delivery: bool) -> Stri
     format!("If nobody answers, the agent goes on with “{fallback}”, which is marked as nobody’s answer.{condition}")
 }
 
-/// The end, for the asker: no decision.
+/// The end of the plan, in the asker's preview: no decision.
 pub const FAILS_FOR_THE_ASKER: &str = "If nobody answers, there is no decision: the agent is told so, and its work is abandoned.";
 
-/// The end, for the asker: there is none.
+/// The end of the plan, in the asker's preview: the question has no deadline.
 pub const STAYS_OPEN_FOR_THE_ASKER: &str = "It has no deadline: it stays open until a person answers, or it is withdrawn.";
 
 /// Stands for a fallback that is not one line of text.
 pub const THE_VALUES_IT_NAMED: &str = "the values it named";
 
-/// Above the link at the foot of the HTML part.
+/// Stands above the link at the foot of the HTML part.
 pub const IF_THE_BUTTON_FAILS: &str = "If the button does not work, copy this into your browser:";
 
-/// Who got this mail, and why.
+/// The recipient of this mail, and why they got it.
 pub fn sent_to(recipient: &str, why: &str) -> String {
     format!("Sent to {recipient} {why}.")
 }
 
-/// Why somebody is asked whom the agent named; completes [`sent_to`].
+/// The reason for a person that the agent named; completes [`sent_to`].
 pub const BECAUSE_THE_AGENT_ASKED: &str = "because the agent asked for you";
 
-/// Why somebody is asked when the agent named nobody; completes [`sent_to`].
+/// The reason for a person who was asked because the agent named no one; completes [`sent_to`].
 pub const BECAUSE_YOU_OPERATE: &str = "because the agent named no person, and this server then asks you";
 
 /// At the foot of a mail.
@@ -285,27 +285,27 @@ pub const LINK_IS_YOURS: &str = "The link is yours alone; please don’t forward
 /// The last words of a mail.
 pub const REPLIES_ARE_NOT_READ: &str = "Replies to this mail are not read.";
 
-// Pages. Titles, and what is put into a sentence of the templates.
+// Pages. Titles, and parts of sentences in the templates.
 
-/// The choices of a yes-or-no question whose agent named none, and a true or false the agent sent.
+/// The first choice of a yes-or-no question whose agent named none, and a `true` that the agent sent.
 pub const YES: &str = "Yes";
 
-/// The other of the two.
+/// The second choice, and a `false`.
 pub const NO: &str = "No";
 
-/// A null the agent sent.
+/// A null that the agent sent.
 pub const NOTHING: &str = "(nothing)";
 
-/// An empty text, list or object the agent sent.
+/// An empty text, list or object that the agent sent.
 pub const EMPTY: &str = "(empty)";
 
-/// Names what the agent sent when it gave no name itself.
+/// The heading of the agent's context, if the agent gave it no name.
 pub const CONTEXT: &str = "Context";
 
 /// The label of the one field of a form that the agent did not define.
 pub const YOUR_ANSWER: &str = "Your answer";
 
-/// What somebody may add to an answer.
+/// The label of the comment that a person may add to an answer.
 pub const COMMENT: &str = "Comment";
 
 /// The label of a text answer.
@@ -353,31 +353,31 @@ pub fn as_an_escalation(people: &str) -> String {
     format!("{people}, as an escalation")
 }
 
-/// A field's label and this: it needs an answer and has none.
+/// Follows a field's label: the field needs an answer and has none.
 pub const IS_STILL_EMPTY: &str = "is still empty";
 
-/// A field's label and this.
+/// Follows a field's label.
 pub const MUST_BE_A_NUMBER: &str = "must be a number, for example 250000 or 0.5";
 
-/// A field's label and this.
+/// Follows a field's label.
 pub const MUST_BE_A_DATE: &str = "must be a date, for example 2026-11-24";
 
-/// A field's label and this.
+/// Follows a field's label.
 pub const MUST_BE_AN_OPTION: &str = "must be one of the listed answers";
 
-/// A field's label and this.
+/// Follows a field's label.
 pub const MUST_BE_SHORTER: &str = "must be shorter: at most 16 KiB of text";
 
-/// Heads an open question that comes back because the page was too old.
+/// Heads an open question that is shown again because the page was too old.
 pub const PAGE_WAS_OPEN_TOO_LONG: &str = "This page was open for too long";
 
-/// Heads what comes back while the database takes no writes.
+/// Heads a question that is shown again while the database takes no writes.
 pub const CANNOT_SAVE: &str = "The server cannot save right now";
 
-/// Heads what comes back when the database did not say whether it took an answer.
+/// Heads a question that is shown again when the database did not say whether it took an answer.
 pub const NOT_CONFIRMED: &str = "Your answer was not confirmed";
 
-/// Heads an open question that does not offer what was sent.
+/// Heads an open question that does not offer the value that was sent.
 pub const NOT_ONE_OF_THE_CHOICES: &str = "That is not one of the choices";
 
 /// Heads an open question whose fields cannot be sent as they are.
@@ -399,7 +399,7 @@ pub const CANNOT_SHOW: &str = "The server cannot show this question right now";
 /// Heads the refusal of a form from another site.
 pub const NOT_FROM_OUR_PAGE: &str = "This answer did not come from our page";
 
-/// Heads the page of a link that was opened under another name than the server's.
+/// Heads the page of a link that was opened under a host name other than the server's.
 pub const OPENED_UNDER_ANOTHER_NAME: &str = "This link was opened under another name";
 
 /// Heads the refusal of a request that neither opens a page nor answers.
@@ -408,10 +408,10 @@ pub const NOT_DONE_HERE: &str = "This cannot be done here";
 /// Heads the refusal of a broken form.
 pub const COULD_NOT_BE_READ: &str = "Your answer could not be read";
 
-/// All that is left to say when a page cannot be made.
+/// The only text when a page cannot be made.
 pub const SERVER_FAILED: &str = "The server failed.";
 
-/// Titles of what became of a question.
+/// Titles of the outcome of a question.
 pub const ANSWERED_BY_YOU: &str = "Answered by you";
 
 /// As [`ANSWERED_BY_YOU`].
@@ -429,74 +429,74 @@ pub const SUPERSEDED: &str = "Replaced by a newer question";
 /// As [`ANSWERED_BY_YOU`].
 pub const CLOSED_UNDELIVERED: &str = "Closed: nobody could be reached";
 
-/// Names the title of an intent where part of it is not shown.
+/// The name of an intent's title, where part of it is not shown.
 pub const TITLE: &str = "Title";
 
-/// Names a question of which part is not shown.
+/// The name of a question, where part of it is not shown.
 pub const QUESTION: &str = "Question";
 
-/// Names a key or label that is not shown whole.
+/// The name of a key or label that is not shown whole.
 pub const A_KEY: &str = "the name of an entry";
 
-/// Names an answer that stands in a table.
+/// The name of an answer in a table.
 pub const ANSWER: &str = "Answer";
 
-/// Heads all that the agent sent with its question.
+/// Heads everything that the agent sent with its question.
 pub const WHAT_THE_AGENT_SENT: &str = "What the agent sent";
 
-/// Names how sure the agent is.
+/// The name of the agent's confidence.
 pub const CONFIDENCE: &str = "Confidence, from 0 to 1";
 
-/// Names the record of the decision to ask.
+/// The name of the record of the decision to ask.
 pub const DECISION_RECORD: &str = "Why it asks";
 
-/// Names what the agent attached to a choice.
+/// The name of the data that the agent attached to a choice.
 pub fn attached_to(choice: &str) -> String {
     format!("Attached to “{choice}”")
 }
 
-/// Names a choice that has no button, because its question is answered in words or fields.
+/// The name of a choice that has no button, because its question is answered in words or fields.
 pub fn choice_without_button(choice: &str) -> String {
     format!("Choice “{choice}”, not offered as a button")
 }
 
-/// Names what the definition of a field says beyond what a page draws.
+/// The name of those parts of a field's definition that a page does not draw.
 pub fn more_about_a_field(field: &str) -> String {
     format!("More about the field “{field}”")
 }
 
-// Rooms. The lines a chat room gets through a webhook; the agent's words between them are escaped before.
+// Rooms. The lines that a chat room gets through a webhook; the agent's text in them has been escaped before.
 
-/// Who asks.
+/// The agent that asks.
 pub fn room_is_asked(agent: &str) -> String {
     format!("{agent} asks:")
 }
 
-/// Until when an answer counts.
+/// The deadline.
 pub fn room_until(moment: &str) -> String {
     format!("Open until {moment}.")
 }
 
-/// Where to answer; everybody in the room can.
+/// The link to answer; everyone in the room can use it.
 pub fn room_answers_at(link: &str) -> String {
     format!("Answer: {link}")
 }
 
-/// What a room reads that gets no link.
+/// The line for a room that gets no link.
 pub const ROOM_HAS_NO_LINK: &str = "Nothing can be answered here: only people who are asked by name get a link.";
 
 // The first page of development mode.
 
-/// What stands in the form until somebody writes something else.
+/// The text in the form until a person writes another one.
 pub const TRY_QUESTION: &str = "Deploy version 4.18.0 to production?";
 
 /// A message that waits for its turn.
 pub const NOT_SENT_YET: &str = "not sent yet";
 
-/// A message that was refused, or is only shown.
+/// A message that was refused, or is only shown in the mailbox.
 pub const COUNTS_AS_LOST: &str = "counts as lost";
 
-/// A message that was taken, and reported as returned.
+/// A message that was accepted, and reported as returned.
 pub const CAME_BACK: &str = "came back";
 
 /// A message whose question ended before it left.
@@ -510,7 +510,7 @@ pub fn waits_for(left: &str) -> String {
 /// A question that can be answered and has no deadline.
 pub const WAITS: &str = "waits";
 
-/// A question whose deadline has passed a moment ago.
+/// A question whose deadline has just passed.
 pub const DEADLINE_HAS_PASSED: &str = "the deadline has passed";
 
 /// A question that was answered.
@@ -524,7 +524,7 @@ pub const NOBODY_ANSWERED: &str = "nobody answered";
 /// A question that a newer one replaced.
 pub const WAS_REPLACED: &str = "replaced by a newer question";
 
-/// A question of which nobody could be told.
+/// A question that reached no person.
 pub const REACHED_NOBODY: &str = "nobody could be reached";
 
 /// A question that was taken back.

@@ -1,7 +1,7 @@
-//! What Placet says to people in plain text: in mails, in titles, in errors and wherever a time is told.
+//! Placet's plain text for people: in mails, in titles, in errors, and wherever a time is shown.
 //!
 //! One language is one file with these names: a name that is missing does not compile. Sentences of pages with markup inside them
-//! are the other half of a language; they are macros, because a template engine escapes what goes into them.
+//! are the other half of a language; they are macros, because a template engine escapes the values in them.
 
 mod en;
 
@@ -14,9 +14,9 @@ pub use en::*;
 /// Three parts instead of markup: each can be escaped as text, so that no name or label in them can become markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stressed {
-    /// What comes first; may be empty.
+    /// The first part; may be empty.
     pub before: String,
-    /// What stands out.
+    /// The part that stands out.
     pub stressed: String,
     /// The rest; may be empty.
     pub after: String,
@@ -29,7 +29,7 @@ impl fmt::Display for Stressed {
     }
 }
 
-/// What was left out of a long text, and how often.
+/// The kind and the number of parts that were left out of a long text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// Lines.

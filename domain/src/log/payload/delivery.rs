@@ -6,7 +6,7 @@ use crate::base::ids::{DeliveryId, SuspensionId};
 use crate::people::principal::Credential;
 use crate::suspension::delivery;
 
-/// One message, with the last that is known of it.
+/// One message, with its last known state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     /// The suspension it asks about.
@@ -21,9 +21,9 @@ pub struct Delivery {
     pub channel: String,
     /// The recipient.
     pub recipient: String,
-    /// The last word of the other side, or why it failed.
+    /// The last reply of the other side, or why the message failed.
     pub detail: String,
-    /// How often it was tried.
+    /// How many times it was tried.
     pub tries: u32,
 }
 
@@ -51,14 +51,14 @@ pub struct Redriven {
     /// The message.
     #[serde(flatten)]
     pub delivery: Delivery,
-    /// The subject that asked for it.
+    /// The subject that requested it.
     pub redriven_by: String,
     /// The credential of that subject; absent in logs from before it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
 
-/// The next rung's people are asked, because an attempt reached none of its own.
+/// The people of the next rung are asked, because an attempt reached none of its own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failover {
     /// The suspension.
@@ -67,13 +67,13 @@ pub struct Failover {
     pub attempt: u32,
     /// The attempt whose people are asked instead.
     pub rung_attempt: u32,
-    /// The channel preferred there.
+    /// The channel preferred at that attempt.
     pub channel_hint: Option<String>,
     /// The people who are asked.
     pub notify_to: Vec<String>,
     /// The people who cannot be reached.
     pub unreachable: Vec<String>,
-    /// Why the last of them cannot.
+    /// Why the last of them cannot be reached.
     pub reason: String,
 }
 

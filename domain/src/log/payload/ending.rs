@@ -1,4 +1,4 @@
-//! Payloads of the events that end a suspension, and of answers that did not count.
+//! Payloads of the events that end a suspension, and of answers that were refused.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub struct Resumed {
     pub value: Option<Value>,
     /// The person who answered.
     pub responded_by: Option<String>,
-    /// When.
+    /// When the person answered.
     #[serde(with = "crate::base::time::naive_form")]
     pub responded_at: DateTime<Utc>,
     /// The members that came with the answer; empty if none did.
@@ -33,7 +33,7 @@ pub struct Resumed {
     /// The description of the selected choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choice_description: Option<String>,
-    /// The person whom the body claimed, where that is another one than the credential names.
+    /// The person that the body claimed, if the credential names another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_responded_by: Option<String>,
     /// The credential; absent in logs from before it was named.
@@ -80,7 +80,7 @@ pub struct Expired {
     pub attempts: u32,
     /// The policy that the question had.
     pub fallback_policy: FallbackPolicy,
-    /// The value that stands in for an answer, where one does.
+    /// The value that replaces an answer, if one does.
     pub fallback_value: Option<Value>,
     /// Whether a person was reached.
     pub reached: bool,
@@ -98,13 +98,13 @@ pub struct Undeliverable {
 pub struct Cancelled {
     /// The suspension.
     pub suspension_id: SuspensionId,
-    /// Which of the two.
+    /// Whether it was withdrawn or superseded.
     pub resolution_reason: ResolutionReason,
     /// The caller's words.
     pub reason: Option<String>,
-    /// The subject that did it.
+    /// The subject that withdrew or superseded it.
     pub cancelled_by: String,
-    /// The credential; absent where the server did it, and in logs from before it was named.
+    /// The credential; absent if the server itself did it, and in logs from before it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
@@ -112,9 +112,9 @@ pub struct Cancelled {
 /// An answer that was refused because it came too late or second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RefusedAnswer {
-    /// The suspension it named.
+    /// The suspension that the answer named.
     pub suspension_id: SuspensionId,
-    /// The code it was refused with.
+    /// The code of the refusal.
     pub code: String,
     /// The answer; null if there was none or it was too large to keep.
     pub value: Option<Value>,

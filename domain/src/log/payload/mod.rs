@@ -1,8 +1,8 @@
 //! The payload of each kind of event in the log: the object that is hashed.
 //!
-//! These types are written and read back, and are no body of a request or a response: a member that a body gains changes no log. A log is verified
-//! for ever, so a member never changes its name or its form. A new one is optional and is left out where it has no value, so that the bytes
-//! of every event from before stay as they are.
+//! These types are written and read back, and are not the bodies of requests or responses: a member that a body gains changes no
+//! log. A log is verified for ever, so a member never changes its name or its form. A new member is optional and left out if it
+//! has no value, so that the bytes of every older event stay as they are.
 
 mod delivery;
 mod ending;
@@ -154,7 +154,7 @@ impl Payload {
     }
 }
 
-/// Keeps a member that is null apart from one that is absent.
+/// Distinguishes a member that is null from one that is absent.
 fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(input: D) -> Result<Option<T>, D::Error> {
     T::deserialize(input).map(Some)
 }

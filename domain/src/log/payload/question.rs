@@ -1,4 +1,4 @@
-//! Payloads of an open question: how it was asked, and who was told again.
+//! Payloads of an open question: how it was asked, and which people were told again.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,21 @@ use crate::people::principal::Credential;
 use crate::suspension::retry::{self, HumanRetryPolicy, OneOrMany, Strategy};
 use crate::suspension::{self, FallbackPolicy, Kind, Question, ResponseType, Style, Suspension, SuspensionChoice};
 
-/// A question as it was asked. The members about its end are null: they were written when the whole record was.
+/// A question as it was asked. The members about its end are null: they date from the time when the whole
+/// record was written here.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suspended {
     /// The suspension.
     pub id: SuspensionId,
-    /// The same, under the name it has in every other event.
+    /// The suspension again, under the name that it has in every other event.
     pub suspension_id: SuspensionId,
     /// The suspended intent.
     pub intent_id: IntentId,
     /// The name of the key that asked.
     pub asked_by: String,
-    /// The condition that ends it.
+    /// The condition that ends the suspension.
     pub kind: Kind,
-    /// Its version, 1.
+    /// The suspension's version, 1.
     pub version: u32,
     /// The attempt, 1.
     pub attempt: u32,
@@ -39,7 +40,7 @@ pub struct Suspended {
     pub channel_hint: Option<String>,
     /// The people who are told first.
     pub notify_to: Vec<String>,
-    /// The people a rung without people of its own tells, where they are others than `notify_to`.
+    /// The people that a rung without people of its own tells, if they differ from `notify_to`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_notify_to: Option<Vec<String>>,
     /// When it was asked.
@@ -50,17 +51,17 @@ pub struct Suspended {
     /// The deadline of all attempts.
     #[serde(with = "crate::base::time::naive_option")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// The policy that applies then.
+    /// The policy that applies at the deadline.
     pub fallback_policy: FallbackPolicy,
-    /// The value that stands in for an answer.
+    /// The value that then replaces an answer.
     pub fallback_value: Option<Value>,
     /// Reminders and escalation.
     pub retry_policy: Option<RetryPolicy>,
     /// The agent's confidence, 0 to 1.
     pub confidence_at_suspension: Option<f64>,
-    /// The engagement decision that led here.
+    /// The engagement decision that led to the question.
     pub decision_record: Option<Map<String, Value>>,
-    /// Whether a person was reached: not yet.
+    /// Whether a person was reached; false, because no message has left yet.
     pub reached: bool,
     /// Null.
     pub response: (),
@@ -97,7 +98,7 @@ pub struct Choice {
     pub description: Option<String>,
     /// A visual hint.
     pub style: Style,
-    /// Anything else the agent attached.
+    /// Any other data that the agent attached.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
 }
@@ -111,7 +112,7 @@ pub struct RetryPolicy {
     pub interval_seconds: u32,
     /// The cadence.
     pub strategy: Strategy,
-    /// The people and channels from which attempt on.
+    /// The people and channels that take effect at later attempts.
     pub escalation_ladder: Vec<Rung>,
     /// The policy that applies after the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,7 +135,7 @@ pub struct Rung {
 /// The questions of the same intent that ended without an answer before this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedBefore {
-    /// How many there were in a row.
+    /// How many questions there were in a row.
     pub times: u32,
     /// Whether this question superseded the last of them.
     pub superseded: bool,
@@ -255,13 +256,13 @@ pub struct Renotified {
     pub suspension_id: SuspensionId,
     /// The attempt, from 2.
     pub attempt: u32,
-    /// How many there will be.
+    /// How many attempts there will be.
     pub max_attempts: u32,
-    /// The channel preferred.
+    /// The preferred channel.
     pub channel_hint: Option<String>,
     /// The people who are told.
     pub notify_to: Vec<String>,
-    /// When the next one is due.
+    /// When the next attempt is due.
     #[serde(with = "crate::base::time::naive_option")]
     pub next_attempt_at: Option<DateTime<Utc>>,
     /// True for an attempt whose time passed while the server was away; absent otherwise.
@@ -311,9 +312,9 @@ pub struct Reminded {
     pub attempt: u32,
     /// The people who are told.
     pub notify_to: Vec<String>,
-    /// The subject that asked for it.
+    /// The subject that requested it.
     pub reminded_by: String,
-    /// The credential; absent where the server did it, and in logs from before it was named.
+    /// The credential; absent if the server itself did it, and in logs from before it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }
@@ -330,7 +331,7 @@ impl Reminded {
 pub struct Extended {
     /// The suspension.
     pub suspension_id: SuspensionId,
-    /// The reason that made it necessary.
+    /// The cause that made it necessary.
     pub cause: ExtensionCause,
     /// The deadline before.
     #[serde(with = "crate::base::time::naive_form")]
@@ -338,11 +339,11 @@ pub struct Extended {
     /// The deadline from now on.
     #[serde(with = "crate::base::time::naive_form")]
     pub new_expires_at: DateTime<Utc>,
-    /// The words of the subject that moved it.
+    /// The reason, in the words of the subject that moved it.
     pub reason: Option<String>,
     /// The subject that moved it.
     pub extended_by: String,
-    /// The credential; absent where the server did it, and in logs from before it was named.
+    /// The credential; absent if the server itself did it, and in logs from before it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credential: Option<Credential>,
 }

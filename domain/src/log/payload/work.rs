@@ -77,7 +77,7 @@ pub struct Patch {
     pub op: PatchOp,
     /// The place in the state, as it was written.
     pub path: String,
-    /// The value; null where something was removed.
+    /// The value; null for a removal.
     pub value: Value,
 }
 
@@ -95,9 +95,9 @@ pub struct StatusChanged {
     pub old_status: Status,
     /// The status from now on.
     pub new_status: Status,
-    /// Why, in the caller's or the server's words.
+    /// The reason, in the caller's or the server's words.
     pub reason: Option<String>,
-    /// The same as `reason`, where the intent was abandoned; absent otherwise.
+    /// The same as `reason`, if the intent was abandoned; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub abandonment_reason: Option<Option<String>>,
 }
@@ -109,7 +109,7 @@ impl StatusChanged {
     }
 }
 
-/// A lease that was taken, prolonged or given back, as it is from then on.
+/// A lease that was taken, prolonged or released, in its new state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// Its id.
@@ -120,7 +120,7 @@ pub struct Lease {
     pub agent_id: String,
     /// The top-level key of the state that it covers.
     pub scope: String,
-    /// Where it stands.
+    /// The status of the lease.
     pub status: LeaseStatus,
     /// When it was taken.
     #[serde(with = "crate::base::time::naive_form")]
@@ -128,13 +128,13 @@ pub struct Lease {
     /// The same time, under the name that the OpenIntent client reads.
     #[serde(with = "crate::base::time::naive_form")]
     pub created_at: DateTime<Utc>,
-    /// When it runs out.
+    /// When the lease runs out.
     #[serde(with = "crate::base::time::naive_form")]
     pub expires_at: DateTime<Utc>,
-    /// When it was given back.
+    /// When it was released.
     #[serde(with = "crate::base::time::naive_option")]
     pub released_at: Option<DateTime<Utc>>,
-    /// How long it was asked for, in seconds.
+    /// The requested duration, in seconds.
     pub duration_seconds: u32,
 }
 

@@ -1,4 +1,4 @@
-//! When messages of one agent to one person left, and the places of those that keep their distance.
+//! When messages of one agent to one person left, and the places (times) reserved for messages that keep their distance.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -24,7 +24,8 @@ impl WriteDepartures for Writing<'_> {
     }
 
     fn insert_place(&mut self, pair: i64, leaves_at: DateTime<Utc>, outbox: i64, now: DateTime<Utc>) -> RowsResult<()> {
-        // Rows whose messages have left, were dropped or have another place count no more. If they stayed, each look would walk over them.
+        // Rows of messages that have left, were dropped or have another place no longer count. If they stayed,
+        // every look would read them.
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = outbox::table.filter(holds).filter(outbox::state.eq(DeliveryState::Queued.code())).select(outbox::rid);
         let counts_no_more = places::leaves_at.le(At(now)).or(diesel::dsl::not(diesel::dsl::exists(waits)));
@@ -43,7 +44,7 @@ impl WriteDepartures for Writing<'_> {
 
 impl ReadDepartures for Session {
     fn places(&mut self, pair: i64, after: DateTime<Utc>, limit: usize) -> RowsResult<Vec<DateTime<Utc>>> {
-        // A message that was dropped, or has another place by now, leaves its row behind.
+        // The row of a message that was dropped, or has another place by now, may still be in the table and is left out.
         let holds = outbox::rid.eq(places::outbox).and(outbox::due_at.eq(places::leaves_at));
         let waits = holds.and(outbox::state.eq(DeliveryState::Queued.code()));
         let found = places::table.inner_join(outbox::table.on(waits));
@@ -59,7 +60,7 @@ impl ReadDepartures for Session {
         until: DateTime<Utc>,
         limit: usize,
     ) -> RowsResult<Vec<DateTime<Utc>>> {
-        // One that lies ahead was left by a clock that has been set back since.
+        // A departure that lies in the future was written by a clock that has been set back since.
         let counts = departures::left_at.gt(At(since)).and(departures::left_at.le(At(until)));
         let found = departures::table.filter(departures::pair.eq(pair)).filter(counts).order(departures::left_at.desc());
         let newest = found.limit(i64::try_from(limit).unwrap_or(i64::MAX)).select(departures::left_at);

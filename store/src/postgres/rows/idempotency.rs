@@ -1,4 +1,4 @@
-//! What a write leaves for its repeats.
+//! The outcomes of writes, kept for repeated requests.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;
@@ -37,7 +37,7 @@ impl ReadIdempotency for Session {
         }
         let today = day(now);
         let since = now - TimeDelta::hours(IDEMPOTENCY_HOURS);
-        // Whoever was waited for may have begun later, on the next day.
+        // The transaction that held the key's lock may have begun later, on the next day.
         let kept = idempotency::table.filter(idempotency::day.eq_any([today + 1, today, today - 1]));
         let kept = kept.filter(idempotency::key_hash.eq(key_hash.as_slice())).filter(idempotency::created_at.gt(At(since)));
         let columns = (idempotency::body_hash, idempotency::outcome);
@@ -45,8 +45,8 @@ impl ReadIdempotency for Session {
         if self.mode == Mode::Snapshot {
             return Ok(kept.first(self.conn()?).optional()?);
         }
-        // Also behind the lock of an intent: a key may be used for two of them, and whoever inserted it first would have to be waited
-        // for, by a group as well. Around midnight there are two keys of the table.
+        // The key is locked even behind the lock of an intent: one key may be used for two intents, and then an insert would have
+        // to wait for the other transaction, even in a group. Around midnight the table may hold a key under two days.
         self.behind(hot::LockKey { hash: lock_of(key_hash) }, kept.limit(1))
     }
 }

@@ -18,7 +18,7 @@ use crate::hub::Notice;
 use crate::postgres::session::Session;
 use crate::rows::{Rows, RowsResult, Table};
 
-/// A session in one transaction, with what it will announce.
+/// A session in one transaction, with the notices it will announce.
 pub(crate) struct Writing<'a> {
     pub(super) session: &'a mut Session,
     pub(super) notices: &'a mut Vec<Notice>,

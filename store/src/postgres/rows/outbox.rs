@@ -1,4 +1,4 @@
-//! Messages, and what was reported of them.
+//! Messages, and the bounces reported for them.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -18,7 +18,7 @@ use crate::schema::{bounces, outbox};
 use crate::sending::LinePlace;
 use crate::sql::{At, Key, Said};
 
-/// The most channels looked at in one turn; far more than anybody configures.
+/// The most channels looked at in one turn; far more than any server has.
 const QUEUED_CHANNELS_MAX: i64 = 1_000;
 
 impl WriteOutbox for Writing<'_> {
@@ -48,7 +48,7 @@ impl WriteOutbox for Writing<'_> {
 
     fn lease_outbox(&mut self, rid: i64, begun: &TryRow<'_>) -> RowsResult<()> {
         let TryRow { lease, due_at, tries, linked } = *begun;
-        // An event proves more: it stays.
+        // An event that is already there as proof stays, because it proves more.
         self.session.proof.get_or_insert_with(|| Proof::Lease { rid, lease: lease.to_vec() });
         let (lease, leased_by, tries) = (lease.to_vec(), self.session.server, signed(tries));
         self.session.later(hot::LeaseOutbox { lease, leased_by, due_at: At(due_at), tries, linked, rid }, None)
@@ -56,7 +56,7 @@ impl WriteOutbox for Writing<'_> {
 
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()> {
         let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::leased_by.eq(None::<i32>), outbox::due_at.eq(At(due_at)));
-        // What is none is not written.
+        // Diesel does not write a `None`, so without a reason the old detail stays.
         let changes = (released, why.map(|why| outbox::detail.eq(Said::from(why))));
         diesel::update(outbox::table.find(rid)).set(changes).execute(self.session.conn()?)?;
         Ok(())
@@ -97,7 +97,7 @@ impl WriteOutbox for Writing<'_> {
 
 impl ReadOutbox for Session {
     fn due_deliveries(&mut self, channel: &str, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<OutboxRow>> {
-        // Written out, so that the partial index of what is queued serves it; likewise below.
+        // The state is a literal, so that the partial index of queued messages serves the query; likewise below.
         let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
         let due = queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(At(now)));
         let due = due.order((outbox::due_at, outbox::rid)).limit(i64::from(limit));
@@ -126,7 +126,8 @@ impl ReadOutbox for Session {
             let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<Integer>("0")));
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(At(now)))
         };
-        // The index alone tells when there are too few; looking at each of them is for the rare time when there may be too many.
+        // The index alone tells that there are too few; the messages are looked at only in the rare case
+        // that there may be too many.
         let one_more = due().select(outbox::rid).order(outbox::due_at).offset(i64::from(keep)).first::<i64>(self.conn()?);
         if one_more.optional()?.is_none() {
             return Ok(Vec::new());
@@ -142,7 +143,7 @@ impl ReadOutbox for Session {
         let LinePlace { due_at, rid } = before;
         let beyond = beyond.filter(outbox::due_at.lt(At(due_at)).or(outbox::due_at.eq(At(due_at)).and(outbox::rid.lt(rid))));
         let newest = beyond.order((outbox::due_at.desc(), outbox::rid.desc())).limit(i64::from(limit));
-        // What another server has in hand just now is counted and left to it.
+        // A message that another server has locked just now is counted, and left to that server.
         let locked =
             newest.for_no_key_update().skip_locked().select(OutboxColumns::selection()).load::<OutboxColumns>(self.conn()?)?;
         locked.into_iter().map(OutboxColumns::into_row).collect()
@@ -215,7 +216,7 @@ impl ReadOutbox for Session {
     }
 
     fn delivery(&mut self, rid: i64) -> RowsResult<Option<(OutboxRow, DeliveryState)>> {
-        // Locked where it is written: two workers may both believe that they hold its lease.
+        // A transaction that writes locks the message: two workers may both believe that they hold its lease.
         let found = match self.mode {
             Mode::Locking => outbox::table
                 .find(rid)
@@ -246,7 +247,7 @@ impl ReadOutbox for Session {
     }
 }
 
-/// Written out, so that the partial index of what has failed serves it.
+/// The state is a literal, so that the partial index of failed messages serves the query.
 fn is_failed() -> diesel::dsl::Eq<outbox::state, diesel::expression::SqlLiteral<Integer>> {
     outbox::state.eq(diesel::dsl::sql::<Integer>("2"))
 }

@@ -1,4 +1,4 @@
-//! Whether the server is there, and what it knows of the others.
+//! The servers' sign of life, and what a server knows of the others.
 
 use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
@@ -56,7 +56,7 @@ impl ReadPresence for Session {
     fn presence(&mut self) -> RowsResult<Option<PresenceRow>> {
         let found = presence::table.find(1).select((PresenceColumns::selection(), presence::version));
         let found = found.first::<(PresenceColumns, i64)>(self.conn()?).optional()?;
-        // Read by every server and locked by none: whoever writes it proves that nobody wrote it meanwhile.
+        // Every server reads this row and none locks it: a write succeeds only if no other server has written the row meanwhile.
         self.presence_version = found.as_ref().map(|(_, version)| *version);
         Ok(found.map(|(columns, _)| columns.into_row()))
     }

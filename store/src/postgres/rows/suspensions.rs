@@ -1,4 +1,4 @@
-//! Suspensions, with what is kept beside them: the span that asked, the key they were asked under.
+//! Suspensions, with the span and the idempotency key under which each was asked.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -53,7 +53,8 @@ impl WriteSuspensions for Writing<'_> {
             version: signed(ended.version),
             rid,
         };
-        // Its intent is locked, so nobody else ends it; and if that were not so, nothing would be committed.
+        // The intent is locked, so no other transaction ends this suspension; if one did, nothing of this
+        // transaction would be committed.
         self.session.later(write, Some("the suspension has ended meanwhile"))?;
         Ok(true)
     }
@@ -106,8 +107,8 @@ impl ReadSuspensions for Session {
         let found = hot::SelectSuspension { id: Key(id.0) }.get_result::<(SuspensionColumns, Key)>(self.conn()?).optional()?;
         let Some((columns, intent)) = found else { return Ok(None) };
         let row = columns.into_row(IntentId(intent.0))?;
-        // Named by somebody who has locked an intent. If it is not about that one it never was nor will be, and that is all it is read
-        // for: nobody who holds the other one is waited for.
+        // The caller has locked an intent and named a suspension of another one. A suspension never changes its intent, and this
+        // row is read only to see that it belongs elsewhere; so the lock of the other intent is not waited for.
         if self.is_waited_for() && !self.locked.contains(&row.intent) {
             return Ok(Some(row));
         }
@@ -146,7 +147,7 @@ impl ReadSuspensions for Session {
     }
 
     fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>> {
-        // Written out, so that the partial index of what ended without an answer serves it.
+        // The resolution is a literal, so that the partial index of suspensions that ended without an answer serves the query.
         let unanswered = suspensions::resolution.ne(diesel::dsl::sql::<Nullable<Integer>>("0"));
         let since = suspensions::resolved_at.gt(At(since));
         let found = suspensions::table.filter(unanswered).filter(suspensions::intent.eq(intent)).filter(since);
@@ -169,7 +170,7 @@ impl ReadSuspensions for Session {
         let left = suspensions::rid.gt(after).and(suspensions::rid.le(up_to));
         let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
         if with_fallback {
-            // Written out, so that the partial index serves it.
+            // The condition is a literal, so that the partial index serves the query.
             open = open.filter(diesel::dsl::sql::<Bool>("fallback_policy <> 0"));
         }
         Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self.conn()?)?)
@@ -181,7 +182,7 @@ impl ReadSuspensions for Session {
     }
 }
 
-/// What "open" means, for the list and the count alike: two definitions would part one day.
+/// The meaning of "open", for the list and the count alike: two definitions would differ one day.
 fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
     suspensions::resolution.is_null()
 }

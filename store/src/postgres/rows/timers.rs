@@ -31,7 +31,7 @@ impl WriteTimers for Writing<'_> {
 
 impl ReadTimers for Session {
     fn due_timers(&mut self, now: DateTime<Utc>, limit: u32) -> RowsResult<Vec<TimerRow>> {
-        // Those another server is just dealing with are its own.
+        // A timer that another server has locked just now is left to that server.
         let due = timers::table.filter(timers::due_at.le(At(now))).order(timers::due_at).limit(i64::from(limit));
         let due = due.for_update().skip_locked().select(TimerColumns::selection()).load::<TimerColumns>(self.conn()?)?;
         due.into_iter().map(TimerColumns::into_row).collect()
@@ -43,7 +43,7 @@ impl ReadTimers for Session {
         if diesel::select(diesel::dsl::exists(there)).get_result(self.conn()?)? {
             return Ok(true);
         }
-        // Looks at all timers, for the rare one that is not where it should be.
+        // This looks at all timers, for the rare one that is not stored under the expected time.
         let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(kind));
         let elsewhere = elsewhere.filter(timers::attempt.eq(attempt));
         Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self.conn()?)?)

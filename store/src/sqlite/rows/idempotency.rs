@@ -1,4 +1,4 @@
-//! What a write leaves for its repeats.
+//! The outcomes of writes, kept for repeated requests.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use diesel::prelude::*;

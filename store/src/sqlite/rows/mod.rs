@@ -21,7 +21,7 @@ use crate::hub::Notice;
 use crate::rows::{Rows, RowsResult, Table};
 use crate::schema;
 
-/// The writer's connection in one transaction, with the row ids it assigns and what it will announce.
+/// The writer's connection in one transaction, with the row ids it assigns and the notices it will announce.
 pub(crate) struct Writing<'a> {
     pub(super) conn: &'a mut SqliteConnection,
     pub(super) ids: &'a mut RowIds,
@@ -39,7 +39,7 @@ pub(super) struct RowIds {
 }
 
 impl RowIds {
-    /// Reads them once, one seek each.
+    /// Reads the highest ids once, with one seek for each table.
     pub(super) fn load(conn: &mut SqliteConnection) -> QueryResult<Self> {
         use diesel::dsl::max;
         let read = |highest: Option<i64>| highest.unwrap_or(0);

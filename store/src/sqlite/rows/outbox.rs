@@ -1,4 +1,4 @@
-//! Messages, and what was reported of them.
+//! Messages, and the bounces reported for them.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -34,7 +34,7 @@ impl WriteOutbox for Writing<'_> {
         Ok(())
     }
 
-    /// The one who writes is the one who works.
+    /// There is only one writer, so no other transaction can take the message.
     fn take_outbox(&mut self, _rid: i64) -> RowsResult<bool> {
         Ok(true)
     }
@@ -47,14 +47,14 @@ impl WriteOutbox for Writing<'_> {
 
     fn requeue_outbox(&mut self, rid: i64, due_at: DateTime<Utc>, why: Option<&str>) -> RowsResult<()> {
         let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(At(due_at)));
-        // What is none is not written.
+        // Diesel does not write a `None`, so without a reason the old detail stays.
         let changes = (released, why.map(|why| outbox::detail.eq(Said::from(why))));
         diesel::update(outbox::table.find(rid)).set(changes).execute(self.conn)?;
         Ok(())
     }
 
     fn release_outbox(&mut self, due_at: DateTime<Utc>) -> RowsResult<u64> {
-        // Written out, so that the partial index of what is queued serves it.
+        // The state is a literal, so that the partial index of queued messages serves the query.
         let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
         let released = (outbox::lease.eq(None::<Vec<u8>>), outbox::due_at.eq(At(due_at)));
         Ok(diesel::update(queued.filter(outbox::lease.is_not_null())).set(released).execute(self.conn)? as u64)
@@ -110,7 +110,8 @@ impl ReadOutbox for SqliteConnection {
             let queued = outbox::table.filter(outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("0")));
             queued.filter(outbox::channel.eq(channel)).filter(outbox::due_at.le(At(now)))
         };
-        // The index alone tells when there are too few; looking at each of them is for the rare time when there may be too many.
+        // The index alone tells that there are too few; the messages are looked at only in the rare case
+        // that there may be too many.
         let more = hot::SelectMoreDue { channel, due_at: &At(now), keep: &i64::from(keep) };
         if more.get_result::<i64>(self).optional()?.is_none() {
             return Ok(Vec::new());
@@ -217,7 +218,7 @@ impl ReadOutbox for SqliteConnection {
     }
 }
 
-/// Written out, so that the partial index of what has failed serves it.
+/// The state is a literal, so that the partial index of failed messages serves the query.
 fn is_failed() -> diesel::dsl::Eq<outbox::state, diesel::expression::SqlLiteral<diesel::sql_types::Integer>> {
     outbox::state.eq(diesel::dsl::sql::<diesel::sql_types::Integer>("2"))
 }

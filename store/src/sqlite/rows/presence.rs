@@ -1,4 +1,4 @@
-//! Whether the server is there, and what it knows of the others.
+//! The server's sign of life.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -30,7 +30,7 @@ impl WritePresence for Writing<'_> {
 }
 
 impl ReadPresence for SqliteConnection {
-    /// The file is locked.
+    /// Always true: the lock on the file keeps other servers away.
     fn is_alone(&mut self) -> RowsResult<bool> {
         Ok(true)
     }

@@ -1,4 +1,4 @@
-//! Suspensions, with what is kept beside them: the span that asked, the key they were asked under.
+//! Suspensions, with the span and the idempotency key under which each was asked.
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::*;
@@ -139,7 +139,7 @@ impl ReadSuspensions for SqliteConnection {
     }
 
     fn unanswered(&mut self, intent: i64, since: DateTime<Utc>, limit: u32) -> RowsResult<Vec<DateTime<Utc>>> {
-        // Written out, so that the partial index of what ended without an answer serves it.
+        // The resolution is a literal, so that the partial index of suspensions that ended without an answer serves the query.
         let unanswered = suspensions::resolution.ne(diesel::dsl::sql::<Nullable<Integer>>("0"));
         let since = suspensions::resolved_at.gt(At(since));
         let found = suspensions::table.filter(unanswered).filter(suspensions::intent.eq(intent)).filter(since);
@@ -162,7 +162,7 @@ impl ReadSuspensions for SqliteConnection {
         let left = suspensions::rid.gt(after).and(suspensions::rid.le(up_to));
         let mut open = suspensions::table.filter(is_open()).filter(left).into_boxed();
         if with_fallback {
-            // Written out, so that the partial index serves it.
+            // The condition is a literal, so that the partial index serves the query.
             open = open.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("fallback_policy <> 0"));
         }
         Ok(open.order(suspensions::rid).limit(i64::from(limit)).select(suspensions::rid).load(self)?)
@@ -173,12 +173,12 @@ impl ReadSuspensions for SqliteConnection {
     }
 }
 
-/// What "open" means, for the list and the count alike: two definitions would part one day.
+/// The meaning of "open", for the list and the count alike: two definitions would differ one day.
 fn is_open() -> diesel::dsl::IsNull<suspensions::resolution> {
     suspensions::resolution.is_null()
 }
 
-/// A suspension's row links its intent by row; what is shown names it by id.
+/// A suspension's row refers to its intent by row id; outside the store the intent has its public id.
 fn with_intent_id(conn: &mut SqliteConnection, columns: SuspensionColumns) -> RowsResult<SuspensionRow> {
     let id = hot::SelectIntentId { rid: &columns.intent() }.get_result::<Key>(conn)?;
     columns.into_row(IntentId(id.0))

@@ -41,7 +41,7 @@ impl ReadTimers for SqliteConnection {
         if diesel::select(diesel::dsl::exists(timers::table.find(key))).get_result(self)? {
             return Ok(true);
         }
-        // Looks at all timers, for the rare one that is not where it should be.
+        // This looks at all timers, for the rare one that is not stored under the expected time.
         let elsewhere = timers::table.filter(timers::suspension.eq(timer.suspension)).filter(timers::kind.eq(timer.kind.code()));
         let elsewhere = elsewhere.filter(timers::attempt.eq(signed(timer.attempt)));
         Ok(diesel::select(diesel::dsl::exists(elsewhere)).get_result(self)?)
