@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::{IntentId, SuspensionId};
-use domain::base::planted::{Bug, planted};
 use domain::intent::event::in_openintent_vocabulary;
 use domain::log::Sealed;
 use domain::people::authority::{Action, Object, authorize};
@@ -316,18 +315,12 @@ pub(super) fn standing<R: ReadRows>(rows: &mut R, principal: &Principal) -> Deci
 }
 
 pub(super) fn link<R: ReadRows>(rows: &mut R, token: &LinkToken, watch: &ClockWatch) -> RowsResult<Option<LinkView>> {
-    let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash) || planted(Bug::TokenGuessed)) else {
-        return Ok(None);
-    };
+    let Some(kept) = rows.token(token.row())?.filter(|kept| token.matches(&kept.hash)) else { return Ok(None) };
     // The database may have been restored because its links are in the wrong hands.
     if rows.presence()?.is_some_and(|presence| kept.rid <= presence.tokens_void_to) {
         return Ok(None);
     }
-    let mut row = rows.suspension_at(kept.suspension)?;
-    if planted(Bug::TokenUnbound) {
-        let newest = rows.intent_at(row.intent)?.newest_suspension;
-        row = rows.suspension_at(newest.unwrap_or(row.rid))?;
-    }
+    let row = rows.suspension_at(kept.suspension)?;
     let question = rows.question(&row)?;
     let intent_title = rows.title(row.intent)?;
     let agent = row.suspension.asked_by.name.clone();
@@ -347,9 +340,8 @@ pub(crate) fn hold<R: ReadRows>(rows: &mut R, watch: &ClockWatch) -> RowsResult<
         return Ok(Some(Hold::Clock));
     }
     let Some(presence) = rows.presence()? else { return Ok(None) };
-    let is_away = watch.is_away(presence.beat_at) && !planted(Bug::AbsenceUnnoticed);
+    let is_away = watch.is_away(presence.beat_at);
     Ok(match presence.restore {
-        Restore::Held { .. } if planted(Bug::RestoreHoldsNothing) => None,
         Restore::Held { since } => Some(Hold::Restore { since }),
         Restore::Released => Some(Hold::Recovery),
         Restore::Over if presence.recovery.is_some() || is_away => Some(Hold::Recovery),

@@ -355,6 +355,17 @@ fn dependencies_are_permissive_known_and_single() {
     assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
+/// A bug that cannot be planted any more tells nothing of the simulator.
+#[test]
+fn each_planted_bug_fits_the_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("sim/bugs/run");
+    let copied = Command::new(run).arg("--copy").arg(folder.path()).output().unwrap();
+    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+    let lane = std::fs::read_to_string(folder.path().join("server/src/worker/lane.rs")).unwrap();
+    assert!(lane.contains("planted(\"lane-unbounded\")"), "{lane}");
+}
+
 /// A rule that cannot fail protects nothing.
 mod planted {
     use serde_json::json;

@@ -18,8 +18,6 @@ mod process;
 mod restore;
 mod routes;
 mod shrink;
-#[cfg(feature = "planted")]
-mod table;
 mod watch;
 mod world;
 
@@ -49,10 +47,6 @@ struct Arguments {
     /// How many seeds to run.
     #[arg(long, default_value_t = 2_000)]
     seeds: u64,
-    /// Plant each bug in turn, or those named, and print how many seeds find it.
-    #[cfg(feature = "planted")]
-    #[arg(long, num_args = 0..)]
-    planted: Option<Vec<String>>,
     /// The first of them.
     #[arg(long, default_value_t = 1)]
     from: u64,
@@ -62,10 +56,6 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     // Simulated channels panic on purpose, and a panic elsewhere is reported with its seed.
     std::panic::set_hook(Box::new(|_| {}));
-    #[cfg(feature = "planted")]
-    if let Some(names) = &arguments.planted {
-        return table::print(names, arguments.seeds);
-    }
     match arguments.seed {
         Some(seed) => one(seed),
         None => many(&arguments),

@@ -8,7 +8,6 @@ pub mod ids;
 pub mod json;
 pub mod login;
 pub mod name;
-pub mod planted;
 pub mod quotation;
 pub mod text;
 pub mod time;

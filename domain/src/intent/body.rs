@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::base::ids::IntentId;
-use crate::base::planted::{Bug, planted};
 
 /// The longest title, in characters.
 pub const TITLE_MAX: usize = 500;
@@ -76,9 +75,6 @@ impl Patch {
 
     /// Whether the patch would write `_suspension`, a value below it, or the root that contains it.
     pub fn reaches_suspension(&self) -> bool {
-        if planted(Bug::PatchReachesSuspension) {
-            return self.path == SUSPENSION_KEY || self.path.is_empty();
-        }
         // A path without segments is the root, which contains `_suspension`.
         self.segments().next().is_none_or(|first| first == SUSPENSION_KEY)
     }

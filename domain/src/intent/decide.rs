@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::base::ids::SuspensionId;
 use crate::base::name::is_same;
-use crate::base::planted::{Bug, planted};
 use crate::intent::Intent;
 use crate::intent::body::Patch;
 use crate::intent::command::{Command, Respond, Suspend};
@@ -105,7 +104,6 @@ fn suspend(intent: &Intent, suspend: &Suspend, by: &Principal, now: DateTime<Utc
             events.extend(supersede(intent, open, named, by, now)?);
         }
         (None, Some(named)) => return Err(why_refused(intent, named).into()),
-        (Some(_), None) if planted(Bug::SecondQuestion) => {}
         (Some(_), None) => return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into()),
         (None, None) if intent.status != Status::Active => {
             return Err(Rejection::NotActive { status: intent.status.as_str().into() }.into());
@@ -152,10 +150,7 @@ fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<
     let missed = open.attempt + 1..=newest;
     let mut events = Vec::new();
     for attempt in missed.clone() {
-        let skipped = attempt < newest && !planted(Bug::MissedAttemptsAllSend);
-        if attempt < newest && planted(Bug::MissedAttemptUnrecorded) {
-            continue;
-        }
+        let skipped = attempt < newest;
         events.push(Event::SuspensionRenotified(Box::new(Renotified {
             suspension_id: open.id,
             attempt,
@@ -166,11 +161,7 @@ fn ask_again(open: &Suspension, question: &Question, now: DateTime<Utc>) -> Vec<
             } else {
                 question.recipients_during(missed.clone())
             },
-            next_attempt_at: if planted(Bug::TimerFromTheLastFire) {
-                policy.next_due_at(now, 1)
-            } else {
-                policy.next_due_at(open.suspended_at, attempt)
-            },
+            next_attempt_at: policy.next_due_at(open.suspended_at, attempt),
             skipped,
             makes_up_from: if skipped { attempt } else { *missed.start() },
         })));
@@ -210,8 +201,7 @@ fn supersede(
 fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc>) -> Result<Vec<Event>, Refusal> {
     // Only a gateway may, and must, answer in another person's name.
     let claimed = respond.claimed_responded_by.as_ref();
-    let responded_by =
-        claimed.filter(|_| by.role == Role::Channel || planted(Bug::ResponderFromTheBody)).unwrap_or(&by.subject).clone();
+    let responded_by = claimed.filter(|_| by.role == Role::Channel).unwrap_or(&by.subject).clone();
     let named = SuspensionId::parse(&respond.suspension_id);
     let Some(open) = intent.open.as_ref().filter(|open| Some(open.id) == named) else {
         // Not "expected X": the active id is a capability, and this caller does not hold it.
@@ -224,7 +214,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         return Err(Refusal { rejection, deadline: Vec::new(), record });
     };
     // The deadline binds when the clock says so, not when the timer fires; a late answer makes it bind now.
-    if open.is_expired(now) && !planted(Bug::AnswerAfterTheDeadline) {
+    if open.is_expired(now) {
         let refusal = expired(intent, open);
         let record = record_refusal(open, &refusal.rejection, respond, responded_by, by);
         return Err(Refusal { record, ..refusal });
@@ -238,9 +228,7 @@ fn respond(intent: &Intent, respond: &Respond, by: &Principal, now: DateTime<Utc
         open.check(&Value::Null)?;
         return Err(Rejection::invalid("value", "required", "value is required").into());
     };
-    if !planted(Bug::ValueUnchecked) {
-        open.check(value)?;
-    }
+    open.check(value)?;
     let choice = open.choice(value);
     let resumed = Resumed {
         suspension_id: open.id,
@@ -298,7 +286,7 @@ fn cancel(
     let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
         return Err(why_refused(intent, &suspension_id.expose()).into());
     };
-    if open.is_expired(now) && !planted(Bug::CancelAfterTheDeadline) {
+    if open.is_expired(now) {
         return Err(expired(intent, open));
     }
     Ok(vec![

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::base::planted::{Bug, planted};
 use crate::intent::Intent;
 use crate::intent::event::Event;
 use crate::suspension::Question;
@@ -66,16 +65,15 @@ pub(crate) fn record(intent: &Intent, record: &DeliveryRecord, now: DateTime<Utc
     let before = intent.suspension(delivery.suspension_id).is_some_and(|suspension| suspension.reached);
     let told = match record.fate {
         Fate::Sent => {
-            let in_time = open.is_some() || planted(Bug::ReachedAfterTheEnd);
-            let answered = record.channels.carries_links(&delivery.channel) || planted(Bug::RoomCountsAsReached);
+            let in_time = open.is_some();
+            let answered = record.channels.carries_links(&delivery.channel);
             let reached = before || (in_time && answered);
             return vec![Event::DeliverySent { delivery, reached }];
         }
         Fate::Failed => Event::DeliveryFailed(delivery),
         Fate::Bounced => {
             let has_it = |other: &Sibling| other.state == DeliveryState::Sent && other.carries_link(&record.channels);
-            let reached =
-                if open.is_some() && !planted(Bug::BounceKeepsReached) { record.siblings.iter().any(has_it) } else { before };
+            let reached = if open.is_some() { record.siblings.iter().any(has_it) } else { before };
             Event::DeliveryBounced { delivery, reached }
         }
     };
@@ -113,7 +111,7 @@ pub fn has_another_way(current: u32, question: &Question, lost: &DeliveryRecord)
 /// message of an earlier attempt wakes no one; the attempt in force has messages of its own.
 fn failover(current: u32, question: &Question, record: &DeliveryRecord) -> Option<Failover> {
     let lost = &record.delivery;
-    if lost.attempt != current || planted(Bug::FailoverMissing) {
+    if lost.attempt != current {
         return None;
     }
     let siblings = || record.siblings.iter().filter(|sibling| sibling.attempt == lost.attempt);

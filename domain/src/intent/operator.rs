@@ -3,7 +3,6 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::base::ids::SuspensionId;
-use crate::base::planted::{Bug, planted};
 use crate::base::time::seconds;
 use crate::intent::Intent;
 use crate::intent::command::Later;
@@ -32,7 +31,7 @@ pub(super) fn extend(
     let Some(open) = intent.open.as_ref().filter(|open| open.id == suspension_id) else {
         return Err(why_refused(intent, &suspension_id.expose()).into());
     };
-    if cause == ExtensionCause::Request && open.is_expired(now) && !planted(Bug::ExtendedAfterTheDeadline) {
+    if cause == ExtensionCause::Request && open.is_expired(now) {
         return Err(expired(intent, open));
     }
     let field = match later {
@@ -69,7 +68,7 @@ pub(super) fn redrive(intent: &Intent, delivery: &Delivery, by: &Principal, now:
     let Some(open) = intent.open.as_ref().filter(|open| open.id == delivery.suspension_id) else {
         return Err(why_refused(intent, &delivery.suspension_id.expose()).into());
     };
-    if open.is_expired(now) && !planted(Bug::RedriveAfterTheDeadline) {
+    if open.is_expired(now) {
         return Err(expired(intent, open));
     }
     let (redriven_by, credential) = (by.subject.clone(), by.credential);
@@ -93,7 +92,7 @@ pub(super) fn remind(
     let pause = seconds(REMINDER_PAUSE_SECONDS);
     // A reminder further ahead than a pause was written by a clock that has been set back since, and does not count.
     let left = open.reminded_at.map(|at| at + pause - now).filter(|left| *left <= pause * 2);
-    if let Some(left) = left.filter(|left| *left > TimeDelta::zero() && !planted(Bug::RemindedTooSoon)) {
+    if let Some(left) = left.filter(|left| *left > TimeDelta::zero()) {
         // Rounded up, so that a caller that waits so long is not refused again.
         let whole_seconds = left.num_seconds() + i64::from(left.subsec_nanos() > 0);
         let retry_after_seconds = u32::try_from(whole_seconds).unwrap_or(u32::MAX);

@@ -2,7 +2,6 @@
 
 use crate::base::confusable::skeleton;
 use crate::base::name::form;
-use crate::base::planted::{Bug, planted};
 use crate::intent::Intent;
 use crate::intent::command::{Command, Respond};
 use crate::intent::event::client_may_append;
@@ -26,7 +25,7 @@ pub fn permit(intent: &Intent, command: &Command, by: &Principal, handed_for: &[
                 Err(Rejection::Forbidden { reason: "an admin changes the status of a suspended intent only".into() })
             }
             // An agent may not lift its own suspension: that would be an answer.
-            Some(_) if *status == Status::Active && by.role != Role::Admin && !planted(Bug::AgentLiftsItsSuspension) => {
+            Some(_) if *status == Status::Active && by.role != Role::Admin => {
                 let reason = "only an admin may set a suspended intent active; cancel the suspension instead".into();
                 Err(Rejection::Forbidden { reason })
             }

@@ -1,7 +1,6 @@
 //! The refusal of a command, with the events that time has caused meanwhile.
 
 use crate::base::ids::SuspensionId;
-use crate::base::planted::{Bug, planted};
 use crate::intent::Intent;
 use crate::intent::event::{Event, ExpiryReason};
 use crate::intent::status::Status;
@@ -46,12 +45,11 @@ pub(super) fn expired(intent: &Intent, open: &Suspension) -> Refusal {
 pub(super) fn end_by_deadline(intent: &Intent, open: &Suspension) -> Vec<Event> {
     let falls_back = open.fallback_policy != FallbackPolicy::Fail;
     let excused = falls_back && !open.requires_delivery;
-    let undeliverable = !open.reached && !excused && !planted(Bug::FallbackUnreached);
+    let undeliverable = !open.reached && !excused;
     let continues = falls_back && !undeliverable;
     let (new, reason) = match (continues, undeliverable) {
         (true, _) => (Status::Active, "fallback_applied"),
         (false, true) => (Status::Abandoned, "undeliverable"),
-        (false, false) if planted(Bug::FailureGoesOn) => (Status::Active, "suspension_expired"),
         (false, false) => (Status::Abandoned, "suspension_expired"),
     };
     let mut events = Vec::with_capacity(3);

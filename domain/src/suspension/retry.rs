@@ -7,7 +7,6 @@ use utoipa::ToSchema;
 
 use super::fallback::{FallbackPolicy, WINDOW_SECONDS_MAX};
 use crate::base::field::FieldError;
-use crate::base::planted::{Bug, planted};
 use crate::base::time::seconds;
 
 /// The most notifications of one suspension, the first included.
@@ -111,10 +110,7 @@ impl HumanRetryPolicy {
 
     /// The rung in force at `attempt`: a rung stays in force until the next one.
     pub fn rung_in_force(&self, attempt: u32) -> Option<&Rung> {
-        self.escalation_ladder
-            .iter()
-            .filter(|rung| rung.attempt <= attempt && (rung.attempt == attempt || !planted(Bug::RungForOneAttempt)))
-            .max_by_key(|rung| rung.attempt)
+        self.escalation_ladder.iter().filter(|rung| rung.attempt <= attempt).max_by_key(|rung| rung.attempt)
     }
 }
 

@@ -8,8 +8,6 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use domain::base::planted::{Bug, planted};
-
 /// So many failures in a row open the circuit.
 const FAILURES_IN_A_ROW: u32 = 10;
 /// So many of the last tries are remembered; when half of a full memory are failures, the circuit opens.
@@ -99,7 +97,6 @@ impl Circuit {
     pub(super) fn record(&mut self, outcome: Outcome, now: Duration, random: u16) {
         match outcome {
             Outcome::Worked => *self = self.remembering(Try::Worked),
-            Outcome::Gone(_) if planted(Bug::GoneIsAskedAgain) => {}
             Outcome::Gone(reason) => self.state = State::Gone(reason),
             Outcome::Failed => match self.state {
                 State::Closed => {
@@ -107,7 +104,7 @@ impl Circuit {
                     let failures = self.tries.iter().filter(|one| **one == Try::Failed).count();
                     let half_failed = self.tries.len() == REMEMBERED_MAX && failures * 2 >= REMEMBERED_MAX;
                     let fails = self.in_a_row >= FAILURES_IN_A_ROW || half_failed;
-                    if fails && !planted(Bug::CircuitStaysClosed) {
+                    if fails {
                         self.open(now, random);
                     }
                 }

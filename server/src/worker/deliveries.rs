@@ -17,7 +17,6 @@ use chrono_tz::Tz;
 use domain::asking::policy::AskingPolicy;
 use domain::base::clock::Clock;
 use domain::base::ids::{DeliveryId, Entropy};
-use domain::base::planted::{Bug, planted};
 use domain::base::quotation::without_secret;
 use domain::base::words;
 use domain::suspension::ResponseType;
@@ -210,10 +209,6 @@ impl Deliveries {
 
     async fn send(&self, lane: &Lane, delivery: LeasedDelivery) -> Result<(), StoreError> {
         let carry = async { lane.channel.deliver(&self.message(&delivery)).await };
-        if planted(Bug::SentBeforeSending) {
-            let early = DeliveryResult::Sent(String::new());
-            self.resources.store.complete_delivery(delivery.rid, delivery.lease, early).await?;
-        }
         let outcome = AssertUnwindSafe(carry).catch_unwind().await;
         kill_points::reached(Point::AfterSend);
         let token = delivery.token.expose();

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use channels::Channel;
 use chrono::TimeDelta;
-use domain::base::planted::{Bug, planted};
 use store::{Gate, Lane as LaneTurn, LinePlace};
 
 use super::circuit::{Circuit, Outcome, Passage};
@@ -74,8 +73,7 @@ impl Lane {
 
     /// What it can take at `now`, since boot.
     pub(super) fn turn(&self, now: Duration) -> LaneTurn {
-        let taken = if planted(Bug::LaneUnbounded) { 0 } else { self.in_flight() };
-        let free = self.in_flight_max.saturating_sub(taken);
+        let free = self.in_flight_max.saturating_sub(self.in_flight());
         let gate = match self.circuit().map(|circuit| circuit.passage(now)) {
             None => Gate::Room(free),
             Some(Passage::Free) => Gate::SharedRoom(free),

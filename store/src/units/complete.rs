@@ -1,6 +1,5 @@
 //! Records the result of messages: from their worker, from a bounce report, or because their worker is gone.
 
-use domain::base::planted::{Bug, planted};
 use domain::people::authority::{Action, Object, authorize};
 use domain::people::principal::Principal;
 use domain::problem::Rejection;
@@ -31,17 +30,13 @@ pub(crate) fn complete_delivery<R: Rows>(
 ) -> RowsResult<bool> {
     let Some((row, _)) = rows.reads().delivery(rid)? else { return Ok(false) };
     // A worker that overslept its lease changes nothing: another worker has the message.
-    if row.lease.as_deref() != Some(lease) && !planted(Bug::FenceMissing) {
+    if row.lease.as_deref() != Some(lease) {
         return Ok(false);
-    }
-    if planted(Bug::RetryDropped) && matches!(result, DeliveryResult::Retry { .. }) {
-        rows.finish_outbox(rid, DeliveryState::Obsolete, env.clock.now(), None)?;
-        return Ok(true);
     }
     let suspension = rows.reads().suspension_at(row.suspension)?;
     may_be_told(rows, env, &suspension)?;
     let (fate, detail) = match result {
-        DeliveryResult::Retry { .. } if suspension.suspension.ending.is_some() && !planted(Bug::EndedQuestionSent) => {
+        DeliveryResult::Retry { .. } if suspension.suspension.ending.is_some() => {
             rows.notice(Notice::Fact(Fact::DeliveryAttempted { channel: row.channel.clone(), result: Attempted::Retry }));
             settle(rows, row, env.clock.now())?;
             return Ok(true);
@@ -91,7 +86,7 @@ pub(crate) fn report_bounce<R: Rows>(
     };
     let bounce_secret = secret(rows, env, BOUNCE_SECRET)?;
     let found = rows.reads().delivery(report.token.row())?;
-    let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id) || planted(Bug::BounceUnproven));
+    let found = found.filter(|(row, _)| report.token.matches(&bounce_secret, row.id));
     // A gateway may report only on messages of its own channel.
     let found = found.filter(|(row, _)| principal.reports_on(&row.channel));
     let Some((row, state)) = found else { return Ok(Err(Rejection::NotFound)) };

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::base::ids::DeliveryId;
-use domain::base::planted::{Bug, planted};
 use domain::suspension::channel::EMAIL;
 use domain::suspension::delivery::Fate;
 
@@ -167,7 +166,7 @@ fn take<R: Rows>(
     };
     // A question that has been decided is not asked. (A race may still send a message: between this commit and the network.)
     let ended = suspension.suspension.ending.is_some() || suspension.suspension.is_expired(now);
-    if ended && !planted(Bug::EndedQuestionSent) {
+    if ended {
         leased.untried += 1;
         return settle(rows, row, now);
     }
@@ -244,9 +243,9 @@ fn lease_delivery<R: Rows>(
     let mut lease = [0; 16];
     env.entropy.fill(&mut lease);
     let tries = row.tries + 1;
-    let seconds = if planted(Bug::LeaseWithoutEnd) { 0 } else { DELIVERY_LEASE_SECONDS };
     let linked = env.channels.carries_links(&row.channel);
-    rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at: now + TimeDelta::seconds(seconds), tries, linked })?;
+    let due_at = now + TimeDelta::seconds(DELIVERY_LEASE_SECONDS);
+    rows.lease_outbox(row.rid, &TryRow { lease: &lease, due_at, tries, linked })?;
     // Every try gets a fresh token: the earlier one may have left the server.
     let token = mint(rows, env, &suspension, &row, &secrets.link, now)?;
     Ok(letter(OutboxRow { tries, ..row }, lease, token, suspension, message, &secrets.bounce, now))
@@ -266,7 +265,7 @@ fn mint<R: Rows>(
     let token = LinkToken::mint(link_secret, rows.next(Table::Tokens)?, random);
     rows.insert_token(&TokenRow {
         rid: token.row(),
-        hash: if planted(Bug::TokenKept) { token.expose().into_bytes() } else { token.hash().to_vec() },
+        hash: token.hash().to_vec(),
         suspension: suspension.rid,
         recipient: row.recipient.clone(),
         created_at: now,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use domain::base::ids::SuspensionId;
 use domain::base::name::{SERVER, is_same};
-use domain::base::planted::{Bug, planted};
 use domain::intent::Intent;
 use domain::intent::deliveries::each_once;
 use domain::intent::event::{Event, Extended, Reminded, Renotified};
@@ -36,7 +35,7 @@ pub(super) fn append<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<Option<Sealed>> {
     let (mut last, mut bytes) = (None, 0);
-    let dated = if planted(Bug::ClockRunsBackwards) { now } else { now.max(loaded.intent.updated_at) };
+    let dated = now.max(loaded.intent.updated_at);
     for event in events {
         let rid = rows.next(Table::Events)?;
         let sealed = Envelope {
@@ -62,9 +61,7 @@ pub(super) fn append<R: Rows>(
         bytes += copies * sealed.bytes.len() + EVENT_ROWS_BYTES;
         loaded.row.last_event = rid;
         loaded.row.last_sequence += 1;
-        if !planted(Bug::ChainUnlinked) || events.len() == 1 {
-            loaded.row.last_hash = Some(sealed.hash);
-        }
+        loaded.row.last_hash = Some(sealed.hash);
         evolve(&mut loaded.intent, event, now, dated);
         follow(rows, env, loaded, event, now)?;
         last = Some(sealed);
@@ -106,8 +103,7 @@ fn follow<R: Rows>(rows: &mut R, env: &Env<'_>, loaded: &mut Loaded, event: &Eve
                 rows.insert_trace(rid, span.context)?;
                 rows.notice(Notice::Span(Box::new(span)));
             }
-            let replaces = planted(Bug::DeadlineWithoutTimer) && !loaded.intent.ended.is_empty();
-            if let Some(due_at) = suspension.expires_at.filter(|_| !replaces) {
+            if let Some(due_at) = suspension.expires_at {
                 rows.insert_timer(TimerRow { due_at, suspension: rid, kind: TimerKind::Deadline, attempt: 0 })?;
                 rows.notice(Notice::Timer);
             }
@@ -217,9 +213,7 @@ fn extend<R: Rows>(rows: &mut R, loaded: &Loaded, extended: &Extended) -> RowsRe
     let timer = TimerRow { due_at: extended.old_expires_at, suspension, kind: TimerKind::Deadline, attempt: 0 };
     // A timer that was put off is not found under its old time. When it fires, the new deadline has not been
     // reached, so it does nothing.
-    if !planted(Bug::ExtensionKeepsItsTimer) {
-        rows.delete_timer(timer)?;
-    }
+    rows.delete_timer(timer)?;
     rows.insert_timer(TimerRow { due_at: extended.new_expires_at, ..timer })?;
     rows.notice(Notice::Timer);
     rows.notice(Notice::Suspension(extended.suspension_id));

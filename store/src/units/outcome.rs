@@ -1,7 +1,6 @@
 //! The outcome of a command, as its caller sees it.
 
 use chrono::{DateTime, Utc};
-use domain::base::planted::{Bug, planted};
 use domain::intent::command::Command;
 use domain::intent::event::Event;
 use domain::log::Sealed;
@@ -116,7 +115,7 @@ pub(super) fn recalled<R: Rows>(rows: &mut R, kept: &str) -> RowsResult<Outcome>
 /// The outcome that an earlier write with this key stored.
 pub(super) fn kept_under<R: Rows>(rows: &mut R, key: Idempotency, now: DateTime<Utc>) -> Decided<Option<String>> {
     let Some((body_hash, outcome)) = rows.reads().idempotent(&key.key_hash, now)? else { return Ok(Ok(None)) };
-    if body_hash != key.body_hash && !planted(Bug::BodyOfAKeyIgnored) {
+    if body_hash != key.body_hash {
         return Ok(Err(Rejection::IdempotencyMismatch));
     }
     Ok(Ok(Some(outcome)))

@@ -7,7 +7,6 @@
 //! a crash in the middle leaves the absence recorded and partly made good; the next start goes on behind the last batch.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::base::planted::{Bug, planted};
 use domain::intent::command::{Command, Later};
 use domain::intent::deliveries::each_once;
 use domain::intent::deliveries::recipients_of;
@@ -149,15 +148,13 @@ fn go_on<R: Rows>(rows: &mut R, env: &Env<'_>, presence: PresenceRow, recovery: 
         } else {
             Absence::between(recovery.from, recovery.until)
         };
-        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question, now))
-            && !planted(Bug::AbsenceGivesNothing)
-        {
+        if let Some(at) = absence.and_then(|absence| absence.extended(&open.row.suspension, &open.question, now)) {
             let suspension_id = open.row.suspension.id;
             let cause = ExtensionCause::Outage;
             let command = Command::Extend { suspension_id, later: Later::Until(at), reason: None, cause };
             act(rows, env, &mut open.loaded, &command, now)?;
         }
-        if recovery.restored && !planted(Bug::ReleaseAsksNobody) {
+        if recovery.restored {
             ask_afresh(rows, env, open, now)?;
         }
         kill_points::reached(Point::WithinRecovery);
@@ -230,7 +227,7 @@ fn ask_afresh<R: Rows>(rows: &mut R, env: &Env<'_>, mut open: OpenQuestion, now:
 pub(crate) fn hold_after_restore<R: Rows>(rows: &mut R, env: &Env<'_>) -> RowsResult<()> {
     let now = env.clock.now();
     let presence = last_presence(rows, now)?;
-    let tokens_void_to = if planted(Bug::RestoreKeepsLinks) { 0 } else { rows.reads().newest_token()? };
+    let tokens_void_to = rows.reads().newest_token()?;
     // If the database was restored again before the first restore was released, people have waited since the first one.
     let since = presence.restore.held_since().unwrap_or(now);
     rows.save_presence(&PresenceRow { restore: Restore::Held { since }, tokens_void_to, ..presence })

@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, Utc};
 use domain::base::ids::DeliveryId;
-use domain::base::planted::{Bug, planted};
 use domain::suspension::channel::Route;
 
 use crate::fact::{Fact, Settled};
@@ -34,9 +33,6 @@ pub(super) fn queue<R: Rows>(rows: &mut R, env: &Env<'_>, queueing: &Queueing<'_
     // Messages of one suspension are queued only here, one transaction after the other, and never deleted.
     let known = u32::try_from(queueing.known.len()).unwrap_or(u32::MAX);
     for (sequence, route) in (known.saturating_add(1)..).zip(&queueing.routes) {
-        if planted(Bug::LastPersonUntold) && queueing.routes.len() > 1 && Some(route) == queueing.routes.last() {
-            break;
-        }
         let row = OutboxRow {
             rid: rows.next(Table::Outbox)?,
             id: DeliveryId(env.entropy.uuid(now)),
@@ -95,7 +91,7 @@ pub(super) fn settle_waiting<R: Rows>(
     now: DateTime<Utc>,
 ) -> RowsResult<()> {
     for (row, state) in known {
-        let is_waiting = state == DeliveryState::Queued && row.lease.is_none() && !planted(Bug::EndedQuestionSent);
+        let is_waiting = state == DeliveryState::Queued && row.lease.is_none();
         if is_waiting && rows.take_outbox(row.rid)? {
             settle(rows, row, now)?;
         }

@@ -1,6 +1,5 @@
 //! Sends a message again that was given up.
 
-use domain::base::planted::{Bug, planted};
 use domain::intent::command::Command;
 use domain::intent::decide::decide;
 use domain::people::authority::{Action, Object, authorize};
@@ -61,7 +60,6 @@ pub(crate) fn redrive<R: Rows>(
             append(rows, env, &mut loaded, &refusal.deadline, &Principal::server().name, now)?;
             return Ok(Err(refusal.rejection));
         }
-        Ok(_) if planted(Bug::RedriveUnrecorded) => None,
         Ok(events) => append(rows, env, &mut loaded, &events, &principal.name, now)?,
     };
     rows.revive_outbox(row.rid, now)?;
