@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::desk::{Desk, code, text};
-use crate::texts::{chosen, in_words, on_a_line, with_choices, with_fields};
+use crate::pages::texts::{chosen, in_words, on_a_line, with_choices, with_fields};
 
 impl Desk {
     /// A command line of `sh` with the operator's key, on a terminal of its own with so many columns.

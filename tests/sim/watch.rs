@@ -270,7 +270,7 @@ impl Watch {
             "release" => self.is_held = false,
             "fire_deadlines" | "recover" if !self.is_held => {
                 let Some(last) = self.turned.replace(now) else { return };
-                // A shorter one owes nothing: what ends in it ends. That a restore gives back any is tested in `tests/it/restore.rs`.
+                // A shorter one owes nothing: what ends in it ends. That a restore gives back any is tested in `tests/it/time/restore.rs`.
                 if !self.is_steady || now.truly - last.truly <= ABSENCE_MIN {
                     return;
                 }

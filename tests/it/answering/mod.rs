@@ -1,0 +1,6 @@
+//! Answering: which answer counts, and how an agent learns of it.
+
+mod at_once;
+mod race;
+mod respond;
+mod waiting;

@@ -1,0 +1,9 @@
+//! The HTTP interface: its description, its limits, its refusals.
+
+mod idempotency;
+mod ingress;
+mod intents;
+mod leases;
+mod limits;
+mod negatives;
+mod openapi;

@@ -1,0 +1,5 @@
+//! Rules of the repository that the compiler does not see.
+
+mod deploy;
+mod imports;
+mod tidy;

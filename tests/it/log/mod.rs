@@ -1,0 +1,4 @@
+//! The logs that a stranger can verify.
+
+mod events;
+mod server;

@@ -1,0 +1,3 @@
+//! A server without room.
+
+mod refusals;

@@ -1,0 +1,11 @@
+//! Pages in a browser: the answer page, the first page, the reference.
+
+mod answer;
+pub(crate) mod browser;
+mod development;
+mod geometry;
+mod headers;
+mod hostile;
+mod live;
+mod reference;
+pub(crate) mod texts;

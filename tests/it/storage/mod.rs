@@ -1,0 +1,13 @@
+//! Both databases: copies, crashes, faults, plans, several servers.
+
+mod backup;
+mod crash;
+pub(crate) mod faults;
+mod migrations;
+mod names;
+mod plans;
+mod power;
+mod replicas;
+mod round_trips;
+pub(crate) mod site;
+mod tls;

@@ -1,0 +1,10 @@
+//! Deadlines, attempts and reminders; clocks that lie, and servers that were away.
+
+mod attempts;
+mod clock;
+mod deadlines;
+mod extensions;
+pub(crate) mod outage;
+mod reminders;
+mod restore;
+mod sweep;
