@@ -79,7 +79,7 @@ impl Row {
     }
 
     fn form(&self) -> &'static str {
-        let openintents = self.operation.contains("/server/") || self.operation.contains("/intents");
+        let openintents = self.operation.ends_with("/server/config") || self.operation.contains("/intents");
         if !openintents || self.operation.ends_with("/suspend") { "application/problem+json" } else { "application/json" }
     }
 }
@@ -172,6 +172,7 @@ fn rows() -> Vec<Row> {
             .invalid(json!({"question": ""}), "question"),
         Row::new("POST /api/v1/keys", Admin).forbidden(NOT_ADMINS).invalid(json!({"role": "agent", "name": ""}), "name"),
         Row::new("GET /api/v1/keys", Admin).forbidden(NOT_ADMINS),
+        Row::new("GET /api/v1/server/events", Auditor).forbidden(&[Agent, Operator, Channel]).query("limit=1001", "limit"),
         Row::new("GET /metrics", Auditor).forbidden(&[Agent, Operator, Channel]),
         Row::new("DELETE /api/v1/keys/{key_id}", Admin).forbidden(NOT_ADMINS),
     ]

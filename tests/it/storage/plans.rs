@@ -28,6 +28,8 @@ const SMALL: &[&str] = &["__diesel_schema_migrations", "presence", "secrets", "s
 const ANOTHER_DAY: &str = "DELETE FROM suspension_keys WHERE suspension < 1000000; \
                            INSERT INTO agent_bytes SELECT 'agent-' || number, 100000, 0, 1 FROM generate_series(1, 20000) AS number; \
                            ANALYZE agent_bytes; \
+                           INSERT INTO server_events SELECT number, 'key.created', now(), '', '' FROM generate_series(1000000, 1020000) AS number; \
+                           ANALYZE server_events; \
                            INSERT INTO bounces (outbox, hard, reported_at) SELECT rid, true, now() FROM outbox; ANALYZE bounces";
 
 /// Does one of everything that a server does all day.
