@@ -14,7 +14,7 @@ use harness::bench::arrival::{Done, closed_loop};
 use harness::bench::connection::Connection;
 use harness::bench::figures::{Figure, Report};
 use harness::bench::subject::{Open, Subject, Told, VALUES, ask, create, question, respond, suspend};
-use harness::bench::{percentile, resident_mebibytes, run};
+use harness::bench::{percentile, resident_mebibytes, run, shuffled};
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -33,6 +33,9 @@ struct Arguments {
     /// Questions asked and answered beside them.
     #[arg(long, default_value_t = 5_000)]
     probes: usize,
+    /// Open questions that are answered, in random order over all of them; only where they are asked in this run.
+    #[arg(long, default_value_t = 5_000)]
+    random: usize,
     /// Starts after a kill.
     #[arg(long, default_value_t = 5)]
     starts: usize,
@@ -80,18 +83,37 @@ async fn empty(question: &str, probes: usize) -> (Done<Open>, Done<()>) {
 }
 
 /// A server with so many open questions.
-async fn with_open(open: usize, question: &str, database: Option<PathBuf>, report: &mut Report) -> Subject {
+async fn with_open(open: usize, question: &str, database: Option<PathBuf>, report: &mut Report) -> (Subject, Vec<Open>) {
     let (is_there, subject) = match database {
         Some(file) => (file.exists(), Subject::start_on_file(&file, Told::Nobody).await),
         None => (false, Subject::start(Told::Nobody).await),
     };
+    let mut asked_now = Vec::new();
     if !is_there {
         let step = async |connection: &mut Connection, ()| ask(connection, question).await;
         let asked = closed_loop(&subject.agent, CLIENTS, vec![(); open], step).await;
         report.add(Figure::new("W6", format!("create and suspend, until {open} are open"), "/s", vec![asked.per_second]));
         report.add(memory(&subject, open, "right after they were asked"));
+        asked_now = asked.results;
     }
-    subject
+    (subject, asked_now)
+}
+
+/// Answers some of the open questions, in random order over all of them.
+async fn answer_at_random(subject: &Subject, open: usize, asked: Vec<Open>, count: usize, report: &mut Report) {
+    let mut asked = shuffled(asked);
+    asked.truncate(count);
+    let step = async |connection: &mut Connection, open| {
+        respond(connection, open, VALUES[0], None).await;
+    };
+    let answered = closed_loop(&subject.operator, CLIENTS, asked, step).await;
+    let what = format!("respond in random order, {CLIENTS} clients, {open} open");
+    let goals = if open > 100_000 { (5_000.0, 20.0, 40.0) } else { (10_000.0, 8.0, 20.0) };
+    report.add(Figure::new("W3", what.clone(), "/s", vec![answered.per_second]).at_least(goals.0));
+    for (name, part, goal) in [("p99", 0.99, goals.1), ("p99.9", 0.999, goals.2)] {
+        let figure = Figure::new("W3", format!("{what}, {name}"), "ms", vec![percentile(&answered.milliseconds, part)]);
+        report.add(figure.at_most(goal));
+    }
 }
 
 fn memory(subject: &Subject, open: usize, when: &str) -> Figure {
@@ -119,10 +141,10 @@ async fn intent_of_one(subject: &Subject) -> Uuid {
 }
 
 async fn measure(arguments: Arguments, report: &mut Report) {
-    let Arguments { open, probes, starts, outage, database } = arguments;
+    let Arguments { open, probes, random, starts, outage, database } = arguments;
     let question = question(31_536_000);
     let empty = empty(&question, probes).await;
-    let mut subject = with_open(open, &question, database, report).await;
+    let (mut subject, asked) = with_open(open, &question, database, report).await;
     probe(&subject, &question, probes / 5).await; // Warms up.
     let beside = probe(&subject, &question, probes).await;
     let suspended = beside_open("suspend", open, &beside.0, &empty.0);
@@ -134,6 +156,9 @@ async fn measure(arguments: Arguments, report: &mut Report) {
     report.add(page(&subject, &what, "api/v1/suspensions?limit=100".to_owned()).await);
     let events = format!("api/v1/intents/{}/events?include=all", intent_of_one(&subject).await);
     report.add(page(&subject, &format!("events of one intent, p99, {open} open"), events).await);
+    if !asked.is_empty() {
+        answer_at_random(&subject, open, asked, random, report).await;
+    }
     let mut ready = Vec::new();
     for _ in 0..starts.max(1) {
         subject.kill().await;

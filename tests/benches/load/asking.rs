@@ -6,7 +6,7 @@ use harness::bench::arrival::{Done, closed_loop};
 use harness::bench::connection::Connection;
 use harness::bench::figures::{Figure, Report};
 use harness::bench::subject::{Decision, Open, Subject, Told, VALUES, Writer, create, question, respond, suspend};
-use harness::bench::{percentile, processor_seconds};
+use harness::bench::{percentile, processor_seconds, shuffled};
 use serde::Deserialize;
 use uuid::Uuid;
 
@@ -18,13 +18,16 @@ struct Shape {
     clients: usize,
     /// Whether answers carry an `Idempotency-Key`.
     keys: bool,
+    /// Whether questions are answered in the order in which they were asked, as no people do.
+    in_order: bool,
 }
 
-const SHAPES: [Shape; 4] = [
-    Shape { clients: 32, keys: false },
-    Shape { clients: 256, keys: false },
-    Shape { clients: 32, keys: true },
-    Shape { clients: 256, keys: true },
+const SHAPES: [Shape; 5] = [
+    Shape { clients: 32, keys: false, in_order: false },
+    Shape { clients: 256, keys: false, in_order: false },
+    Shape { clients: 32, keys: true, in_order: false },
+    Shape { clients: 256, keys: true, in_order: false },
+    Shape { clients: 32, keys: false, in_order: true },
 ];
 
 /// The values of one quantity, round by round, under the name they will be printed with.
@@ -128,7 +131,7 @@ fn log_mebibytes_of(subject: &Subject) -> f64 {
 
 /// Creates, asks and answers `count` times each; returns the answers.
 async fn round(subject: &Subject, shape: &Shape, count: usize, rounds: &mut Rounds) -> Vec<Decision> {
-    let &Shape { clients, keys } = shape;
+    let &Shape { clients, keys, in_order } = shape;
     let question = question(86_400);
     let began = Used::by(subject).await;
     let created = closed_loop(&subject.agent, clients, vec![(); count], async |connection, ()| create(connection).await).await;
@@ -137,13 +140,18 @@ async fn round(subject: &Subject, shape: &Shape, count: usize, rounds: &mut Roun
     let asked = closed_loop(&subject.agent, clients, created.results.clone(), ask).await;
     let asked_at = Used::by(subject).await;
     let open: Vec<(usize, Open)> = asked.results.iter().copied().enumerate().collect();
+    let open = if in_order { open } else { shuffled(open) };
     let answer = async |connection: &mut Connection, (place, open): (usize, Open)| {
         respond(connection, open, VALUES[place % VALUES.len()], keys.then_some(open.suspension)).await
     };
     let answered = closed_loop(&subject.operator, clients, open, answer).await;
     let answered_at = Used::by(subject).await;
-    let with = if keys { ", keys" } else { "" };
-    if !keys {
+    let with = match (keys, in_order) {
+        (true, _) => ", keys",
+        (false, true) => ", in the order of asking",
+        (false, false) => "",
+    };
+    if !keys && !in_order {
         rounds.note_loop("W1", &format!("create, {clients} clients"), &created, &began, &created_at);
         rounds.note_loop("W2", &format!("suspend, {clients} clients"), &asked, &created_at, &asked_at);
     }

@@ -10,6 +10,8 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Parser;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{RngCore, SeedableRng};
 
 use self::figures::Report;
 use crate::process::{Running, instead, profile};
@@ -27,6 +29,16 @@ pub fn run<A: Parser>(name: &str, measure: impl AsyncFnOnce(A, &mut Report)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(measure(A::parse_from(words), &mut report));
     report.write(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/figures"), name);
+}
+
+/// The items in another order, the same in every run. People do not answer in the order in which they were asked.
+pub fn shuffled<T>(mut items: Vec<T>) -> Vec<T> {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    for place in (1..items.len()).rev() {
+        let other = random.next_u64() % (place as u64 + 1);
+        items.swap(place, usize::try_from(other).unwrap());
+    }
+    items
 }
 
 /// The value below which `part` of the sorted figures lie.
