@@ -24,8 +24,6 @@ use diesel::{Connection, QueryableByName, RunQueryDsl};
 use crate::observer::Observer;
 use crate::surroundings::Surroundings;
 
-/// After how many writes the thread looks how long the log is.
-const LOOK_EVERY: usize = 256;
 /// How often it looks although nothing was written, while a checkpoint fails or a reader holds one up.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How often the thread copies in a row. A writer that is as fast as the copying ends the row, and goes on with the rest itself.
@@ -34,9 +32,11 @@ const PASSES_MAX: u32 = 8;
 const PRAGMAS: &str =
     "PRAGMA busy_timeout = 0; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -256;";
 
-/// How long the write-ahead log becomes, in pages of the log (4,120 bytes each).
+/// How long the write-ahead log becomes; lengths are in pages of the log (4,120 bytes each).
 #[derive(Clone, Copy, Debug)]
 pub struct LogLimits {
+    /// After how many writes the thread looks how long the log is.
+    pub look: usize,
     /// From this length on, the log is copied.
     pub begin: u32,
     /// What the writer copies itself, at most, where the thread keeps up.
@@ -46,8 +46,8 @@ pub struct LogLimits {
 }
 
 impl LogLimits {
-    /// 24 MiB, 2 MiB and 1 GiB.
-    pub const DEFAULT: Self = Self { begin: 6_144, rest: 512, most: 262_144 };
+    /// 256 writes, 24 MiB, 2 MiB and 1 GiB.
+    pub const DEFAULT: Self = Self { look: 256, begin: 6_144, rest: 512, most: 262_144 };
 }
 
 /// How much of the log there is, and how much of it the database file has.
@@ -75,6 +75,7 @@ impl Log {
 /// The thread that copies.
 pub(super) struct Checkpointer {
     shared: Arc<Shared>,
+    look: usize,
     thread: Option<JoinHandle<()>>,
     /// The database file, open for its syncs. SQLite's locks on a file are gone when the process closes any descriptor of it, so this
     /// one is closed after the connections.
@@ -102,9 +103,9 @@ impl Shared {
     }
 
     /// Waits until it is time to look at the log; false if the store ends.
-    fn wait(&self, retry: bool) -> bool {
+    fn wait(&self, look: usize, retry: bool) -> bool {
         let mut state = self.state();
-        while !state.over && state.written < LOOK_EVERY {
+        while !state.over && state.written < look {
             if retry {
                 let (held, waited) = self.changed.wait_timeout(state, AGAIN_AFTER).unwrap_or_else(PoisonError::into_inner);
                 state = held;
@@ -142,14 +143,14 @@ impl Checkpointer {
             held_up: false,
         };
         let thread = std::thread::Builder::new().name("store-log".into()).spawn(move || copying.run())?;
-        Ok(Self { shared, thread: Some(thread), file })
+        Ok(Self { shared, look: limits.look, thread: Some(thread), file })
     }
 
     /// Notes that the writer committed so many writes, and does the writer's part of the copying if it is time: between two batches.
     pub(super) fn committed(&self, conn: &mut SqliteConnection, writes: usize) {
         let mut state = self.shared.state();
         state.written += writes;
-        let is_time = state.written >= LOOK_EVERY;
+        let is_time = state.written >= self.look;
         drop(state);
         if self.shared.is_near.swap(false, Ordering::SeqCst)
             && let Err(error) = look(conn, "PASSIVE")
@@ -199,7 +200,7 @@ struct Copying {
 
 impl Copying {
     fn run(mut self) {
-        while self.shared.wait(self.held_up) {
+        while self.shared.wait(self.limits.look, self.held_up) {
             let began = Instant::now();
             let copied = self.copy();
             if !matches!(copied, Ok(None)) {
@@ -262,7 +263,7 @@ fn look(conn: &mut SqliteConnection, mode: &str) -> diesel::QueryResult<Log> {
 mod tests {
     use super::*;
 
-    const LIMITS: LogLimits = LogLimits { begin: 20, rest: 5, most: 60 };
+    const LIMITS: LogLimits = LogLimits { look: 256, begin: 20, rest: 5, most: 60 };
 
     /// A database with a log, the thread that copies it, and how the server would be told of a long log.
     struct Tried {
@@ -288,7 +289,7 @@ mod tests {
         /// Writes a page or more, and says that as many writes were committed as make the thread look.
         fn write(&mut self) {
             self.conn.batch_execute("INSERT INTO t VALUES (zeroblob(4000))").unwrap();
-            self.checkpointer.committed(&mut self.conn, LOOK_EVERY);
+            self.checkpointer.committed(&mut self.conn, LIMITS.look);
         }
 
         fn log(&mut self) -> Log {
