@@ -41,7 +41,7 @@ pub struct EventView {
     pub sequence: u64,
     /// The type of the event.
     pub event_type: String,
-    /// The credential's name of its author.
+    /// The name of the credential that caused it.
     pub actor: String,
     /// The payload.
     #[schema(value_type = Object)]
